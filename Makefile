@@ -1,0 +1,63 @@
+# Everything people and CI run. `make help` lists it.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube bench-extender docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## prepare .venv with the moor command in .venv/bin
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "mooring needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
+	@touch $@
+
+demo: setup ## see a policy place pods: nothing else is needed
+	@$(BIN)/moor demo
+
+test: lint types layers unit ## lint, types, layers and all tests (the real Kubernetes ones need: make kube)
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: setup
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports --no-cache --config pyproject.toml
+
+unit: setup ## the tests alone; PYTEST_ARGS="-k NAME" for some of them
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+e2e: setup ## only the tests against the real Kubernetes binaries
+	$(BIN)/python -m pytest -m kube $(PYTEST_ARGS)
+
+cov: setup ## the tests with branch coverage
+	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+fmt: setup ## format the code and fix what ruff can fix
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+kube: ## etcd, kube-apiserver, kube-scheduler and kubectl v1.36.4 for the tests (needs Go)
+	tools/kube/build.sh
+
+bench-extender: setup ## mooring against a Go extender; ARGS=--quick for a short run
+	$(BIN)/python -m benchmarks.extender $(ARGS)
+
+docs: setup ## write docs/reference anew from the code
+	$(BIN)/python -m tools.reference
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
