@@ -1,0 +1,313 @@
+"""The extender's answers: request bytes in, reply bytes out, with the policy asked in between.
+
+Knows the protocol's rules, not HTTP. Belongs to one thread, the same that applies changes to the
+cluster, so a question sees one state of the cluster from beginning to end. Called by `app`, and by
+`mooring.testing` without any server.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from mooring.errors import InputError
+from mooring.extender.bodies import BodyReader, Question, read, read_pod
+from mooring.extender.wire import (
+    MAX_SCORE,
+    ExtenderBindingArgs,
+    ExtenderFilterResult,
+    ExtenderPreemptionArgs,
+    ExtenderPreemptionResult,
+    HostPriority,
+    MetaPod,
+    MetaVictims,
+)
+from mooring.framework.binding import Binding
+from mooring.framework.policy import Policy
+from mooring.framework.question import keep_victims, reject_nodes, score_nodes
+from mooring.framework.rules import FilterRule, Rule, ScoreRule
+from mooring.framework.verdict import Verdict
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+
+log = logging.getLogger("mooring.extender")
+_encode = msgspec.json.Encoder().encode
+
+#: The reason for a node whose name kube-scheduler knows and mooring does not know yet.
+UNKNOWN_NODE = "node is not known to the extender yet"
+
+
+class Observer(Protocol):
+    """Who is told what the functions did; metrics, in practice."""
+
+    def ran(self, rule: Rule, seconds: float) -> None:
+        """A function answered."""
+
+    def failed(self, rule: Rule) -> None:
+        """A function raised or returned something illegal."""
+
+    def rejected(self, rule: Rule, reason: str, count: int) -> None:
+        """A filter rejected nodes for a reason."""
+
+
+class Silent:
+    """An observer that nobody reads."""
+
+    def ran(self, rule: Rule, seconds: float) -> None:
+        """Nothing."""
+
+    def failed(self, rule: Rule) -> None:
+        """Nothing."""
+
+    def rejected(self, rule: Rule, reason: str, count: int) -> None:
+        """Nothing."""
+
+
+class Answers:
+    """Answers the verbs of one policy.
+
+    Args:
+        policy: the policy to ask.
+        cluster: the node cache; None for a stateless server.
+        clock: seconds for measuring functions.
+        observer: who is told what the functions did.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        cluster: Cluster | None = None,
+        *,
+        clock: Callable[[], float] = lambda: 0.0,
+        observer: Observer | None = None,
+    ) -> None:
+        self.policy = policy
+        self.cluster = cluster
+        self.bodies = BodyReader()
+        self._clock = clock
+        self._observer = observer if observer is not None else Silent()
+
+    def filter(self, body: bytes, rules: Sequence[FilterRule] | None = None) -> bytes:
+        """Answer a filter request with all filters of the policy, or with the given ones.
+
+        Raises:
+            InputError: the request is unreadable or incomplete.
+            PolicyError: a function raised or returned something illegal.
+        """
+        question = self.bodies.read(body)
+        nodes, unknown = self._nodes(question)
+        failed = dict.fromkeys(unknown, UNKNOWN_NODE)
+        unresolvable: dict[str, str] = {}
+        rejected = self._rejections(question.pod, nodes, rules)
+        for index, verdicts in rejected.items():
+            reasons = ",".join(verdict.reason for verdict in verdicts)
+            hopeless = any(verdict.unresolvable for verdict in verdicts)
+            (unresolvable if hopeless else failed)[nodes[index].name] = reasons
+        kept = [index for index in range(len(nodes)) if index not in rejected]
+        result = ExtenderFilterResult(
+            failed_nodes=failed, failed_and_unresolvable_nodes=unresolvable
+        )
+        if question.names is not None:
+            result.node_names = [nodes[index].name for index in kept]
+        reply = _encode(result)
+        if question.spans is None:
+            return reply
+        head, tail = reply.split(b'"Nodes":null', 1)
+        pieces: list[bytes | memoryview] = [head, b'"Nodes":{"metadata":{},"items":[']
+        for piece in question.splice(kept):
+            pieces += (piece, b",")
+        if kept:
+            pieces.pop()
+        pieces += (b"]}", tail)
+        return b"".join(pieces)
+
+    def prioritize(self, body: bytes, rules: Sequence[ScoreRule] | None = None) -> bytes:
+        """Answer a prioritize request with all scores of the policy, or with the given ones.
+
+        Raises:
+            InputError: the request is unreadable or incomplete.
+            PolicyError: a function raised or returned something illegal.
+        """
+        question = self.bodies.read(body)
+        nodes, unknown = self._nodes(question)
+        asked = self.policy.scores if rules is None else rules
+        totals = score_nodes(asked, question.pod, nodes, self._around)
+        scores = np.floor(totals * (MAX_SCORE / 100) + 0.5).astype(np.int64).tolist()
+        names = [node.name for node in nodes]
+        if log.isEnabledFor(logging.DEBUG):
+            for name, score, total in zip(names, scores, totals.tolist(), strict=True):
+                log.debug("pod %s node %s score %d (%g)", question.pod.key, name, score, total)
+        result = list(map(HostPriority, names, scores))
+        result += [HostPriority(name, 0) for name in unknown]
+        return _encode(result)
+
+    def preempt(self, body: bytes) -> bytes:
+        """Answer a preempt request.
+
+        Raises:
+            InputError: the request is unreadable or incomplete.
+            PolicyError: a function raised or returned something illegal.
+        """
+        args = read(ExtenderPreemptionArgs, body)
+        pod = read_pod(args.pod)
+        if args.node_name_to_victims is None and args.node_name_to_meta_victims is None:
+            raise InputError("the request has neither NodeNameToVictims nor NodeNameToMetaVictims")
+        result: dict[str, MetaVictims] = {}
+        for name, whole in (args.node_name_to_victims or {}).items():
+            if whole is not None:
+                victims = [read_pod(raw) for raw in whole.pods or ()]
+                self._keep(result, pod, name, victims, whole.num_pdb_violations)
+        for name, meta in (args.node_name_to_meta_victims or {}).items():
+            if meta is None or name in result:
+                continue
+            if not self.policy.preempts:
+                result[name] = meta
+                continue
+            found = self._find_victims(name, meta.pods or ())
+            if found is not None:
+                self._keep(result, pod, name, found, meta.num_pdb_violations)
+        return _encode(ExtenderPreemptionResult(result))
+
+    def binding(self, body: bytes) -> Binding:
+        """Read a bind request.
+
+        Raises:
+            InputError: the request is unreadable or incomplete.
+        """
+        args = read(ExtenderBindingArgs, body)
+        for key, value in (
+            ("PodName", args.pod_name),
+            ("PodNamespace", args.pod_namespace),
+            ("Node", args.node),
+        ):
+            if not value:
+                raise InputError(f"the request has no {key}")
+        cluster = self.cluster
+        pod = cluster.pod(args.pod_namespace, args.pod_name) if cluster is not None else None
+        return Binding(
+            namespace=args.pod_namespace,
+            name=args.pod_name,
+            uid=args.pod_uid,
+            node_name=args.node,
+            pod=pod if pod is not None and args.pod_uid in ("", pod.uid) else None,
+            node=cluster.nodes.get(args.node) if cluster is not None else None,
+        )
+
+    def prepare(self, binding: Binding) -> Binding | Verdict:
+        """Run the policy's plain bind function, if it has one, and count the pod on its node.
+
+        Raises:
+            PolicyError: the function raised or returned something illegal.
+        """
+        for rule in self.policy.binds:
+            if not rule.is_async:
+                with self._around(rule):
+                    prepared = rule.prepare(binding)
+                if isinstance(prepared, Verdict):
+                    return prepared
+                binding = prepared
+        self.assume(binding)
+        return binding
+
+    def assume(self, binding: Binding) -> None:
+        """Count a pod on its node before the API server confirms it."""
+        if self.cluster is not None and binding.pod is not None:
+            self.cluster.assume(binding.pod, binding.node_name, binding.annotations)
+
+    def forget(self, binding: Binding) -> None:
+        """The pod was not bound after all."""
+        if self.cluster is not None:
+            self.cluster.forget(binding.key)
+
+    def _nodes(self, question: Question) -> tuple[Sequence[Node], list[str]]:
+        """The nodes in question, and the names nothing is known of."""
+        cluster = self.cluster
+        if question.spans is not None:
+            if cluster is not None:
+                for node in question.nodes:
+                    node.attach(cluster.usage(node.name))
+            return question.nodes, []
+        names = question.names or []
+        if cluster is None:
+            return list(map(self.bodies.named, names)), []
+        found = list(map(cluster.nodes.get, names))
+        if None not in found:
+            return found, []  # type: ignore[return-value]
+        pairs = list(zip(names, found, strict=True))
+        return (
+            [node for _, node in pairs if node is not None],
+            [name for name, node in pairs if node is None],
+        )
+
+    def _rejections(
+        self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule] | None
+    ) -> dict[int, list[Verdict]]:
+        asked = self.policy.filters if rules is None else rules
+        by_node: dict[int, list[Verdict]] = {}
+        for rule, rejections in reject_nodes(asked, pod, nodes, self._around):
+            counts: dict[str, int] = {}
+            for index, verdict in rejections:
+                by_node.setdefault(index, []).append(verdict)
+                counts[verdict.reason] = counts.get(verdict.reason, 0) + 1
+            for reason, count in counts.items():
+                self._observer.rejected(rule, reason, count)
+        if log.isEnabledFor(logging.DEBUG):
+            for index, node in enumerate(nodes):
+                reasons = [verdict.reason for verdict in by_node.get(index, ())]
+                verdict = f"rejected: {', '.join(reasons)}" if reasons else "accepted"
+                log.debug("pod %s node %s %s", pod.key, node.name, verdict)
+        return by_node
+
+    def _find_victims(self, node_name: str, victims: Sequence[MetaPod]) -> list[Pod] | None:
+        """The victims of a node by id; None, and the node is dropped, if one is not known."""
+        if self.cluster is None:
+            raise InputError(
+                "victims came by id only, and this server has no cluster to look them up in: "
+                "start it with --kubeconfig FILE, or set nodeCacheCapable: false"
+            )
+        found = []
+        for victim in victims:
+            pod = self.cluster.pod_by_uid(victim.uid)
+            if pod is None:
+                log.warning(
+                    "dropped node %s from preemption: its victim %s is not known yet",
+                    node_name,
+                    victim.uid,
+                )
+                return None
+            found.append(pod)
+        return found
+
+    def _keep(
+        self,
+        result: dict[str, MetaVictims],
+        pod: Pod,
+        node_name: str,
+        victims: Sequence[Pod],
+        violations: int,
+    ) -> None:
+        known = self.cluster.nodes.get(node_name) if self.cluster is not None else None
+        node = known if known is not None else self.bodies.named(node_name)
+        kept = keep_victims(self.policy.preempts, pod, node, victims, self._around)
+        log.debug(
+            "pod %s node %s keeps %d of %d victims", pod.key, node_name, len(kept), len(victims)
+        )
+        if kept or not victims:
+            result[node_name] = MetaVictims(
+                pods=[MetaPod(uid=victim.uid) for victim in kept],
+                num_pdb_violations=min(violations, len(kept)),
+            )
+
+    @contextmanager
+    def _around(self, rule: Rule) -> Iterator[None]:
+        start = self._clock()
+        try:
+            yield
+        except Exception:
+            self._observer.failed(rule)
+            raise
+        self._observer.ran(rule, self._clock() - start)

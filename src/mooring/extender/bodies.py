@@ -1,0 +1,273 @@
+"""Reading request bodies and writing replies; where the speed of whole nodes comes from.
+
+With ``nodeCacheCapable: false`` kube-scheduler sends every node in full: 35 MB for 5,000 nodes,
+nearly all of it the same bytes as in the request before. So nodes are kept by name together with
+their bytes: where the body holds exactly the bytes of a known node, that node is there, and nothing
+is parsed. Only nodes whose bytes changed are decoded, and a filter's reply is spliced from the
+bytes received. A body that is not laid out as kube-scheduler lays it out is parsed in full.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+
+from mooring.errors import InputError, NotAvailable
+from mooring.extender.wire import ExtenderArgs
+from mooring.model.meta import Meta
+from mooring.model.node import Node, NodeSpec, NodeStatus
+from mooring.model.pod import Pod
+from mooring.model.resources import Resources
+
+T = TypeVar("T")
+
+_LIST_START: Final = b'"Nodes":{"metadata":{},"items":['
+_NODE_START: Final = re.compile(rb'\{"metadata":\{"name":"([^"\\]+)"')
+_NEXT_NODE: Final = b',{"metadata":{"name":"'
+_LIST_END: Final = b']},"NodeNames":'
+_PLACEHOLDER: Final = b"0"
+_COMMA, _BRACKET = ord(","), ord("]")
+_KEEP_BYTES: Final = 256 << 20
+
+_args = msgspec.json.Decoder(ExtenderArgs)
+
+
+class _UnusualLayout(Exception):  # noqa: N818 - not an error: the body is parsed in full instead
+    """The body is not laid out byte for byte as kube-scheduler does it."""
+
+
+class Question(NamedTuple):
+    """A filter or prioritize request, read.
+
+    Attributes:
+        pod: the pod to be placed.
+        nodes: the nodes in question, in order.
+        names: their names, if the request had names.
+        body: the request's bytes.
+        spans: where each whole node lies in the body; None if the request had names only.
+    """
+
+    pod: Pod
+    nodes: Sequence[Node]
+    names: list[str] | None
+    body: bytes
+    spans: list[tuple[int, int]] | None
+
+    def splice(self, kept: Sequence[int]) -> list[memoryview]:
+        """The whole nodes at these positions, as pieces of the bytes received.
+
+        Each piece is an unbroken run of nodes with the commas between them; joined by commas they
+        are the elements of a JSON list.
+        """
+        spans = self.spans or []
+        view = memoryview(self.body)
+        pieces = []
+        for _, run in groupby(enumerate(kept), key=lambda pair: pair[1] - pair[0]):
+            positions = list(map(itemgetter(1), run))
+            pieces.append(view[spans[positions[0]][0] : spans[positions[-1]][1]])
+        return pieces
+
+
+class NamedNode(Node, frozen=True, rename="camel", dict=True):
+    """A node of which only the name is known; reading anything else is an error."""
+
+    def _unknown(self) -> NotAvailable:
+        return NotAvailable(
+            "kube-scheduler sent only the node's name, and this server has no cluster to look it "
+            "up in: start it with --kubeconfig FILE, or set nodeCacheCapable: false"
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def allocatable(self) -> Resources:  # type: ignore[override]
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def capacity(self) -> Resources:  # type: ignore[override]
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def images(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def spec(self) -> NodeSpec:  # type: ignore[override]
+        """Unknown."""
+        raise self._unknown()
+
+    @property
+    def status(self) -> NodeStatus:  # type: ignore[override]
+        """Unknown."""
+        raise self._unknown()
+
+
+class BodyReader:
+    """Reads filter and prioritize requests, remembering nodes from one to the next.
+
+    Belongs to one thread. Memory is bounded: about 256 MiB of node bytes are kept at most, beside
+    those of the current request.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Node] = {}
+        self._known_bytes = 0
+        self._named: dict[str, NamedNode] = {}
+        #: How many whole nodes were recognised by their bytes, and how many had to be decoded.
+        self.recognised = 0
+        self.decoded = 0
+
+    def read(self, body: bytes) -> Question:
+        """Read a request.
+
+        Raises:
+            InputError: the body is not JSON, or something is missing or of the wrong type.
+        """
+        start = body.find(_LIST_START)
+        if start >= 0:
+            try:
+                return self._read_known(body, start + len(_LIST_START))
+            except _UnusualLayout:
+                pass
+        return self._read_all(body)
+
+    def named(self, name: str) -> NamedNode:
+        """A node of which only the name is known."""
+        found = self._named.get(name)
+        if found is None:
+            if len(self._named) > 100_000:
+                self._named.clear()
+            found = self._named[name] = NamedNode(metadata=Meta(name=name))
+        return found
+
+    def _read_known(self, body: bytes, position: int) -> Question:
+        start = position
+        nodes: list[Node] = []
+        spans: list[tuple[int, int]] = []
+        known, match = self._known, _NODE_START.match
+        recognised = 0
+        while True:
+            found = match(body, position)
+            if found is None:
+                raise _UnusualLayout
+            name = found[1]
+            node = known.get(name)
+            if node is not None and body.startswith(node.__dict__["source"], position):
+                end = position + len(node.__dict__["source"])
+                recognised += 1
+            else:
+                node, end = self._learn(body, position, name)
+            nodes.append(node)
+            spans.append((position, end))
+            after = body[end] if end < len(body) else 0
+            if after == _COMMA:
+                position = end + 1
+            elif after == _BRACKET:
+                break
+            else:
+                raise _UnusualLayout
+        # What is left once the nodes are cut out must be a request with just that place empty.
+        args = _decode(_args, body[:start] + _PLACEHOLDER + body[end:])
+        items = args.nodes.items if args.nodes is not None else None
+        if items is None or len(items) != 1 or bytes(items[0]) != _PLACEHOLDER:
+            raise _UnusualLayout
+        self.recognised += recognised
+        self._forget_some(nodes)
+        return Question(read_pod(args.pod), nodes, args.node_names, body, spans)
+
+    def _learn(self, body: bytes, position: int, name: bytes) -> tuple[Node, int]:
+        """Decode the node that starts here; it ends where the next one or the list's end follows.
+
+        The marks cannot be part of a text, where quotes are escaped. Should one stand inside the
+        node, what lies before it is no complete JSON and the body is parsed in full.
+        """
+        end = body.find(_NEXT_NODE, position)
+        if end < 0:
+            end = body.rfind(_LIST_END, position)
+        if end < 0:
+            raise _UnusualLayout
+        try:
+            node = Node.from_json(body[position:end])
+        except InputError as error:
+            raise _UnusualLayout from error
+        self._keep(name, node)
+        return node, end
+
+    def _keep(self, name: bytes, node: Node) -> None:
+        old = self._known.get(name)
+        self._known_bytes += len(node.__dict__["source"])
+        if old is not None:
+            self._known_bytes -= len(old.__dict__["source"])
+        self._known[name] = node
+        self.decoded += 1
+
+    def _forget_some(self, current: Sequence[Node]) -> None:
+        if self._known_bytes > _KEEP_BYTES:
+            self._known = {node.name.encode(): node for node in current}
+            self._known_bytes = sum(len(node.__dict__["source"]) for node in current)
+
+    def _read_all(self, body: bytes) -> Question:
+        args = _decode(_args, body)
+        pod = read_pod(args.pod)
+        if args.nodes is None:
+            if args.node_names is None:
+                raise InputError("the request has neither Nodes nor NodeNames")
+            return Question(pod, (), args.node_names, body, None)
+        nodes = []
+        parts = []
+        spans = []
+        position = 0
+        for item in args.nodes.items or ():
+            node = Node.from_json(bytes(item))
+            if not node.name:
+                raise InputError(f"node {len(nodes)} in the request has no name")
+            nodes.append(node)
+            source: bytes = node.__dict__["source"]
+            parts.append(source)
+            spans.append((position, position + len(source)))
+            position += len(source) + 1
+        self.decoded += len(nodes)
+        return Question(pod, nodes, args.node_names, b",".join(parts), spans)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    if not body:
+        raise InputError("the request has no body; send JSON as kube-scheduler does")
+    try:
+        return decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"the request cannot be read: {error}") from error
+
+
+def read(kind: type[T], body: bytes) -> T:
+    """Read a request of another verb.
+
+    Raises:
+        InputError: the body is not JSON, or something is of the wrong type.
+    """
+    return _decode(msgspec.json.Decoder(kind), body)
+
+
+def read_pod(raw: msgspec.Raw) -> Pod:
+    """Read the pod of a request.
+
+    Raises:
+        InputError: there is none, or a field has the wrong type.
+    """
+    if bytes(raw) == b"null":
+        raise InputError("the request has no Pod")
+    return Pod.from_json(bytes(raw))

@@ -1,0 +1,16 @@
+"""Names for the array types that policies and rules exchange."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+#: One whole number for each node.
+Amounts: TypeAlias = npt.NDArray[np.int64]
+#: One number for each node.
+Floats: TypeAlias = npt.NDArray[np.float64]
+#: One truth value for each node.
+Mask: TypeAlias = npt.NDArray[np.bool_]
+#: What a `score_nodes` function returns: one number for each node.
+Scores: TypeAlias = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]] | Sequence[float]

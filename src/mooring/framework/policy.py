@@ -1,0 +1,273 @@
+"""`Policy`: what a user writes, and the questions it answers.
+
+An ordinary object that collects rules; there is no global registry. Shells ask `filter`, `score`,
+`preempt` and `bind` questions of it through `rules`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+from mooring.errors import InputError
+from mooring.framework import hook
+from mooring.framework.arrays import Scores
+from mooring.framework.binding import Binding
+from mooring.framework.nodes import Nodes
+from mooring.framework.rules import BindRule, FilterRule, PreemptRule, Rule, ScoreRule
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+FilterFunction = TypeVar("FilterFunction", bound=Callable[[Pod, Node], hook.FilterAnswer])
+FilterNodesFunction = TypeVar(
+    "FilterNodesFunction", bound=Callable[[Pod, Nodes], hook.FilterAnswers]
+)
+ScoreFunction = TypeVar("ScoreFunction", bound=Callable[[Pod, Node], float])
+ScoreNodesFunction = TypeVar("ScoreNodesFunction", bound=Callable[[Pod, Nodes], Scores])
+PreemptFunction = TypeVar(
+    "PreemptFunction", bound=Callable[[Pod, Node, Sequence[Pod]], hook.PreemptAnswer]
+)
+BindFunction = TypeVar("BindFunction", bound=Callable[[Binding], Any])
+RuleT = TypeVar("RuleT", bound=Rule)
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+class Policy:
+    """Rules for placing pods, written as functions or hook classes.
+
+    Args:
+        name: what the policy is called in logs and events.
+        usage: whether functions read `node.used`, `node.free` or `node.pods`; say False for a
+            policy that needs only the nodes themselves, then no pods are watched.
+        description: one line for people.
+    """
+
+    def __init__(self, name: str, *, usage: bool = True, description: str = "") -> None:
+        if not _NAME.fullmatch(str(name)):
+            raise InputError(
+                f"policy name {name!r} is illegal; use letters, digits, '-', '_' and '.'"
+            )
+        self.name = name
+        self.usage = usage
+        self.description = description
+        self.filters: list[FilterRule] = []
+        self.scores: list[ScoreRule] = []
+        self.preempts: list[PreemptRule] = []
+        self.binds: list[BindRule] = []
+
+    @property
+    def rules(self) -> list[Rule]:
+        """All functions of the policy, by the point at which they run."""
+        return [*self.filters, *self.scores, *self.preempts, *self.binds]
+
+    @overload
+    def filter(self, function: FilterFunction, /) -> FilterFunction: ...
+    @overload
+    def filter(
+        self, /, *, name: str = ..., reason: str = ..., unresolvable: bool = ...
+    ) -> Callable[[FilterFunction], FilterFunction]: ...
+    def filter(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str = "",
+        reason: str = "",
+        unresolvable: bool = False,
+    ) -> Any:
+        """Register a function that accepts or rejects one node for a pod.
+
+        Args:
+            function: ``(pod, node)``; returns a `Verdict`, a bool, None or a reason.
+            name: the rule's name; the function's name if empty.
+            reason: given where the function only says no.
+            unresolvable: its rejections cannot be resolved by evicting pods.
+        """
+        return self._decorate(
+            self.filters, FilterRule, function, "filter", name,
+            reason=reason, unresolvable=unresolvable,
+        )  # fmt: skip
+
+    @overload
+    def filter_nodes(self, function: FilterNodesFunction, /) -> FilterNodesFunction: ...
+    @overload
+    def filter_nodes(
+        self, /, *, name: str = ..., reason: str = ..., unresolvable: bool = ...
+    ) -> Callable[[FilterNodesFunction], FilterNodesFunction]: ...
+    def filter_nodes(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str = "",
+        reason: str = "",
+        unresolvable: bool = False,
+    ) -> Any:
+        """Register a function that accepts or rejects all nodes at once.
+
+        Args:
+            function: ``(pod, nodes)``; returns a mask or one answer for each node.
+            name: the rule's name; the function's name if empty.
+            reason: given where the function only says no.
+            unresolvable: its rejections cannot be resolved by evicting pods.
+        """
+        return self._decorate(
+            self.filters, FilterRule, function, "filter_nodes", name,
+            reason=reason, unresolvable=unresolvable,
+        )  # fmt: skip
+
+    @overload
+    def score(self, function: ScoreFunction, /) -> ScoreFunction: ...
+    @overload
+    def score(
+        self, /, *, name: str = ..., weight: float = ..., max_score: float = ...
+    ) -> Callable[[ScoreFunction], ScoreFunction]: ...
+    def score(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str = "",
+        weight: float = 1,
+        max_score: float = 100,
+    ) -> Any:
+        """Register a function that says how good one node is for a pod.
+
+        Args:
+            function: ``(pod, node)``; returns a number from 0 to `max_score`.
+            name: the rule's name; the function's name if empty.
+            weight: how much it counts beside the policy's other scores.
+            max_score: the function's best number.
+        """
+        return self._decorate(
+            self.scores, ScoreRule, function, "score", name, weight=weight, max_score=max_score
+        )
+
+    @overload
+    def score_nodes(self, function: ScoreNodesFunction, /) -> ScoreNodesFunction: ...
+    @overload
+    def score_nodes(
+        self, /, *, name: str = ..., weight: float = ..., max_score: float = ...
+    ) -> Callable[[ScoreNodesFunction], ScoreNodesFunction]: ...
+    def score_nodes(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str = "",
+        weight: float = 1,
+        max_score: float = 100,
+    ) -> Any:
+        """Register a function that scores all nodes at once.
+
+        Args:
+            function: ``(pod, nodes)``; returns one number from 0 to `max_score` for each node.
+            name: the rule's name; the function's name if empty.
+            weight: how much it counts beside the policy's other scores.
+            max_score: the function's best number.
+        """
+        return self._decorate(
+            self.scores, ScoreRule, function, "score_nodes", name,
+            weight=weight, max_score=max_score,
+        )  # fmt: skip
+
+    @overload
+    def preempt(self, function: PreemptFunction, /) -> PreemptFunction: ...
+    @overload
+    def preempt(self, /, *, name: str = ...) -> Callable[[PreemptFunction], PreemptFunction]: ...
+    def preempt(self, function: Callable[..., Any] | None = None, /, *, name: str = "") -> Any:
+        """Register a function that has a say when pods are to be evicted from a node.
+
+        Args:
+            function: ``(pod, node, victims)``; accepts or drops the node as a filter does, or
+                returns the victims that remain.
+            name: the rule's name; the function's name if empty.
+        """
+        return self._decorate(self.preempts, PreemptRule, function, "preempt", name)
+
+    @overload
+    def bind(self, function: BindFunction, /) -> BindFunction: ...
+    @overload
+    def bind(self, /, *, name: str = ...) -> Callable[[BindFunction], BindFunction]: ...
+    def bind(self, function: Callable[..., Any] | None = None, /, *, name: str = "") -> Any:
+        """Register the function that acts just before a pod is bound; a policy has one at most.
+
+        Args:
+            function: ``(binding)``, plain or ``async``; returns nothing, the binding with more
+                annotations, or a refusal.
+            name: the rule's name; the function's name if empty.
+        """
+        return self._decorate(self.binds, BindRule, function, "bind", name)
+
+    def add(self, plugin: hook.Hook) -> None:
+        """Register every hook that a plugin implements.
+
+        Raises:
+            InputError: it implements none, or its name is taken.
+        """
+        name = plugin.name or type(plugin).__name__
+        before = len(self.rules)
+        if isinstance(plugin, hook.Filter):
+            self.filter(name=name)(plugin.filter)
+        if isinstance(plugin, hook.FilterNodes):
+            self.filter_nodes(name=name, reason=plugin.reason)(plugin.filter_nodes)
+        if isinstance(plugin, hook.Score):
+            self.score(name=name, weight=plugin.weight, max_score=plugin.max_score)(plugin.score)
+        if isinstance(plugin, hook.ScoreNodes):
+            self.score_nodes(name=name, weight=plugin.weight, max_score=plugin.max_score)(
+                plugin.score_nodes
+            )
+        if isinstance(plugin, hook.Preempt):
+            self.preempt(name=name)(plugin.preempt)
+        if isinstance(plugin, hook.Bind):
+            self.bind(name=name)(plugin.bind)
+        if len(self.rules) == before:
+            raise InputError(
+                f"plugin {name!r} implements no hook; inherit hook.Filter, hook.Score or another"
+            )
+
+    def _decorate(
+        self,
+        rules: list[RuleT],
+        make: type[RuleT],
+        function: Callable[..., Any] | None,
+        kind: str,
+        name: str,
+        **options: Any,
+    ) -> Any:
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            called = name or getattr(function, "__name__", "")
+            self._check(rules, kind, called, options)
+            doc = (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
+            rules.append(make(kind=kind, name=called, function=function, doc=doc, **options))
+            return function
+
+        if function is None:
+            return register
+        if not callable(function):
+            raise InputError(
+                f"policy.{kind} takes a function; write @policy.{kind} or "
+                f"@policy.{kind}(name=...) above it"
+            )
+        return register(function)
+
+    def _check(self, rules: list[RuleT], kind: str, name: str, options: dict[str, Any]) -> None:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{kind} name {name!r} is illegal in policy {self.name!r}; "
+                f"give one with name= that uses letters, digits, '-', '_' and '.'"
+            )
+        if kind == "bind" and rules:
+            raise InputError(
+                f"policy {self.name!r} has two bind functions, {rules[0].name!r} and {name!r}; "
+                f"a pod is bound once, so keep one"
+            )
+        if any(rule.name == name for rule in rules):
+            raise InputError(f"policy {self.name!r} has two {kind} functions named {name!r}")
+        for option in ("weight", "max_score"):
+            value = options.get(option, 1)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+                raise InputError(f"{kind} {name!r} has {option}={value!r}; it must be above 0")
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.name}: {', '.join(rule.name for rule in self.rules) or 'empty'}>"

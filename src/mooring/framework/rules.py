@@ -1,0 +1,271 @@
+"""Rules: a policy's functions, called and checked.
+
+A rule calls one function for the nodes of one question and turns what it returned into verdicts,
+scores or victims. Whatever is illegal becomes a `PolicyError` that names the function and the node.
+Called by `Policy`; must never decide anything itself.
+"""
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+
+from mooring.errors import MooringError, PolicyError
+from mooring.framework.arrays import Floats
+from mooring.framework.binding import Binding
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import ACCEPT, Verdict
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+_NUMBERS = frozenset({int, float, bool, np.float64, np.int64, np.float32, np.int32, np.bool_})
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One function of a policy.
+
+    Attributes:
+        kind: which decorator or hook it came through, such as ``filter`` or ``score_nodes``.
+        name: the name in routes, logs and metrics.
+        function: what is called.
+        doc: the first line of the function's docstring.
+    """
+
+    kind: str
+    name: str
+    function: Callable[..., Any]
+    doc: str = ""
+
+    @property
+    def plural(self) -> bool:
+        """Whether it decides all nodes at once."""
+        return self.kind.endswith("_nodes")
+
+    def fail(self, error: Exception, node: str | None = None) -> NoReturn:
+        """Report that the function raised."""
+        where = f" on node {node}" if node else ""
+        # mooring's own errors are sentences already; a stranger's need their type to be understood.
+        what = str(error) if isinstance(error, MooringError) else f"{type(error).__name__}: {error}"
+        raise PolicyError(
+            f"{self.kind} {self.name!r} failed{where}: {what}", function=self.name, node=node
+        ) from error
+
+    def wrong(self, what: str, node: str | None = None) -> PolicyError:
+        """The function returned something illegal."""
+        return PolicyError(f"{self.kind} {self.name!r} {what}", function=self.name, node=node)
+
+
+class FilterRule(Rule, frozen=True, kw_only=True):
+    """A filter; `reason` is given where the function only says no."""
+
+    reason: str = ""
+    unresolvable: bool = False
+
+    def rejections(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
+        """The rejected nodes by their position, each with its verdict."""
+        if self.plural:
+            return self._rejections_at_once(pod, nodes)
+        function = self.function
+        found = []
+        for index, node in enumerate(nodes):
+            try:
+                answer = function(pod, node)
+            except Exception as error:  # noqa: BLE001 - a policy may raise anything
+                self.fail(error, node.name)
+            if answer is True or answer is None:
+                continue
+            verdict = self._verdict(answer, node)
+            if not verdict.accepted:
+                found.append((index, verdict))
+        return found
+
+    def _rejections_at_once(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
+        try:
+            answers = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error)
+        if isinstance(answers, np.ndarray):
+            if answers.shape != (len(nodes),) or answers.dtype != np.bool_:
+                raise self.wrong(
+                    f"returned an array of shape {answers.shape} and type {answers.dtype}; "
+                    f"it must be one truth value for each of the {len(nodes)} nodes"
+                )
+            no = self._verdict(False, None)
+            return [(int(index), no) for index in np.flatnonzero(~answers)]
+        if isinstance(answers, str) or not isinstance(answers, Sequence):
+            raise self.wrong(
+                f"returned {_show(answers)}; it must return a mask or one answer for each node"
+            )
+        if len(answers) != len(nodes):
+            raise self.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
+        pairs = ((i, self._verdict(answer, nodes[i])) for i, answer in enumerate(answers))
+        return [(index, verdict) for index, verdict in pairs if not verdict.accepted]
+
+    def _verdict(self, answer: object, node: Node | None) -> Verdict:
+        if answer is None or isinstance(answer, (bool, np.bool_)):
+            if answer is None or answer:
+                return ACCEPT
+            answer = self.reason or f"rejected by {self.name}"
+        if isinstance(answer, str):
+            return Verdict(
+                accepted=False,
+                reason=answer or f"rejected by {self.name}",
+                unresolvable=self.unresolvable,
+            )
+        if isinstance(answer, Verdict):
+            return answer
+        name = node.name if node is not None else None
+        raise self.wrong(
+            f"returned {_show(answer)} for node {name}; "
+            f"it must return a Verdict, a bool, None or a reason",
+            name,
+        )
+
+
+class ScoreRule(Rule, frozen=True, kw_only=True):
+    """A score; `max_score` is the function's best number, `weight` how much it counts."""
+
+    weight: float = 1
+    max_score: float = 100
+
+    def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
+        """The nodes' scores, each from 0 to 100, in order."""
+        function = self.function
+        node: Node | None = None
+        values: Any
+        try:
+            if self.plural:
+                values = function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+            else:
+                values = []
+                add = values.append
+                for node in nodes:
+                    add(function(pod, node))
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, node.name if node is not None else None)
+        return self._checked(values, nodes)
+
+    def _checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
+        if isinstance(values, np.ndarray):
+            if values.dtype.kind not in "iufb":
+                raise self.wrong(f"returned an array of type {values.dtype}; it must hold numbers")
+        elif isinstance(values, Sequence) and not isinstance(values, str):
+            if not set(map(type, values)) <= _NUMBERS:
+                self._find_wrong(values, nodes)
+        else:
+            raise self.wrong(f"returned {_show(values)}; it must return one number for each node")
+        scores = np.asarray(values, dtype=np.float64)
+        if scores.shape != (len(nodes),):
+            raise self.wrong(
+                f"returned numbers of shape {scores.shape} for {len(nodes)} nodes; "
+                f"it must return one number for each node"
+            )
+        # One comparison finds NaN as well: it is in no range.
+        if scores.size and not (scores.min() >= 0 and scores.max() <= self.max_score):
+            self._find_wrong(scores, nodes)
+        return scores if self.max_score == 100 else scores * (100 / self.max_score)
+
+    def _find_wrong(self, values: Sequence[Any] | Floats, nodes: Sequence[Node]) -> None:
+        for node, value in zip(nodes, values, strict=False):
+            number = isinstance(value, (int, float, np.number, np.bool_))
+            if not number or math.isnan(value) or not 0 <= value <= self.max_score:
+                shown = f"{value:g}" if number else _show(value)
+                raise self.wrong(
+                    f"returned {shown} for node {node.name}; "
+                    f"it must return a number from 0 to {self.max_score:g}",
+                    node.name,
+                )
+
+
+class PreemptRule(Rule, frozen=True, kw_only=True):
+    """A say in preemption."""
+
+    def remaining(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Sequence[Pod]:
+        """The victims that remain on a node; none if the node is dropped."""
+        try:
+            answer = self.function(pod, node, victims)
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, node.name)
+        if answer is None or answer is True:
+            return victims
+        if isinstance(answer, (bool, str)):
+            return ()
+        if isinstance(answer, Verdict):
+            return victims if answer.accepted else ()
+        if not isinstance(answer, Sequence) or not all(isinstance(one, Pod) for one in answer):
+            raise self.wrong(
+                f"returned {_show(answer)} for node {node.name}; it must return a Verdict, a bool, "
+                f"None, a reason or the victims that remain",
+                node.name,
+            )
+        known = {id(victim) for victim in victims}
+        invented = [one.key for one in answer if id(one) not in known]
+        if invented:
+            raise self.wrong(
+                f"named {invented[0]} on node {node.name}, which is none of the victims; "
+                f"it may drop victims, never add any",
+                node.name,
+            )
+        kept = {id(one) for one in answer}
+        return [victim for victim in victims if id(victim) in kept]
+
+
+class BindRule(Rule, frozen=True, kw_only=True):
+    """What is done before a pod is bound."""
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function waits for the outside world."""
+        return inspect.iscoroutinefunction(self.function)
+
+    def prepare(self, binding: Binding) -> Binding | Verdict:
+        """Call a plain function: the binding to make, or a refusal."""
+        try:
+            answer = self.function(binding)
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, binding.node_name)
+        return self._checked(binding, answer)
+
+    async def prepare_async(self, binding: Binding) -> Binding | Verdict:
+        """Call an ``async`` function: the binding to make, or a refusal."""
+        try:
+            waiting: Awaitable[object] = self.function(binding)
+            answer = await waiting
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, binding.node_name)
+        return self._checked(binding, answer)
+
+    def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
+        if answer is None or answer is True:
+            return binding
+        if answer is False:
+            return Verdict(accepted=False, reason=f"refused by {self.name}")
+        if isinstance(answer, str):
+            return Verdict(accepted=False, reason=answer)
+        if isinstance(answer, Verdict):
+            return binding if answer.accepted else answer
+        if not isinstance(answer, Binding):
+            raise self.wrong(
+                f"returned {_show(answer)}; it must return None, the binding or a refusal",
+                binding.node_name,
+            )
+        same = (answer.key, answer.uid, answer.node_name) == (
+            binding.key,
+            binding.uid,
+            binding.node_name,
+        )
+        texts = all(isinstance(text, str) for pair in answer.annotations.items() for text in pair)
+        if not same or not texts:
+            what = "another pod or node" if not same else "annotations that are not texts"
+            raise self.wrong(
+                f"returned a binding with {what}; it may only add annotations", binding.node_name
+            )
+        return answer
+
+
+def _show(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

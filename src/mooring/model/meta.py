@@ -1,0 +1,134 @@
+"""Object metadata and the shape every modelled Kubernetes object shares.
+
+Owns `Meta`, the base struct settings and `raw`. Structs hold what scheduling reads; JSON keys are
+camel case, fields are snake case, unknown keys are ignored, ``null`` means absent.
+"""
+
+import functools
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from mooring.errors import InputError
+
+EMPTY: dict[str, str] = {}
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Base of every struct inside an object."""
+
+
+class OwnerReference(Part, frozen=True, rename="camel"):
+    """The object this one belongs to."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    controller: bool | None = None
+
+
+class Meta(Part, frozen=True, rename="camel"):
+    """An object's metadata, without managed fields."""
+
+    name: str = ""
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, dict=True):
+    """Base of `Pod` and `Node`: metadata, conveniences and the raw object."""
+
+    kind_name: ClassVar[str] = "object"
+
+    metadata: Meta = Meta()
+
+    @classmethod
+    def from_json(cls, data: bytes | memoryview, *, keep_source: bool = True) -> Self:
+        """Read one object from JSON.
+
+        Args:
+            data: the object as the API server writes it.
+            keep_source: keep the bytes, so that `raw` has every field and not only modelled ones.
+
+        Raises:
+            InputError: the JSON does not parse or a field has the wrong type.
+        """
+        try:
+            found: Self = _decoder(cls).decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"{cls.kind_name} cannot be read: {error}") from error
+        if keep_source:
+            found.__dict__["source"] = bytes(data)
+        return found
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Read one object from parsed JSON or YAML.
+
+        Raises:
+            InputError: a field has the wrong type.
+        """
+        try:
+            found = msgspec.convert(data, cls)
+        except msgspec.MsgspecError as error:
+            raise InputError(f"{cls.kind_name} cannot be read: {error}") from error
+        found.__dict__["raw"] = data
+        return found
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.metadata.name
+
+    @property
+    def uid(self) -> str:
+        """The object's unique id; empty if it was never stored."""
+        return self.metadata.uid or ""
+
+    @property
+    def resource_version(self) -> str:
+        """The API server's version of this object; empty if it was never stored."""
+        return self.metadata.resource_version or ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels; treat them as read-only."""
+        return self.metadata.labels or EMPTY
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations; treat them as read-only."""
+        return self.metadata.annotations or EMPTY
+
+    @property
+    def deleting(self) -> bool:
+        """Whether the object is on its way out."""
+        return self.metadata.deletion_timestamp is not None
+
+    @functools.cached_property
+    def raw(self) -> dict[str, Any]:
+        """The whole object as parsed JSON.
+
+        Objects made by hand, and pods that the node cache keeps, hold only the modelled fields.
+        """
+        source = self.__dict__.get("source")
+        whole: dict[str, Any] = msgspec.to_builtins(self) if source is None else _parse(source)
+        return whole
+
+    def __hash__(self) -> int:
+        return hash((self.metadata.namespace, self.metadata.name, self.metadata.uid))
+
+
+_parse = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+@functools.cache
+def _decoder(cls: type[Any]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(cls)

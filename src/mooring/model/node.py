@@ -1,0 +1,166 @@
+"""The node, with what scheduling reads, and what is in use on it.
+
+A `Node` is the API object; who knows the pods on it (the state, or a test) attaches a `Usage`.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Protocol
+
+import msgspec
+
+from mooring.errors import NotAvailable
+from mooring.model.meta import KubeObject, Part
+from mooring.model.pod import Pod
+from mooring.model.resources import ResourceList, Resources, read_resources
+from mooring.model.taints import Taint
+
+
+class NodeSpec(Part, frozen=True, rename="camel"):
+    """What is set for a node."""
+
+    taints: list[Taint] | None = None
+    unschedulable: bool | None = None
+    provider_id: str | None = msgspec.field(default=None, name="providerID")
+
+
+class ContainerImage(Part, frozen=True, rename="camel"):
+    """An image on a node, under all its names."""
+
+    names: list[str] | None = None
+    size_bytes: int = 0
+
+
+class NodeCondition(Part, frozen=True, rename="camel"):
+    """A condition in a node's status."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+
+
+class NodeStatus(Part, frozen=True, rename="camel"):
+    """What a node reports."""
+
+    capacity: ResourceList | None = None
+    allocatable: ResourceList | None = None
+    conditions: list[NodeCondition] | None = None
+    images: list[ContainerImage] | None = None
+
+
+class Usage(Protocol):
+    """What is in use on one node, kept by whoever knows the pods."""
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """The sum of the pods' requests; a resource nobody uses has amount 0."""
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """The pods on the node that are not finished."""
+
+
+class Free(Mapping[str, int]):
+    """Allocatable less used, resource by resource; 0 for a resource the node does not have."""
+
+    __slots__ = ("_allocatable", "_used")
+
+    def __init__(self, allocatable: Mapping[str, int], used: Mapping[str, int]) -> None:
+        self._allocatable = allocatable
+        self._used = used
+
+    def __getitem__(self, name: str) -> int:
+        return self._allocatable[name] - self._used[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._allocatable)
+
+    def __len__(self) -> int:
+        return len(self._allocatable)
+
+    def __repr__(self) -> str:
+        return f"Free({dict(self)})"
+
+
+class Node(KubeObject, frozen=True, rename="camel", dict=True):
+    """A node of the cluster."""
+
+    kind_name: ClassVar[str] = "Node"
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @functools.cached_property
+    def allocatable(self) -> Resources:
+        """What pods can use, such as ``node.allocatable["cpu"]`` in thousandths of a core.
+
+        A resource the node does not have has amount 0.
+
+        Raises:
+            QuantityError: an amount in the node is no quantity.
+        """
+        return read_resources(self.status.allocatable)
+
+    @functools.cached_property
+    def capacity(self) -> Resources:
+        """What the machine has, before the system's share is taken off."""
+        return read_resources(self.status.capacity)
+
+    @functools.cached_property
+    def images(self) -> tuple[str, ...]:
+        """The names of the images on the node; an image has several (by tag, by digest)."""
+        return tuple(name for image in self.status.images or () for name in image.names or ())
+
+    @property
+    def taints(self) -> list[Taint]:
+        """The node's taints."""
+        return self.spec.taints or []
+
+    @property
+    def unschedulable(self) -> bool:
+        """Whether the node is cordoned."""
+        return bool(self.spec.unschedulable)
+
+    @functools.cached_property
+    def ready(self) -> bool:
+        """Whether the kubelet reports the node as ready."""
+        return any(
+            one.type == "Ready" and one.status == "True" for one in self.status.conditions or ()
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What is in use; without it, `used`, `free` and `pods` cannot be known.
+
+        Raises:
+            NotAvailable: nobody watches the cluster's pods here.
+        """
+        found: Usage | None = self.__dict__.get("_usage")
+        if found is None:
+            raise NotAvailable(
+                "node.used, node.free and node.pods need the cluster's pods, and this server has "
+                "no cluster: start it with --kubeconfig FILE or inside the cluster"
+            )
+        return found
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """The sum of the requests of the pods on the node, by resource."""
+        return self.usage.used
+
+    @property
+    def free(self) -> Mapping[str, int]:
+        """Allocatable less used, by resource."""
+        return Free(self.allocatable, self.usage.used)
+
+    @property
+    def pods(self) -> Sequence[Pod]:
+        """The pods on the node that are not finished."""
+        return self.usage.pods
+
+    def attach(self, usage: Usage | None) -> None:
+        """Set what is in use on this node; called by who keeps the cluster's state."""
+        self.__dict__["_usage"] = usage
+
+    def __repr__(self) -> str:
+        return f"<Node {self.name}>"

@@ -1,0 +1,174 @@
+"""The pod, with what scheduling reads."""
+
+import functools
+from typing import ClassVar
+
+import msgspec
+
+from mooring.model.meta import KubeObject, Part
+from mooring.model.resources import (
+    ResourceList,
+    ResourceRequirements,
+    Resources,
+    ResourceStatus,
+    pod_requests,
+)
+from mooring.model.selectors import Affinity, LabelSelector
+from mooring.model.taints import Toleration
+
+
+class ContainerPort(Part, frozen=True, rename="camel"):
+    """A port of a container."""
+
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Part, frozen=True, rename="camel"):
+    """A container; ``restart_policy`` is ``Always`` for a sidecar among the init containers."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements | None = None
+    ports: list[ContainerPort] | None = None
+    restart_policy: str | None = None
+
+
+class TopologySpreadConstraint(Part, frozen=True, rename="camel"):
+    """How evenly pods are to be spread over parts of the topology."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+class SchedulingGate(Part, frozen=True, rename="camel"):
+    """A named hold; a pod with gates is not scheduled."""
+
+    name: str = ""
+
+
+class PodSpec(Part, frozen=True, rename="camel"):
+    """What a pod asks for."""
+
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
+    scheduling_gates: list[SchedulingGate] | None = None
+    overhead: ResourceList | None = None
+    resources: ResourceRequirements | None = None
+    host_network: bool | None = None
+
+
+class PodCondition(Part, frozen=True, rename="camel"):
+    """A condition in a pod's status."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+
+
+class PodStatus(Part, frozen=True, rename="camel"):
+    """What is known of a pod's life."""
+
+    phase: str | None = None
+    nominated_node_name: str | None = None
+    conditions: list[PodCondition] | None = None
+    container_statuses: list[ResourceStatus] | None = None
+    init_container_statuses: list[ResourceStatus] | None = None
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList | None = None
+    start_time: str | None = None
+
+
+class Pod(KubeObject, frozen=True, rename="camel", dict=True):
+    """A pod: one to be scheduled, or one that is on a node."""
+
+    kind_name: ClassVar[str] = "Pod"
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; ``default`` if none is given."""
+        return self.metadata.namespace or "default"
+
+    @property
+    def key(self) -> str:
+        """Namespace and name, as in ``default/web-0``."""
+        return f"{self.namespace}/{self.metadata.name}"
+
+    @functools.cached_property
+    def requests(self) -> Resources:
+        """What the pod takes up, such as ``pod.requests["cpu"]`` in thousandths of a core.
+
+        A resource the pod does not ask for has amount 0.
+
+        Raises:
+            QuantityError: an amount in the pod is no quantity.
+        """
+        return pod_requests(self)
+
+    @functools.cached_property
+    def images(self) -> tuple[str, ...]:
+        """The images of the containers, in order."""
+        return tuple(container.image for container in self.spec.containers or ())
+
+    @property
+    def containers(self) -> list[Container]:
+        """The containers, without init containers."""
+        return self.spec.containers or []
+
+    @property
+    def node_name(self) -> str:
+        """The node the pod is bound to; empty while it waits."""
+        return self.spec.node_name or ""
+
+    @property
+    def priority(self) -> int:
+        """The pod's priority."""
+        return self.spec.priority or 0
+
+    @property
+    def scheduler_name(self) -> str:
+        """The scheduler the pod asks for."""
+        return self.spec.scheduler_name or "default-scheduler"
+
+    @property
+    def node_selector(self) -> dict[str, str]:
+        """Labels the node must have."""
+        return self.spec.node_selector or {}
+
+    @property
+    def tolerations(self) -> list[Toleration]:
+        """The taints the pod tolerates."""
+        return self.spec.tolerations or []
+
+    @property
+    def phase(self) -> str:
+        """``Pending``, ``Running``, ``Succeeded``, ``Failed`` or ``Unknown``."""
+        return self.status.phase or "Pending"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the pod ran to its end and takes up nothing any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    def __repr__(self) -> str:
+        return f"<Pod {self.key}>"

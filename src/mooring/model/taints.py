@@ -1,0 +1,56 @@
+"""Taints of nodes and tolerations of pods."""
+
+from collections.abc import Iterable
+
+from mooring.model.meta import Part
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+
+
+class Taint(Part, frozen=True, rename="camel"):
+    """A mark on a node that repels pods which do not tolerate it."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+        )
+
+
+class Toleration(Part, frozen=True, rename="camel"):
+    """A pod's permission to ignore taints; an empty key with ``Exists`` tolerates all."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration covers the taint."""
+        # parity v1.36.4: component-helpers/scheduling/corev1; Gt and Lt are gated off there
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists"
+
+
+def untolerated(
+    taints: Iterable[Taint],
+    tolerations: Iterable[Toleration],
+    effects: Iterable[str] = (NO_SCHEDULE, NO_EXECUTE),
+) -> Taint | None:
+    """The first taint with one of the effects that no toleration covers."""
+    tolerations, effects = list(tolerations), set(effects)
+    for taint in taints:
+        if taint.effect in effects and not any(one.tolerates(taint) for one in tolerations):
+            return taint
+    return None
