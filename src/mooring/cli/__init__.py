@@ -1,1 +1,1 @@
-"""."""
+"""The ``moor`` command: thin, a file for each command."""

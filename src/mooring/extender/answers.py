@@ -53,6 +53,9 @@ class Observer(Protocol):
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
         """A filter rejected nodes for a reason."""
 
+    def received(self, whole_nodes: int, decoded: int) -> None:
+        """A request had whole nodes; so many had to be decoded."""
+
 
 class Silent:
     """An observer that nobody reads."""
@@ -64,6 +67,9 @@ class Silent:
         """Nothing."""
 
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
+        """Nothing."""
+
+    def received(self, whole_nodes: int, decoded: int) -> None:
         """Nothing."""
 
 
@@ -227,6 +233,7 @@ class Answers:
         """The nodes in question, and the names nothing is known of."""
         cluster = self.cluster
         if question.spans is not None:
+            self._observer.received(len(question.nodes), question.decoded)
             if cluster is not None:
                 for node in question.nodes:
                     node.attach(cluster.usage(node.name))
@@ -258,8 +265,8 @@ class Answers:
         if log.isEnabledFor(logging.DEBUG):
             for index, node in enumerate(nodes):
                 reasons = [verdict.reason for verdict in by_node.get(index, ())]
-                verdict = f"rejected: {', '.join(reasons)}" if reasons else "accepted"
-                log.debug("pod %s node %s %s", pod.key, node.name, verdict)
+                shown = f"rejected: {', '.join(reasons)}" if reasons else "accepted"
+                log.debug("pod %s node %s %s", pod.key, node.name, shown)
         return by_node
 
     def _find_victims(self, node_name: str, victims: Sequence[MetaPod]) -> list[Pod] | None:

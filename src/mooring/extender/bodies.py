@@ -48,6 +48,7 @@ class Question(NamedTuple):
         names: their names, if the request had names.
         body: the request's bytes.
         spans: where each whole node lies in the body; None if the request had names only.
+        decoded: how many whole nodes had to be decoded; the others were recognised by their bytes.
     """
 
     pod: Pod
@@ -55,6 +56,7 @@ class Question(NamedTuple):
     names: list[str] | None
     body: bytes
     spans: list[tuple[int, int]] | None
+    decoded: int = 0
 
     def splice(self, kept: Sequence[int]) -> list[memoryview]:
         """The whole nodes at these positions, as pieces of the bytes received.
@@ -91,27 +93,27 @@ class NamedNode(Node, frozen=True, rename="camel", dict=True):
         raise self._unknown()
 
     @property
-    def allocatable(self) -> Resources:  # type: ignore[override]
+    def allocatable(self) -> Resources:
         """Unknown."""
         raise self._unknown()
 
     @property
-    def capacity(self) -> Resources:  # type: ignore[override]
+    def capacity(self) -> Resources:
         """Unknown."""
         raise self._unknown()
 
     @property
-    def images(self) -> tuple[str, ...]:  # type: ignore[override]
+    def images(self) -> tuple[str, ...]:
         """Unknown."""
         raise self._unknown()
 
-    @property
-    def spec(self) -> NodeSpec:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def spec(self) -> NodeSpec:
         """Unknown."""
         raise self._unknown()
 
-    @property
-    def status(self) -> NodeStatus:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def status(self) -> NodeStatus:
         """Unknown."""
         raise self._unknown()
 
@@ -127,9 +129,6 @@ class BodyReader:
         self._known: dict[bytes, Node] = {}
         self._known_bytes = 0
         self._named: dict[str, NamedNode] = {}
-        #: How many whole nodes were recognised by their bytes, and how many had to be decoded.
-        self.recognised = 0
-        self.decoded = 0
 
     def read(self, body: bytes) -> Question:
         """Read a request.
@@ -159,7 +158,7 @@ class BodyReader:
         nodes: list[Node] = []
         spans: list[tuple[int, int]] = []
         known, match = self._known, _NODE_START.match
-        recognised = 0
+        decoded = 0
         while True:
             found = match(body, position)
             if found is None:
@@ -168,9 +167,9 @@ class BodyReader:
             node = known.get(name)
             if node is not None and body.startswith(node.__dict__["source"], position):
                 end = position + len(node.__dict__["source"])
-                recognised += 1
             else:
                 node, end = self._learn(body, position, name)
+                decoded += 1
             nodes.append(node)
             spans.append((position, end))
             after = body[end] if end < len(body) else 0
@@ -185,9 +184,8 @@ class BodyReader:
         items = args.nodes.items if args.nodes is not None else None
         if items is None or len(items) != 1 or bytes(items[0]) != _PLACEHOLDER:
             raise _UnusualLayout
-        self.recognised += recognised
         self._forget_some(nodes)
-        return Question(read_pod(args.pod), nodes, args.node_names, body, spans)
+        return Question(read_pod(args.pod), nodes, args.node_names, body, spans, decoded)
 
     def _learn(self, body: bytes, position: int, name: bytes) -> tuple[Node, int]:
         """Decode the node that starts here; it ends where the next one or the list's end follows.
@@ -213,7 +211,6 @@ class BodyReader:
         if old is not None:
             self._known_bytes -= len(old.__dict__["source"])
         self._known[name] = node
-        self.decoded += 1
 
     def _forget_some(self, current: Sequence[Node]) -> None:
         if self._known_bytes > _KEEP_BYTES:
@@ -227,7 +224,7 @@ class BodyReader:
             if args.node_names is None:
                 raise InputError("the request has neither Nodes nor NodeNames")
             return Question(pod, (), args.node_names, body, None)
-        nodes = []
+        nodes: list[Node] = []
         parts = []
         spans = []
         position = 0
@@ -240,8 +237,7 @@ class BodyReader:
             parts.append(source)
             spans.append((position, position + len(source)))
             position += len(source) + 1
-        self.decoded += len(nodes)
-        return Question(pod, nodes, args.node_names, b",".join(parts), spans)
+        return Question(pod, nodes, args.node_names, b",".join(parts), spans, len(nodes))
 
 
 def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:

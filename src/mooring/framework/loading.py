@@ -104,3 +104,17 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
         if frame.filename.endswith(place) or place.replace(".", "/") in frame.filename:
             line = f", line {frame.lineno}"
     return PolicyFileError(f"{place}{line} raised {type(error).__name__}: {error}")
+
+
+def source_files(source: str | Path) -> list[Path]:
+    """The Python files a policy was loaded from: its own and its neighbours' that it imported."""
+    place = str(source).partition(":")[0]
+    module = sys.modules.get(place)
+    own = Path(module.__file__) if module and module.__file__ else Path(place)
+    folder = own.resolve().parent
+    found = {own}
+    for other in list(sys.modules.values()):
+        name = getattr(other, "__file__", None)
+        if name and Path(name).parent == folder:
+            found.add(Path(name))
+    return sorted(found)

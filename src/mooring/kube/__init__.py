@@ -1,1 +1,14 @@
-"""."""
+"""The road to a Kubernetes API server: who we are, what we ask, and what we hear.
+
+    config, kubeconfig ──> cluster (where) + credentials, exec_plugin (who)
+                               │
+                               v
+                      transport (TLS, proxy) ──> client (requests, streams)
+                                                    │
+                                                    v
+                                        listwatch ──> informer ──> changes
+
+`live`, `extender`, `cli` and `deploy` call this package. It knows only `mooring.model` and
+`mooring.errors`. Import the module you need; this one imports nothing, so that reading a
+kubeconfig does not pay for an HTTP library.
+"""

@@ -168,6 +168,8 @@ class Cluster:
         return found
 
     def _replace(self, key: str, pod: Pod | None) -> None:
+        if pod is not None and pod.node_name:
+            _ = pod.requests  # an impossible quantity raises here, before anything changed
         old = self._pods.pop(key, None)
         if old is not None:
             self._by_uid.pop(old.uid, None)
@@ -175,7 +177,6 @@ class Cluster:
                 self._leave(key, old.node_name)
         if pod is not None:
             if pod.node_name:
-                # Requests are read first: an impossible quantity raises before anything changed.
                 self.usage(pod.node_name).add(pod)
             self._pods[key] = pod
             if pod.uid:

@@ -1,0 +1,5 @@
+"""``python -m mooring.cli``: the same as ``moor``."""
+
+from mooring.cli.main import main
+
+main()

@@ -1,0 +1,60 @@
+"""Log lines: their level from ``LOG_LEVEL``, their form from ``--log-format``."""
+
+import logging
+import os
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+_LEVELS: Final = {
+    "TRACE": logging.DEBUG,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "WARNING": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "ALERT": logging.CRITICAL,
+    "CRITICAL": logging.CRITICAL,
+}
+
+
+class LogFormat(StrEnum):
+    """How log lines look."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object for each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as JSON, with the traceback as one text."""
+        fields = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(fields).decode()
+
+
+def set_up_logging(form: LogFormat) -> None:
+    """Send all log lines to standard error, in the given form and at ``LOG_LEVEL``."""
+    wanted = os.environ.get("LOG_LEVEL", "INFO").strip().upper()
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        JsonFormatter()
+        if form is LogFormat.JSON
+        else logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    )
+    level = _LEVELS.get(wanted, logging.INFO)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("mooring").setLevel(level)
+    if wanted not in _LEVELS:
+        logging.getLogger("mooring").warning(
+            "LOG_LEVEL=%r is unknown, using INFO; choose one of %s", wanted, ", ".join(_LEVELS)
+        )

@@ -1,0 +1,56 @@
+"""The ``moor`` command and its subcommands.
+
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage or bad input; an error is one sentence on
+standard error, never a traceback.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from mooring.cli.demo import demo
+from mooring.cli.serve import serve
+from mooring.errors import InputError, MooringError
+from mooring.version import __version__
+
+app = typer.Typer(
+    name="moor",
+    help="Customize Kubernetes scheduling in Python.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(serve)
+app.command()(demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mooring {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _moor(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except MooringError as error:
+        typer.echo(f"moor: {error}", err=True)
+        sys.exit(2 if isinstance(error, InputError) else 1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,134 @@
+"""``moor serve``: a policy as a scheduler extender."""
+
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.errors import InputError
+from mooring.kube.cluster import ClusterConfig
+
+log = logging.getLogger("mooring")
+_SIZE = re.compile(r"[0-9]+([KMG]i)?")
+
+
+def serve(
+    policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8888,
+    prefix: Annotated[str, typer.Option(help="In front of every verb, as in urlPrefix.")] = "",
+    predicates_prefix: Annotated[
+        str, typer.Option(help="In front of a filter's name.")
+    ] = "/predicates",
+    priorities_prefix: Annotated[
+        str, typer.Option(help="In front of a score's name.")
+    ] = "/priorities",
+    node_cache: Annotated[
+        Optional[bool],  # noqa: UP045 - typer reads it at run time
+        typer.Option(
+            help="Watch nodes and pods, so that kube-scheduler sends names only. "
+            "On if a cluster is configured."
+        ),
+    ] = None,
+    kubeconfig: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="The cluster to watch and bind in; also KUBECONFIG or in-cluster."),
+    ] = None,
+    tls_cert: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
+    ] = None,
+    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    client_ca: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Only clients with a certificate of this authority are served."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
+    max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="The caller's httpTimeout in seconds.")
+    ] = 5.0,
+    drain: Annotated[
+        float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
+    ] = 3.0,
+    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
+    reload: Annotated[
+        bool, typer.Option(help="Load the policy again when its file changes.")
+    ] = False,
+) -> None:
+    """Serve a policy as a scheduler extender that kube-scheduler calls.
+
+    LOG_LEVEL (DEBUG, INFO, WARNING, ERROR) sets how much is logged; at DEBUG every verdict and
+    score is a line.
+    """
+    from mooring.extender.app import Routes
+    from mooring.extender.server import Options, listen, run
+    from mooring.extender.workers import inherited_socket, supervise, worker_command
+    from mooring.framework.loading import load
+
+    set_up_logging(log_format)
+    options = Options(
+        policy=policy,
+        host=host,
+        port=port,
+        routes=Routes(
+            prefix=_path(prefix, "--prefix"),
+            predicates=_path(predicates_prefix, "--predicates-prefix"),
+            priorities=_path(priorities_prefix, "--priorities-prefix"),
+        ),
+        max_body=_bytes(max_body),
+        timeout=timeout,
+        drain=drain,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        client_ca=client_ca,
+        node_cache=node_cache is not False,
+        reload=reload,
+    )
+    config = _cluster(node_cache, kubeconfig)
+    sock = inherited_socket()
+    if sock is not None or workers == 1:
+        run(options, config, sock if sock is not None else listen(host, port))
+        return
+    # A policy or certificate that cannot be used is reported once, before any worker starts.
+    load(policy)
+    options.certificates()
+    with listen(host, port) as shared:
+        raise typer.Exit(supervise(worker_command(sys.argv[1:]), shared, workers))
+
+
+def _cluster(node_cache: bool | None, kubeconfig: Path | None) -> ClusterConfig | None:
+    from mooring.kube.config import find_config
+
+    # A kubeconfig in the home folder is used only when asked for: it may be any cluster.
+    config = find_config(kubeconfig, default_file=bool(node_cache))
+    if config is None and node_cache:
+        raise InputError(
+            "--node-cache needs a cluster, and none is configured: "
+            "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
+        )
+    return config
+
+
+def _path(text: str, option: str) -> str:
+    path = text.strip("/")
+    if path and not text.startswith("/"):
+        logging.getLogger("mooring").warning(
+            "%s %s has no leading /, using /%s", option, text, path
+        )
+    if not all(re.fullmatch(r"[A-Za-z0-9._~-]+", part) for part in path.split("/") if path):
+        raise InputError(f"{option} {text!r} is no path; use letters, digits and - . _ ~ between /")
+    return f"/{path}" if path else ""
+
+
+def _bytes(text: str) -> int:
+    if not _SIZE.fullmatch(text):
+        raise InputError(f"--max-body {text!r} is no size; write for example 64Mi or 1000000")
+    scale = {"K": 10, "M": 20, "G": 30}.get(text[-2:-1], 0) if text.endswith("i") else 0
+    return int(text.removesuffix("i").rstrip("KMG")) << scale

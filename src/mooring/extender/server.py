@@ -1,0 +1,241 @@
+"""Running the extender: sockets, TLS, signals, the policy file's reload.
+
+One process serves; with several workers `workers` starts this in each of them on a shared socket.
+On SIGTERM ``/readyz`` turns red, new requests are still answered for the drain time, then the
+sockets close, what is in flight is finished and the process ends with 0.
+"""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import uvicorn
+import uvloop
+
+from mooring.errors import InputError
+from mooring.extender.app import DEFAULT_MAX_BODY, App, Routes
+from mooring.extender.protocol import ExtenderProtocol
+from mooring.extender.service import Service
+from mooring.extender.tls import Certificates
+from mooring.framework.loading import load, source_files
+from mooring.framework.policy import Policy
+from mooring.kube.cluster import ClusterConfig
+
+log = logging.getLogger("mooring.extender")
+
+#: Go's client keeps idle connections for 90 s; it should be the one to close them.
+_KEEP_ALIVE_SECONDS = 120
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How to serve.
+
+    Attributes:
+        policy: where the policy is, as `load` takes it.
+        host: the address to listen on.
+        port: the port; 0 takes a free one.
+        routes: where the verbs are served.
+        max_body: the largest request body in bytes.
+        timeout: the caller's ``httpTimeout`` in seconds.
+        drain: how long requests are still answered after SIGTERM, in seconds.
+        tls_cert: the certificate chain; TLS is on if it is given.
+        tls_key: its key.
+        client_ca: the authority that client certificates must come from.
+        node_cache: watch the cluster's nodes and pods, if a cluster is configured.
+        reload: load the policy again when its file changes.
+    """
+
+    policy: str
+    host: str = "127.0.0.1"
+    port: int = 8888
+    routes: Routes = Routes()
+    max_body: int = DEFAULT_MAX_BODY
+    timeout: float = 5.0
+    drain: float = 3.0
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None
+    node_cache: bool = True
+    reload: bool = False
+
+    def certificates(self) -> Certificates | None:
+        """The certificates, if TLS is on.
+
+        Raises:
+            InputError: only a part of them is given, or a file is unusable.
+        """
+        if self.tls_cert is None or self.tls_key is None:
+            if self.tls_cert or self.tls_key or self.client_ca:
+                raise InputError("TLS needs both --tls-cert and --tls-key")
+            return None
+        return Certificates(self.tls_cert, self.tls_key, self.client_ca)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket to serve on.
+
+    Raises:
+        InputError: the address cannot be used.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, proto, _, address = found[0]
+        sock = socket.socket(family, kind, proto)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(address)
+            sock.listen(1024)
+        except OSError:
+            sock.close()
+            raise
+    except (OSError, OverflowError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot listen on {host} port {port}: {what}; choose others with --host and --port"
+        ) from error
+    return sock
+
+
+def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
+    """Serve until a signal says stop.
+
+    Raises:
+        InputError: the policy or a certificate cannot be used.
+    """
+    # Long-lived nodes and pods should not be visited again and again by the collector.
+    gc.set_threshold(50_000, 20, 100)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(options, config, sock))
+
+
+async def _serve(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
+    policy = load(options.policy)
+    certificates = options.certificates()
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(
+            Service(policy, config, node_cache=options.node_cache, timeout=options.timeout)
+        )
+        app = App(service, routes=options.routes, max_body=options.max_body)
+        settings = uvicorn.Config(
+            app.asgi(),
+            http=ExtenderProtocol,
+            loop="none",
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=30,
+        )
+        settings.load()
+        if certificates is not None:
+            settings.ssl = certificates.context
+            _background(stack, certificates.watch())
+        if options.reload:
+            _background(stack, _reload(options.policy, service))
+        server = _Server(settings)
+        _on_signals(server, service, options.drain)
+        _announce(options, service, sock)
+        await server.serve(sockets=[sock])
+    log.info("stopped")
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, with signals left to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _on_signals(server: uvicorn.Server, service: Service, drain: float) -> None:
+    loop = asyncio.get_running_loop()
+
+    def stop(seconds: float) -> None:
+        if service.draining:
+            server.should_exit = True
+            return
+        service.draining = True
+        log.info("stopping: requests are answered for another %g s", seconds)
+        loop.call_later(seconds, setattr, server, "should_exit", True)
+
+    loop.add_signal_handler(signal.SIGTERM, stop, drain)
+    loop.add_signal_handler(signal.SIGINT, stop, 0.0)
+
+
+def _announce(options: Options, service: Service, sock: socket.socket) -> None:
+    address = sock.getsockname()
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    scheme = "https" if options.tls_cert else "http"
+    log.info("policy %s: %s", service.policy.name, _summary(service))
+    if service.stateless:
+        log.info(
+            "stateless: no node cache, so node.free, node.used and node.pods are not available; "
+            "give --kubeconfig FILE or run inside the cluster to have one"
+        )
+    else:
+        log.info("node cache on: set nodeCacheCapable: true; ready once nodes and pods are known")
+    log.info(
+        "server starting on the port :%d, urlPrefix %s://%s:%d%s",
+        address[1], scheme, host, address[1], options.routes.prefix,
+    )  # fmt: skip
+
+
+def _summary(service: Service) -> str:
+    counts: dict[str, list[str]] = {}
+    for rule in service.policy.rules:
+        counts.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in counts.items()) or "empty"
+
+
+def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:
+    task = asyncio.ensure_future(work)
+
+    async def end() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stack.push_async_callback(end)
+
+
+async def _reload(source: str, service: Service, seconds: float = 0.5) -> None:
+    """Load the policy again whenever one of its files changes; a broken one is not taken."""
+    stamps = _stamps(source)
+    while True:
+        await asyncio.sleep(seconds)
+        now = _stamps(source)
+        if now == stamps:
+            continue
+        stamps = now
+        try:
+            policy = await asyncio.to_thread(_load_again, source)
+        except InputError as error:
+            log.error("kept the old policy: %s", error)  # noqa: TRY400 - the sentence says it all
+            continue
+        service.replace_policy(policy)
+        log.info("reloaded policy %s: %s", policy.name, _summary(service))
+
+
+def _stamps(source: str) -> dict[Path, int]:
+    found = {}
+    for path in source_files(source):
+        with contextlib.suppress(OSError):
+            found[path] = path.stat().st_mtime_ns
+    return found
+
+
+def _load_again(source: str) -> Policy:
+    changed = {str(path) for path in source_files(source)}
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in changed:
+            del sys.modules[name]
+    return load(source)

@@ -1,0 +1,287 @@
+"""One policy in service: the thread that decides, the node cache that feeds it, readiness.
+
+Exactly one thread, the decision thread, asks the policy and changes the cluster's state. The event
+loop only hands it questions and changes, so a policy's functions never run at the same time and see
+one state of the cluster from beginning to end. Called by `app`; knows nothing of HTTP.
+
+    informers ──changes──> pending ──┐
+                                     ├──> decision thread: apply changes, then answer
+    app ──────────question───────────┘
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from typing import Any, ParamSpec, TypeVar
+
+from mooring.errors import ApiError, InputError, KubeError, MooringError
+from mooring.extender.answers import Answers
+from mooring.extender.metrics import Metrics
+from mooring.framework.binding import Binding
+from mooring.framework.policy import Policy
+from mooring.framework.verdict import Verdict
+from mooring.kube.client import Client, api_path
+from mooring.kube.cluster import ClusterConfig
+from mooring.kube.informer import Informer
+from mooring.kube.listwatch import ListWatch, Query
+from mooring.kube.watch_protocol import Identity
+from mooring.model.meta import KubeObject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+
+log = logging.getLogger("mooring.extender")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+class Late(MooringError):  # noqa: N818 - reads as the sentence it is raised with
+    """A request waited so long for its turn that the caller has given up."""
+
+
+class Service:
+    """Runs one policy.
+
+    Args:
+        policy: the policy to ask.
+        config: the cluster to bind in and to watch; None if there is none.
+        node_cache: whether to watch the cluster's nodes and pods.
+        timeout: the caller's ``httpTimeout`` in seconds; what waited longer is not answered.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        config: ClusterConfig | None = None,
+        *,
+        node_cache: bool = True,
+        timeout: float = 5.0,
+    ) -> None:
+        self.metrics = Metrics()
+        self.timeout = timeout
+        self.draining = False
+        self._config = config
+        self._cluster = Cluster() if config is not None and node_cache else None
+        self._client: Client | None = None
+        self._informers: list[Informer[Any]] = []
+        self._pending: deque[list[Any]] = deque()
+        self._applying = False
+        self._synced = False
+        self._busy_since: float | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decide")
+        self._stack = AsyncExitStack()
+        self.answers = self._make_answers(policy)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in service."""
+        return self.answers.policy
+
+    @property
+    def stateless(self) -> bool:
+        """Whether there is no node cache."""
+        return self._cluster is None
+
+    @property
+    def synced(self) -> bool:
+        """Whether nodes and pods are known; always true without a node cache."""
+        return self._cluster is None or self._synced
+
+    def not_ready(self) -> str:
+        """Why requests should not come here now; empty when they may."""
+        if self.draining:
+            return "shutting down"
+        if not self.synced:
+            problem = next((one.error for one in self._informers if one.error is not None), None)
+            return f"the node cache is not synced yet{f': {problem}' if problem else ''}"
+        return ""
+
+    def stuck(self, limit: float) -> bool:
+        """Whether one question has kept the decision thread for longer than the limit."""
+        since = self._busy_since
+        return since is not None and time.monotonic() - since > limit
+
+    async def __aenter__(self) -> "Service":
+        if self._config is not None:
+            client = await self._stack.enter_async_context(Client(self._config))
+            self._client = client
+            if self._cluster is None:
+                return self
+            tasks = [asyncio.create_task(one.run()) for one in self._make_informers(client)]
+            tasks.append(asyncio.create_task(self._wait_synced()))
+            self._stack.push_async_callback(_cancel, tasks)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+        # Not waited for: a function that never returns must not keep the process alive.
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def replace_policy(self, policy: Policy) -> None:
+        """Serve another policy from the next question on; the node cache stays."""
+        if self._cluster is not None and _needs_pods(policy) and len(self._informers) < 2:
+            log.warning("the new policy reads pods, which are not watched; restart the server")
+        self.answers = self._make_answers(policy)
+
+    async def decide(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function on the decision thread, after all changes known now.
+
+        Raises:
+            Late: it waited for its turn longer than the caller waits for the answer.
+        """
+        asked = time.monotonic()
+
+        def turn() -> R:
+            start = time.monotonic()
+            if start - asked > self.timeout:
+                raise Late(
+                    f"the request waited {start - asked:.1f} s for its turn, longer than the "
+                    f"caller's timeout of {self.timeout:g} s"
+                )
+            self._busy_since = start
+            try:
+                self._apply()
+                return function(*args, **kwargs)
+            finally:
+                self._busy_since = None
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, turn)
+
+    async def bind(self, body: bytes) -> str:
+        """Bind a pod as asked; the sentence why not, empty when it is bound.
+
+        Raises:
+            InputError: the request is unreadable or incomplete.
+            PolicyError: the policy's function raised or returned something illegal.
+        """
+        answers = self.answers
+        prepared = await self.decide(lambda: answers.prepare(answers.binding(body)))
+        for rule in self.policy.binds:
+            if rule.is_async and isinstance(prepared, Binding):
+                before = prepared
+                try:
+                    prepared = await rule.prepare_async(prepared)
+                except MooringError:
+                    self.metrics.failed(rule)
+                    await self._forget(answers, before)
+                    raise
+                if isinstance(prepared, Binding):
+                    await self.decide(answers.assume, prepared)
+                else:
+                    await self._forget(answers, before)
+        if isinstance(prepared, Verdict):
+            return prepared.reason
+        if self._client is None:
+            return (
+                "this server has no cluster to bind in: "
+                "start it with --kubeconfig FILE or inside the cluster"
+            )
+        try:
+            await self._create_binding(self._client, prepared)
+        except KubeError as error:
+            await self._forget(answers, prepared)
+            self.metrics.errors.labels("bind", "cluster").inc()
+            return str(error)
+        log.info("bound pod %s to node %s", prepared.key, prepared.node_name)
+        return ""
+
+    async def _forget(self, answers: Answers, binding: Binding) -> None:
+        # Not through `decide`: taking an assumption back must happen however late it is.
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, answers.forget, binding)
+
+    async def _create_binding(self, client: Client, binding: Binding) -> None:
+        try:
+            await client.bind(
+                binding.namespace,
+                binding.name,
+                binding.uid or None,
+                binding.node_name,
+                dict(binding.annotations),
+            )
+        except ApiError as error:
+            # A caller that timed out asks again for what already happened.
+            if error.status != 409 or not await self._is_bound(client, binding):
+                raise
+
+    async def _is_bound(self, client: Client, binding: Binding) -> bool:
+        path = api_path("api", "v1", "namespaces", binding.namespace, "pods", binding.name)
+        pod = await client.get(path, Pod)
+        return pod.node_name == binding.node_name and binding.uid in ("", pod.uid)
+
+    def _make_answers(self, policy: Policy) -> Answers:
+        return Answers(policy, self._cluster, clock=time.perf_counter, observer=self.metrics)
+
+    def _make_informers(self, client: Client) -> list[Informer[Any]]:
+        nodes = ListWatch(client, Query(path="/api/v1/nodes"), Node.from_json, _identity)
+        self._informers = [Informer(nodes, self._take)]
+        if _needs_pods(self.policy):
+            pods = ListWatch(
+                client, Query(path="/api/v1/pods", field_selector=_UNFINISHED), _slim_pod, _identity
+            )
+            self._informers.append(Informer(pods, self._take))
+        return self._informers
+
+    async def _wait_synced(self) -> None:
+        for informer in self._informers:
+            await informer.synced.wait()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._apply)
+        self._synced = True
+        cluster = self._cluster
+        if cluster is not None:
+            log.info("node cache synced: %d nodes, %d pods", len(cluster.nodes), cluster.pods)
+
+    def _take(self, changes: list[Any]) -> None:
+        """Called by informers on the event loop: hand changes over to the decision thread."""
+        self._pending.append(changes)
+        if not self._applying:
+            self._applying = True
+            self._thread.submit(self._apply)
+
+    def _apply(self) -> None:
+        """On the decision thread: apply what informers have seen so far."""
+        self._applying = False
+        cluster = self._cluster
+        if cluster is None:
+            return
+        while self._pending:
+            for change in self._pending.popleft():
+                try:
+                    cluster.apply((change,))
+                except InputError as error:
+                    log.warning("skipped %r: %s", change.object, error)
+
+    def update_gauges(self) -> None:
+        """Bring the node cache's gauges up to date; called before metrics are read."""
+        cluster = self._cluster
+        if cluster is not None:
+            self.metrics.cache_nodes.set(len(cluster.nodes))
+            self.metrics.cache_pods.set(cluster.pods)
+            self.metrics.cache_synced.set(int(self._synced))
+            self.metrics.cache_errors.set(sum(one.counters.errors for one in self._informers))
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _needs_pods(policy: Policy) -> bool:
+    return policy.usage or bool(policy.preempts or policy.binds)
+
+
+def _slim_pod(data: bytes) -> Pod:
+    # A cluster has many pods; their full bytes would be most of the memory.
+    return Pod.from_json(data, keep_source=False)
+
+
+def _identity(thing: KubeObject) -> Identity:
+    meta = thing.metadata
+    return Identity(meta.namespace or "", meta.name, meta.uid or "", meta.resource_version or "")

@@ -1,0 +1,112 @@
+"""Several server processes on one socket.
+
+The parent opens the socket and starts the same command once for each worker; a worker that dies is
+started again. SIGTERM and SIGINT are passed on, and the parent ends when the last worker has ended.
+"""
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+log = logging.getLogger("mooring.extender")
+
+#: Tells a worker which file descriptor is the listening socket.
+SOCKET_VARIABLE = "MOORING_WORKER_SOCKET"
+#: A worker that ends sooner than this after its start has not served; wait before the next try.
+_MIN_SECONDS = 2.0
+_USAGE_ERROR = 2
+
+
+def inherited_socket() -> socket.socket | None:
+    """The listening socket, in a worker process; None in a process started by hand."""
+    number = os.environ.pop(SOCKET_VARIABLE, "")
+    return socket.socket(fileno=int(number)) if number.isdigit() else None
+
+
+def supervise(command: Sequence[str], sock: socket.socket, count: int) -> int:
+    """Run workers until a signal says stop.
+
+    Args:
+        command: the command line of one worker.
+        sock: the listening socket they share.
+        count: how many workers.
+
+    Returns:
+        The exit code: 0, or that of a worker that could not start at all.
+    """
+    with tempfile.TemporaryDirectory(prefix="mooring-metrics-") as metrics:
+        return _Supervisor(command, sock, Path(metrics)).run(count)
+
+
+class _Supervisor:
+    def __init__(self, command: Sequence[str], sock: socket.socket, metrics: Path) -> None:
+        self._command = command
+        self._sock = sock
+        self._metrics = metrics
+        self._workers: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
+        self._stopping = False
+
+    def run(self, count: int) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._pass_on)
+        for _ in range(count):
+            self._start()
+        code = 0
+        while self._workers:
+            pid, status = os.waitpid(-1, 0)
+            if pid in self._workers:
+                process, started = self._workers.pop(pid)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                code = self._ended(process, time.monotonic() - started) or code
+        return code
+
+    def _start(self) -> None:
+        process = subprocess.Popen(
+            self._command,
+            pass_fds=[self._sock.fileno()],
+            env={
+                **os.environ,
+                SOCKET_VARIABLE: str(self._sock.fileno()),
+                "PROMETHEUS_MULTIPROC_DIR": str(self._metrics),
+            },
+        )
+        self._workers[process.pid] = (process, time.monotonic())
+        log.info("started worker %d", process.pid)
+        if self._stopping:
+            process.send_signal(signal.SIGTERM)
+
+    def _ended(self, process: subprocess.Popen[bytes], seconds: float) -> int:
+        """A worker ended: start another, unless we are stopping or it cannot start at all."""
+        for path in self._metrics.glob(f"gauge_live*_{process.pid}.db"):
+            path.unlink(missing_ok=True)
+        if self._stopping:
+            return 0
+        if process.returncode == _USAGE_ERROR:
+            self._stop(signal.SIGTERM)
+            return _USAGE_ERROR
+        log.error("worker %d ended with %d; starting another", process.pid, process.returncode)
+        if seconds < _MIN_SECONDS:
+            time.sleep(_MIN_SECONDS - seconds)
+        self._start()
+        return 0
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._stop(number)
+
+    def _stop(self, number: int) -> None:
+        self._stopping = True
+        for process, _ in list(self._workers.values()):
+            process.send_signal(number)
+
+
+def worker_command(arguments: Sequence[str]) -> list[str]:
+    """The command line that starts a worker with the same arguments."""
+    return [sys.executable, "-m", "mooring.cli", *arguments]

@@ -1,0 +1,227 @@
+"""Requests to one API server.
+
+`listwatch` and everything that writes to the cluster call it. It deals in paths and bytes, leaves
+types to the caller, and must never let credentials into a log line or an error. One `Client` is
+one pool of connections.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self, TypeVar
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+
+from mooring.errors import KubeError
+from mooring.kube.cluster import ClusterConfig
+from mooring.kube.session import BROKEN, DEFAULT_LIMITS, Call, Limits, Params, Session
+from mooring.kube.status import api_error, retry_after
+
+T = TypeVar("T")
+
+JSON = "application/json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+
+_BUSY_RETRIES = 10
+
+
+def api_path(*segments: str) -> str:
+    """A path from segments, each quoted: ``api_path("api", "v1", "nodes", name)``."""
+    return "".join(f"/{quote(segment, safe='')}" for segment in segments)
+
+
+class Client:
+    """Talks to one API server; use it as an async context manager.
+
+    Args:
+        config: which API server, and who we are.
+        limits: how long and how much to wait for.
+        user_agent: how we name ourselves in the API server's audit log.
+        sleep: waits when the API server is busy; tests pass another.
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        user_agent: str = "mooring",
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.config = config
+        self._request_seconds = limits.request_seconds
+        self._sleep = sleep
+        self._session = Session(config, limits, user_agent)
+
+    async def __aenter__(self) -> Self:
+        await self._session.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: object = None,
+        content_type: str = JSON,
+        seconds: float | None = None,
+    ) -> bytes:
+        """Send one request and return the whole answer.
+
+        Credentials that the API server refuses are renewed once; when it is busy and says how long
+        to wait, the request is sent again after that time, within the time limit.
+
+        Args:
+            method: ``GET``, ``POST`` and so on.
+            path: the path, already quoted; see `api_path`.
+            params: the query; it is quoted here.
+            body: bytes as they are, or anything that msgspec writes as JSON; None for no body.
+            content_type: what the body is.
+            seconds: another time limit than the client's.
+
+        Raises:
+            ApiError: the API server answered with an error.
+            KubeError: it could not be reached, or the connection broke.
+        """
+        content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
+        call = Call(
+            method=method,
+            path=path,
+            params=params,
+            content=content,
+            content_type=content_type,
+            seconds=seconds,
+        )
+        deadline = asyncio.get_running_loop().time() + (seconds or self._request_seconds)
+        for busy in range(_BUSY_RETRIES + 1):
+            async with await self._session.send(call) as response:
+                try:
+                    answer = await response.read()
+                except BROKEN as error:
+                    raise self._session.broken(error) from error
+            if response.status < HTTPStatus.MULTIPLE_CHOICES:
+                return answer
+            wait = retry_after(response)
+            left = deadline - asyncio.get_running_loop().time()
+            if wait is None or wait > left or busy == _BUSY_RETRIES:
+                raise api_error(self.config, response.status, answer)
+            await self._sleep(wait)
+        raise AssertionError("the last turn of the loop returns or raises")
+
+    async def get(self, path: str, type_: type[T], params: Params | None = None) -> T:
+        """Read one object.
+
+        Raises:
+            ApiError: the API server answered with an error.
+            KubeError: it could not be reached, or its answer is not of this type.
+        """
+        answer = await self.request("GET", path, params=params)
+        try:
+            return msgspec.json.decode(answer, type=type_)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise KubeError(
+                f"The API server {self.config.server} answered {path} with something that is no "
+                f"{type_.__name__}: {error}."
+            ) from error
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Params | None = None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open an answer without an end, such as a watch, and iterate over its bytes as they come.
+
+        Raises:
+            ApiError: the API server answered with an error.
+            KubeError: it could not be reached, the connection broke, or it was silent for too
+                long; also from the iteration.
+        """
+        call = Call(method="GET", path=path, params=params, endless=True)
+        response = await self._session.send(call)
+        async with response, aclosing(self._chunks(response)) as chunks:
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                body = b"".join([chunk async for chunk in chunks])
+                raise api_error(self.config, response.status, body)
+            yield chunks
+
+    async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+        try:
+            async for chunk in response.content.iter_any():
+                yield chunk
+        except BROKEN as error:
+            raise self._session.broken(error) from error
+
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str | None,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Bind a pod to a node.
+
+        Args:
+            namespace: the pod's.
+            name: the pod's.
+            uid: the pod's; with it, a new pod of the same name is not bound by mistake.
+            node: the node's name.
+            annotations: annotations the pod gets with the binding.
+
+        Raises:
+            ApiError: 409 when the pod is bound already or is another pod, 404 when it is gone.
+            KubeError: the API server could not be reached.
+        """
+        metadata: dict[str, object] = {"name": name, "namespace": namespace}
+        if uid:
+            metadata["uid"] = uid
+        if annotations:
+            metadata["annotations"] = annotations
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": metadata,
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        path = api_path("api", "v1", "namespaces", namespace, "pods", name, "binding")
+        await self.request("POST", path, body=binding)
+
+    async def patch_pod(
+        self,
+        namespace: str,
+        name: str,
+        patch: object,
+        *,
+        subresource: str = "",
+        content_type: str = STRATEGIC_MERGE_PATCH,
+    ) -> bytes:
+        """Patch a pod and return it as it is afterwards.
+
+        Args:
+            namespace: the pod's.
+            name: the pod's.
+            patch: bytes, or anything that msgspec writes as JSON.
+            subresource: such as ``status``.
+            content_type: `STRATEGIC_MERGE_PATCH` or `MERGE_PATCH`.
+
+        Raises:
+            ApiError: the API server answered with an error.
+            KubeError: it could not be reached.
+        """
+        path = api_path("api", "v1", "namespaces", namespace, "pods", name)
+        if subresource:
+            path += api_path(subresource)
+        return await self.request("PATCH", path, body=patch, content_type=content_type)

@@ -1,0 +1,171 @@
+"""The pool of connections to one API server, and who we are on each request.
+
+`client` calls it, one `Session` a client. It adds credentials, renews them when the API server
+refuses them, and turns broken connections into `KubeError`; it does not look at answers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import quote, urlencode
+
+import aiohttp
+
+from mooring.errors import KubeError
+from mooring.kube.cluster import ClusterConfig
+from mooring.kube.credentials import Credentials
+from mooring.kube.status import connection_error
+from mooring.kube.transport import Tls, proxy_for
+
+Params = Mapping[str, str | int]
+
+BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
+_READ_BUFFER_BYTES = 2**18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long and how much a client waits for.
+
+    Attributes:
+        request_seconds: for a whole request, with waiting for a free connection and with the
+            pauses a busy API server asks for.
+        connect_seconds: for a new connection.
+        stream_read_seconds: for the next bytes of a stream; the API server sends a bookmark about
+            every minute, so that silence means a dead connection.
+        connections: at most so many at a time, streams included.
+    """
+
+    request_seconds: float = 30.0
+    connect_seconds: float = 10.0
+    stream_read_seconds: float = 240.0
+    connections: int = 100
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request to send.
+
+    Attributes:
+        path: already quoted.
+        params: the query, not quoted yet.
+        content: the body; None for none.
+        endless: the answer is a stream without an end.
+        seconds: another time limit than usual for the whole answer.
+    """
+
+    method: str
+    path: str
+    params: Params | None = None
+    content: bytes | None = None
+    content_type: str = ""
+    endless: bool = False
+    seconds: float | None = None
+
+
+class Session:
+    """Sends calls over a bounded pool of connections."""
+
+    def __init__(self, config: ClusterConfig, limits: Limits, user_agent: str) -> None:
+        self.config = config
+        self._tls = Tls(config)
+        self._proxy = proxy_for(config)
+        self._headers = [
+            ("Accept", "application/json"),
+            ("User-Agent", user_agent),
+            *config.headers,
+        ]
+        if not config.compression:
+            self._headers.append(("Accept-Encoding", "identity"))
+        self._timeout = aiohttp.ClientTimeout(
+            total=limits.request_seconds, sock_connect=limits.connect_seconds
+        )
+        self._endless = aiohttp.ClientTimeout(
+            sock_connect=limits.connect_seconds, sock_read=limits.stream_read_seconds
+        )
+        self._connections = limits.connections
+        self._http: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Make the pool; needs a running event loop."""
+        self._http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=60),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            read_bufsize=_READ_BUFFER_BYTES,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
+
+    async def send(self, call: Call) -> aiohttp.ClientResponse:
+        """Send a call; after a 401 once more, if there are other credentials to try.
+
+        Raises:
+            KubeError: the API server could not be reached.
+        """
+        config = self.config
+        credentials = await config.auth.credentials()
+        response = await self._attempt(call, credentials)
+        if response.status != HTTPStatus.UNAUTHORIZED:
+            return response
+        try:
+            await response.read()  # the response keeps it for the caller
+            renewed = await config.auth.renew(credentials)
+        except BROKEN as error:
+            response.close()
+            raise self.broken(error) from error
+        except BaseException:
+            response.close()
+            raise
+        if config.cert_file is not None:
+            self._tls.forget()
+        elif not renewed:
+            return response
+        response.release()
+        return await self._attempt(call, await config.auth.credentials())
+
+    async def _attempt(self, call: Call, credentials: Credentials) -> aiohttp.ClientResponse:
+        if self._http is None:
+            raise RuntimeError("use the client as a context manager: async with Client(...)")
+        config = self.config
+        headers = list(self._headers)
+        if credentials.authorization:
+            headers.append(("Authorization", credentials.authorization))
+        if call.content is not None:
+            headers.append(("Content-Type", call.content_type))
+        url = config.server + call.path
+        if call.params:
+            url += "?" + urlencode(call.params, quote_via=quote)
+        try:
+            return await self._http.request(
+                call.method,
+                url,
+                data=call.content,
+                headers=headers,
+                timeout=self._timeout_of(call),
+                proxy=self._proxy,
+                ssl=self._tls.context(credentials) if config.secure else True,
+                server_hostname=config.tls_server_name or None,
+                allow_redirects=False,
+            )
+        except BROKEN as error:
+            raise self.broken(error) from error
+
+    def _timeout_of(self, call: Call) -> aiohttp.ClientTimeout:
+        if call.endless:
+            return self._endless
+        if call.seconds is None:
+            return self._timeout
+        return aiohttp.ClientTimeout(total=call.seconds, sock_connect=self._timeout.sock_connect)
+
+    def broken(self, error: Exception) -> KubeError:
+        """The sentence for a connection that could not be made or broke."""
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            self._tls.forget()  # the certificate authority may have been replaced since
+        return connection_error(self.config, error)

@@ -1,0 +1,113 @@
+"""Turning what went wrong between us and the API server into one sentence.
+
+`client` and `listwatch` call it. The sentences name the server's address and the API server's own
+words, never credentials.
+"""
+
+import ssl
+from http import HTTPStatus
+
+import aiohttp
+import msgspec
+
+from mooring.errors import ApiError, KubeError
+from mooring.kube.cluster import ClusterConfig
+
+_MESSAGE_CHARACTERS = 1000
+
+
+class Status(msgspec.Struct):
+    """The part of a Kubernetes ``Status`` object that says what went wrong."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+
+
+def decode_status(body: bytes | msgspec.Raw) -> Status:
+    """The Status in a body; an empty one when the body is something else."""
+    try:
+        return msgspec.json.decode(body, type=Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Status()
+
+
+def api_error(config: ClusterConfig, http_status: int, body: bytes) -> ApiError:
+    """The error for an answer that is not a success."""
+    status = decode_status(body)
+    said = " ".join(status.message.split())[:_MESSAGE_CHARACTERS].rstrip(".")
+    server = config.server
+    if http_status == HTTPStatus.UNAUTHORIZED:
+        text = (
+            f"The API server {server} does not accept our credentials (401); "
+            f"renew those of {config.source}."
+        )
+    elif http_status == HTTPStatus.FORBIDDEN and said:
+        text = f"The API server {server} forbids it (403): {said}; grant it with an RBAC role."
+    elif said:
+        text = f"The API server {server} answered {http_status}: {said}."
+    else:
+        text = f"The API server {server} answered {http_status}{_phrase(http_status)}."
+        if http_status < HTTPStatus.BAD_REQUEST:
+            text = text[:-1] + ", a redirection; check the address."
+    return ApiError(text, status=http_status, reason=status.reason)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
+    """The error for a connection that could not be made or broke."""
+    server, source = config.server, config.source
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        cause = error.certificate_error
+        why = getattr(cause, "verify_message", "") or str(cause)
+        return KubeError(
+            f"The certificate of the API server {server} is not trusted: {why.rstrip('.')}; "
+            f"check the certificate authority of {source}."
+        )
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return KubeError(f"The proxy to the API server {server} answered {error.status}.")
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return KubeError(f"The proxy to the API server {server} cannot be reached; check it.")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        why = _os_words(error.os_error)
+        return KubeError(
+            f"The API server {server} cannot be reached: {why}; "
+            f"check that it runs and that {source} has the right address."
+        )
+    if isinstance(error, TimeoutError):
+        return KubeError(f"The API server {server} did not answer in time.")
+    return KubeError(f"The connection to the API server {server} broke: {_words(error)}.")
+
+
+def _os_words(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "TLS failed").lower().replace("_", " ")
+    words = error.strerror or str(error) or type(error).__name__
+    return words.rstrip(".")
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "the server closed it"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the answer was cut off"
+    if isinstance(error, OSError):
+        return _os_words(error)
+    return type(error).__name__
+
+
+def retry_after(response: aiohttp.ClientResponse) -> float | None:
+    """How long a busy API server asks us to wait, if it does."""
+    status = response.status
+    if status != HTTPStatus.TOO_MANY_REQUESTS and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return None
+    try:
+        return max(float(response.headers["Retry-After"]), 0.0)
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,232 @@
+"""The rules of list and watch without any I/O: lines, events, resource versions, back-off.
+
+`listwatch` drives it. Nothing here reads a clock, draws a random number or talks to anybody.
+
+    start ──> must list ──listed()──> may watch ──event──> may watch, from the event's version
+                  ^                      │  │
+                  └──── expired() ───────┘  └─ended(), failed()──> may watch, same version
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from mooring.errors import KubeError
+
+T = TypeVar("T")
+
+LINE_BYTES = 64 * 2**20
+BACKOFF_FIRST_SECONDS = 0.8
+BACKOFF_MOST_SECONDS = 30.0
+BRIEF_SECONDS = 1.0  # a watch that ends sooner, with nothing said, was no watch
+STEADY_SECONDS = 30.0  # a watch that lasted so long shows that the API server is well
+
+# 410: the version is compacted away; 504: it is larger than the API server's, as after restoring
+# etcd; 400: it is none of this API server's. Only a new list helps.
+RELIST_STATUSES = frozenset({400, 410, 504})
+
+
+class Identity(NamedTuple):
+    """Which object this is, and which version of it."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+
+    @property
+    def key(self) -> str:
+        """The name within the cluster: ``namespace/name``, or ``/name`` without a namespace."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Item(NamedTuple, Generic[T]):
+    """An object as the API server told it.
+
+    Attributes:
+        identity: which one.
+        object: what was made of it; None when its bytes could not be understood.
+        deleted: it does not exist any more.
+    """
+
+    identity: Identity
+    object: T | None
+    deleted: bool = False
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Bare(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _ListMeta(msgspec.Struct):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class ListPage(msgspec.Struct):
+    """One page of a list; its items are not decoded yet."""
+
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class WatchLine(msgspec.Struct):
+    """One line of a watch; its object is not decoded yet."""
+
+    type: str
+    object: msgspec.Raw
+
+
+decode_page = msgspec.json.Decoder(ListPage).decode
+decode_line = msgspec.json.Decoder(WatchLine).decode
+_decode_bare = msgspec.json.Decoder(_Bare).decode
+
+
+def bare_identity(data: bytes | msgspec.Raw) -> Identity | None:
+    """Who an object is, from its metadata alone; None when it has none."""
+    try:
+        meta = _decode_bare(data).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return Identity(meta.namespace, meta.name, meta.uid, meta.resource_version)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What happened so far.
+
+    Attributes:
+        lists: complete lists.
+        watches: opened watches.
+        events: events of watches, bookmarks not counted.
+        errors: failed tries, expired versions included.
+        skipped: objects that could not be understood.
+    """
+
+    lists: int = 0
+    watches: int = 0
+    events: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+
+class Sink(Protocol[T]):
+    """Who is told what the API server says; plain functions that return at once."""
+
+    def list_started(self) -> None:
+        """A list begins, possibly after an unfinished one."""
+        ...
+
+    def page(self, items: list[Item[T]]) -> None:
+        """Some objects of the list."""
+        ...
+
+    def list_done(self) -> None:
+        """The list is complete."""
+        ...
+
+    def watch_opened(self) -> None:
+        """The API server accepted a watch."""
+        ...
+
+    def events(self, items: list[Item[T]]) -> None:
+        """Events that came together; none when it was only a bookmark."""
+        ...
+
+    def watch_closed(self) -> None:
+        """The watch ended, in whatever way."""
+        ...
+
+    def failed(self, error: KubeError) -> None:
+        """A list or a watch failed; it is tried again."""
+        ...
+
+
+class LineSplitter:
+    """Cuts a stream of bytes into lines, whatever the pieces it comes in."""
+
+    def __init__(self, limit: int = LINE_BYTES) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that are complete now, without empty ones.
+
+        Raises:
+            KubeError: a line is longer than the limit.
+        """
+        first, *rest = chunk.split(b"\n")
+        self._size += len(first)
+        self._parts.append(first)
+        if not rest:
+            self._check(self._size)
+            return []
+        lines = [b"".join(self._parts), *rest]
+        last = lines.pop()
+        self._parts = [last]
+        self._size = len(last)
+        self._check(max(map(len, lines)))
+        return [line for line in lines if line and not line.isspace()]
+
+    def _check(self, size: int) -> None:
+        if size > self._limit:
+            raise KubeError(f"The API server sent a line of more than {self._limit} bytes.")
+
+
+class WatchState:
+    """Where a watch stands, and how long to wait before the next try.
+
+    Attributes:
+        resource_version: the version to watch from; empty when a list is needed first.
+    """
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self.resource_version = ""
+        self._random = random
+        self._failures = 0
+        self._expiries = 0
+
+    def listed(self, resource_version: str) -> None:
+        """A whole list arrived."""
+        self.resource_version = resource_version
+        # a list alone does not prove that the watch after it will work
+        self._failures = self._expiries
+
+    def seen(self, resource_version: str) -> None:
+        """An event or a bookmark arrived: all is well."""
+        self.resource_version = resource_version or self.resource_version
+        self._failures = self._expiries = 0
+
+    def ended(self, lasted: float, *, silent: bool) -> float:
+        """The watch ended as it should; the seconds to wait, usually none."""
+        return self.failed(lasted) if silent and lasted < BRIEF_SECONDS else 0.0
+
+    def expired(self) -> float:
+        """The version cannot be watched from any more; the seconds to wait before the list."""
+        self.resource_version = ""
+        self._expiries += 1
+        return self._backoff(self._expiries - 1)
+
+    def failed(self, lasted: float = 0.0) -> float:
+        """A list or a watch that lasted so many seconds failed; the seconds to wait."""
+        if lasted >= STEADY_SECONDS:
+            self._failures = self._expiries = 0
+        self._failures += 1
+        return self._backoff(self._failures)
+
+    def _backoff(self, failures: int) -> float:
+        if failures <= 0:
+            return 0.0
+        # the exponent stays small: a float overflows after a thousand failures
+        full = min(BACKOFF_FIRST_SECONDS * 2.0 ** min(failures - 1, 16), BACKOFF_MOST_SECONDS)
+        return full * (0.5 + self._random() / 2)
