@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from mooring.cli.demo import demo
 from mooring.cli.serve import serve
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
@@ -23,7 +22,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(serve)
-app.command()(demo)
+
+
+@app.command()
+def demo() -> None:
+    """Watch a policy place pods: the real extender, eight nodes; no cluster is needed."""
+    from mooring.cli.demo import run
+
+    run()
 
 
 def _show_version(wanted: bool) -> None:
