@@ -1,0 +1,16 @@
+import numpy as np
+
+import mooring as mr
+
+policy = mr.Policy("gpu-pack")
+GPU = "nvidia.com/gpu"
+
+
+@policy.filter_nodes(reason="too few free GPUs")
+def enough_gpus(pod: mr.Pod, nodes: mr.Nodes) -> mr.Mask:
+    return nodes.free[GPU] >= pod.requests[GPU]
+
+
+@policy.score_nodes
+def pack(pod: mr.Pod, nodes: mr.Nodes) -> mr.Scores:
+    return 100 * nodes.used[GPU] / np.maximum(nodes.allocatable[GPU], 1)
