@@ -323,3 +323,45 @@ def test_every_function_has_its_own_route(
         with KubeScheduler(control_plane, config):
             control_plane.create(pod("p", namespace, "routes"))
             assert node_of(control_plane, "p", namespace) == "fast"
+
+
+def test_the_node_cache_survives_an_api_server_that_goes_away(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    policy = write_policy(tmp_path, SSD_FILTER)
+
+    def verdicts(server: MoorServe) -> dict[str, str]:
+        body = {"Pod": {"metadata": {"name": "p"}}, "NodeNames": ["before", "after"]}
+        reply = server.post("/filter", body).json()
+        return {**dict.fromkeys(reply["NodeNames"], "kept"), **reply["FailedNodes"]}
+
+    unknown = "node is not known to the extender yet"
+    ssd = {"labels": {"disktype": "ssd"}}
+    args: list[str | Path] = ["--kubeconfig", control_plane.kubeconfig]
+    with nodes(control_plane, before=ssd), MoorServe(policy, args) as server:
+        assert verdicts(server) == {"before": "kept", "after": unknown}
+        control_plane.stop_apiserver()
+        try:
+            assert verdicts(server) == {"before": "kept", "after": unknown}
+            assert server.get("/readyz").status == 200
+        finally:
+            control_plane.start_apiserver()
+        control_plane.create_node("after")
+        control_plane.wait_for(
+            lambda: verdicts(server)["after"] == "node has no SSD", "the new node to be known"
+        )
+
+
+def test_missing_rights_are_named_and_keep_it_unready(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    policy = write_policy(tmp_path, SSD_FILTER)
+    kubeconfig = control_plane.kubeconfig_for("nobody-at-all")
+    with MoorServe(policy, ["--kubeconfig", kubeconfig], wait=False) as server:
+
+        def explained() -> bool:
+            reply = server.get("/readyz")
+            assert reply.status == 503
+            return b'cannot list resource "nodes"' in reply.body
+
+        control_plane.wait_for(explained, "/readyz to name the missing right")

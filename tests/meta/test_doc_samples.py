@@ -1,0 +1,52 @@
+"""Python code in README and guides is a file in docs/samples, and every sample works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mooring as mr
+from mooring.testing import FakeKubeScheduler, make_node, make_pod
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted((ROOT / "docs" / "samples").glob("*.py"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_on_a_page_is_a_sample(page: Path) -> None:
+    texts = {sample.read_text() for sample in SAMPLES}
+    for block in BLOCK.findall(page.read_text()):
+        assert block in texts, f"{page.name} has code that is no file in docs/samples:\n{block}"
+
+
+def test_every_sample_is_on_a_page() -> None:
+    shown = {block for page in PAGES for block in BLOCK.findall(page.read_text())}
+    unused = [sample.name for sample in SAMPLES if sample.read_text() not in shown]
+    assert unused == []
+
+
+POLICIES = [sample for sample in SAMPLES if not sample.name.startswith("test_")]
+
+
+@pytest.mark.parametrize("sample", POLICIES, ids=lambda sample: sample.stem)
+def test_a_sample_policy_places_a_pod(sample: Path) -> None:
+    policy = mr.load(sample)
+    assert policy.rules
+    scheduler = FakeKubeScheduler(policy, [make_node("a"), make_node("b")])
+    assert scheduler.schedule(make_pod()) in ("a", "b")
+
+
+def test_both_ways_to_pack_gpus_agree() -> None:
+    gpu = "nvidia.com/gpu"
+    nodes = [make_node(f"n{number}", extended={gpu: number}) for number in range(5)]
+    running = [make_pod(f"r{n}", requests={gpu: 1}, node=f"n{n}") for n in range(1, 5)]
+    single, arrays = (
+        FakeKubeScheduler(ROOT / "docs" / "samples" / name, nodes, running)
+        for name in ("gpu_pack.py", "gpu_pack_arrays.py")
+    )
+    pod = make_pod(requests={gpu: 2})
+    assert single.filter(pod) == arrays.filter(pod)
+    assert single.filter(pod).kept == ["n3", "n4"]
+    assert single.prioritize(pod) == arrays.prioritize(pod)
