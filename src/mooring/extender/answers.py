@@ -8,12 +8,12 @@ cluster, so a question sees one state of the cluster from beginning to end. Call
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, cast
 
 import msgspec
 import numpy as np
 
-from mooring.errors import InputError
+from mooring.errors import InputError, PolicyError
 from mooring.extender.bodies import BodyReader, Question, read, read_pod
 from mooring.extender.wire import (
     MAX_SCORE,
@@ -105,20 +105,20 @@ class Answers:
             PolicyError: a function raised or returned something illegal.
         """
         question = self.bodies.read(body)
-        nodes, unknown = self._nodes(question)
+        nodes, names, unknown = self._nodes(question)
         failed = dict.fromkeys(unknown, UNKNOWN_NODE)
         unresolvable: dict[str, str] = {}
         rejected = self._rejections(question.pod, nodes, rules)
         for index, verdicts in rejected.items():
             reasons = ",".join(verdict.reason for verdict in verdicts)
             hopeless = any(verdict.unresolvable for verdict in verdicts)
-            (unresolvable if hopeless else failed)[nodes[index].name] = reasons
+            (unresolvable if hopeless else failed)[names[index]] = reasons
         kept = [index for index in range(len(nodes)) if index not in rejected]
         result = ExtenderFilterResult(
             failed_nodes=failed, failed_and_unresolvable_nodes=unresolvable
         )
         if question.names is not None:
-            result.node_names = [nodes[index].name for index in kept]
+            result.node_names = [names[index] for index in kept]
         reply = _encode(result)
         if question.spans is None:
             return reply
@@ -139,11 +139,10 @@ class Answers:
             PolicyError: a function raised or returned something illegal.
         """
         question = self.bodies.read(body)
-        nodes, unknown = self._nodes(question)
+        nodes, names, unknown = self._nodes(question)
         asked = self.policy.scores if rules is None else rules
         totals = score_nodes(asked, question.pod, nodes, self._around)
         scores = np.floor(totals * (MAX_SCORE / 100) + 0.5).astype(np.int64).tolist()
-        names = [node.name for node in nodes]
         if log.isEnabledFor(logging.DEBUG):
             for name, score, total in zip(names, scores, totals.tolist(), strict=True):
                 log.debug("pod %s node %s score %d (%g)", question.pod.key, name, score, total)
@@ -219,36 +218,49 @@ class Answers:
         self.assume(binding)
         return binding
 
+    async def prepare_async(self, binding: Binding) -> Binding | Verdict:
+        """Run the policy's ``async`` bind function, if it has one; not on the decision thread.
+
+        Raises:
+            PolicyError: the function raised or returned something illegal.
+        """
+        for rule in self.policy.binds:
+            if rule.is_async:
+                with self._around(rule):
+                    return await rule.prepare_async(binding)
+        return binding
+
     def assume(self, binding: Binding) -> None:
         """Count a pod on its node before the API server confirms it."""
-        if self.cluster is not None and binding.pod is not None:
-            self.cluster.assume(binding.pod, binding.node_name, binding.annotations)
+        pod = binding.pod
+        # A pod that is on a node already is counted there; a caller may ask twice.
+        if self.cluster is not None and pod is not None and not pod.node_name:
+            self.cluster.assume(pod, binding.node_name, binding.annotations)
 
     def forget(self, binding: Binding) -> None:
         """The pod was not bound after all."""
         if self.cluster is not None:
             self.cluster.forget(binding.key)
 
-    def _nodes(self, question: Question) -> tuple[Sequence[Node], list[str]]:
-        """The nodes in question, and the names nothing is known of."""
+    def _nodes(self, question: Question) -> tuple[Sequence[Node], list[str], list[str]]:
+        """The nodes in question, their names, and the names nothing is known of."""
         cluster = self.cluster
         if question.spans is not None:
-            self._observer.received(len(question.nodes), question.decoded)
+            nodes = question.nodes
+            self._observer.received(len(nodes), question.decoded)
             if cluster is not None:
-                for node in question.nodes:
+                for node in nodes:
                     node.attach(cluster.usage(node.name))
-            return question.nodes, []
+            return nodes, [node.name for node in nodes], []
         names = question.names or []
         if cluster is None:
-            return list(map(self.bodies.named, names)), []
-        found = list(map(cluster.nodes.get, names))
-        if None not in found:
-            return found, []  # type: ignore[return-value]
-        pairs = list(zip(names, found, strict=True))
-        return (
-            [node for _, node in pairs if node is not None],
-            [name for name, node in pairs if node is None],
-        )
+            return self.bodies.named(names), names, []
+        known = cluster.nodes
+        found = list(map(known.get, names))
+        if all(found):
+            return cast("list[Node]", found), names, []
+        there = [name for name in names if name in known]
+        return [known[name] for name in there], there, [n for n in names if n not in known]
 
     def _rejections(
         self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule] | None
@@ -298,12 +310,13 @@ class Answers:
         violations: int,
     ) -> None:
         known = self.cluster.nodes.get(node_name) if self.cluster is not None else None
-        node = known if known is not None else self.bodies.named(node_name)
+        node = known if known is not None else self.bodies.named([node_name])[0]
         kept = keep_victims(self.policy.preempts, pod, node, victims, self._around)
         log.debug(
             "pod %s node %s keeps %d of %d victims", pod.key, node_name, len(kept), len(victims)
         )
-        if kept or not victims:
+        # kube-scheduler refuses an answer that has a node without victims.
+        if kept:
             result[node_name] = MetaVictims(
                 pods=[MetaPod(uid=victim.uid) for victim in kept],
                 num_pdb_violations=min(violations, len(kept)),
@@ -314,6 +327,12 @@ class Answers:
         start = self._clock()
         try:
             yield
+        except SystemExit as error:
+            self._observer.failed(rule)
+            raise PolicyError(
+                f"{rule.kind} {rule.name!r} failed: it tried to end the server",
+                function=rule.name,
+            ) from error
         except Exception:
             self._observer.failed(rule)
             raise

@@ -8,10 +8,11 @@ bytes received. A body that is not laid out as kube-scheduler lays it out is par
 """
 
 import re
+import secrets
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -28,9 +29,11 @@ _LIST_START: Final = b'"Nodes":{"metadata":{},"items":['
 _NODE_START: Final = re.compile(rb'\{"metadata":\{"name":"([^"\\]+)"')
 _NEXT_NODE: Final = b',{"metadata":{"name":"'
 _LIST_END: Final = b']},"NodeNames":'
-_PLACEHOLDER: Final = b"0"
-_COMMA, _BRACKET = ord(","), ord("]")
+#: Stands for the nodes while the rest is read; a number that no request has.
+_PLACEHOLDER: Final = b"%d" % secrets.randbits(62)
+_COMMA, _BRACE, _BRACKET = ord(","), ord("}"), ord("]")
 _KEEP_BYTES: Final = 256 << 20
+_KEEP_NAMES: Final = 100_000
 
 _args = msgspec.json.Decoder(ExtenderArgs)
 
@@ -128,7 +131,7 @@ class BodyReader:
     def __init__(self) -> None:
         self._known: dict[bytes, Node] = {}
         self._known_bytes = 0
-        self._named: dict[str, NamedNode] = {}
+        self._named: dict[str, Node] = {}
 
     def read(self, body: bytes) -> Question:
         """Read a request.
@@ -141,17 +144,21 @@ class BodyReader:
             try:
                 return self._read_known(body, start + len(_LIST_START))
             except _UnusualLayout:
-                pass
+                self._forget_some(())
         return self._read_all(body)
 
-    def named(self, name: str) -> NamedNode:
-        """A node of which only the name is known."""
-        found = self._named.get(name)
-        if found is None:
-            if len(self._named) > 100_000:
-                self._named.clear()
-            found = self._named[name] = NamedNode(metadata=Meta(name=name))
-        return found
+    def named(self, names: Sequence[str]) -> list[Node]:
+        """Nodes of which only the names are known."""
+        if len(self._named) > _KEEP_NAMES:
+            self._named.clear()
+        known = self._named
+        found = list(map(known.get, names))
+        if not all(found):
+            for name in names:
+                if name not in known:
+                    known[name] = NamedNode(metadata=Meta(name=name))
+            found = list(map(known.get, names))
+        return cast("list[Node]", found)
 
     def _read_known(self, body: bytes, position: int) -> Question:
         start = position
@@ -179,12 +186,12 @@ class BodyReader:
                 break
             else:
                 raise _UnusualLayout
+        self._forget_some(nodes)
         # What is left once the nodes are cut out must be a request with just that place empty.
         args = _decode(_args, body[:start] + _PLACEHOLDER + body[end:])
         items = args.nodes.items if args.nodes is not None else None
         if items is None or len(items) != 1 or bytes(items[0]) != _PLACEHOLDER:
             raise _UnusualLayout
-        self._forget_some(nodes)
         return Question(read_pod(args.pod), nodes, args.node_names, body, spans, decoded)
 
     def _learn(self, body: bytes, position: int, name: bytes) -> tuple[Node, int]:
@@ -196,12 +203,14 @@ class BodyReader:
         end = body.find(_NEXT_NODE, position)
         if end < 0:
             end = body.rfind(_LIST_END, position)
-        if end < 0:
+        if end < 0 or body[end - 1] != _BRACE:
             raise _UnusualLayout
         try:
             node = Node.from_json(body[position:end])
-        except InputError as error:
+        except (InputError, RecursionError) as error:
             raise _UnusualLayout from error
+        if node.name.encode() != name:  # the key was there twice
+            raise _UnusualLayout
         self._keep(name, node)
         return node, end
 

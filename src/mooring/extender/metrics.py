@@ -107,7 +107,9 @@ class Metrics:
             if len(known) >= _MAX_REASONS:
                 reason = "other"
             known.add(reason)
-        self.rejections.labels(rule.name, reason[:200]).inc(count)
+        # A text that is no UTF-8 would make all metrics unreadable.
+        label = reason[:200].encode(errors="replace").decode()
+        self.rejections.labels(rule.name, label).inc(count)
 
     def received(self, whole_nodes: int, decoded: int) -> None:
         """A request had whole nodes; so many had to be decoded."""

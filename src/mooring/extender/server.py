@@ -7,7 +7,7 @@ sockets close, what is in flight is finished and the process ends with 0.
 
 import asyncio
 import contextlib
-import gc
+import importlib.util
 import logging
 import signal
 import socket
@@ -22,6 +22,7 @@ import uvloop
 
 from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, App, Routes
+from mooring.extender.memory import keep_warm
 from mooring.extender.protocol import ExtenderProtocol
 from mooring.extender.service import Service
 from mooring.extender.tls import Certificates
@@ -110,8 +111,7 @@ def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> 
     Raises:
         InputError: the policy or a certificate cannot be used.
     """
-    # Long-lived nodes and pods should not be visited again and again by the collector.
-    gc.set_threshold(50_000, 20, 100)
+    keep_warm()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(options, config, sock))
 
@@ -209,10 +209,13 @@ def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:
 
 async def _reload(source: str, service: Service, seconds: float = 0.5) -> None:
     """Load the policy again whenever one of its files changes; a broken one is not taken."""
-    stamps = _stamps(source)
+    # Files are never left out again: one that cannot be imported now may be mended.
+    files = set(source_files(source))
+    stamps = _stamps(files)
     while True:
         await asyncio.sleep(seconds)
-        now = _stamps(source)
+        files.update(source_files(source))
+        now = _stamps(files)
         if now == stamps:
             continue
         stamps = now
@@ -225,9 +228,9 @@ async def _reload(source: str, service: Service, seconds: float = 0.5) -> None:
         log.info("reloaded policy %s: %s", policy.name, _summary(service))
 
 
-def _stamps(source: str) -> dict[Path, int]:
+def _stamps(files: set[Path]) -> dict[Path, int]:
     found = {}
-    for path in source_files(source):
+    for path in files:
         with contextlib.suppress(OSError):
             found[path] = path.stat().st_mtime_ns
     return found
@@ -235,6 +238,10 @@ def _stamps(source: str) -> dict[Path, int]:
 
 def _load_again(source: str) -> Policy:
     changed = {str(path) for path in source_files(source)}
+    for file in changed:
+        # Bytecode is told from old by whole seconds; a file may be written twice in one.
+        with contextlib.suppress(OSError):
+            Path(importlib.util.cache_from_source(file)).unlink()
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in changed:
             del sys.modules[name]

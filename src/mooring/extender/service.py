@@ -14,12 +14,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any, ParamSpec, TypeVar
 
 from mooring.errors import ApiError, InputError, KubeError, MooringError
 from mooring.extender.answers import Answers
+from mooring.extender.decision_thread import DecisionThread
 from mooring.extender.metrics import Metrics
 from mooring.framework.binding import Binding
 from mooring.framework.policy import Policy
@@ -74,7 +74,7 @@ class Service:
         self._applying = False
         self._synced = False
         self._busy_since: float | None = None
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decide")
+        self._thread = DecisionThread()
         self._stack = AsyncExitStack()
         self.answers = self._make_answers(policy)
 
@@ -120,8 +120,7 @@ class Service:
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
-        # Not waited for: a function that never returns must not keep the process alive.
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.shutdown()
 
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""
@@ -162,21 +161,24 @@ class Service:
         """
         answers = self.answers
         prepared = await self.decide(lambda: answers.prepare(answers.binding(body)))
-        for rule in self.policy.binds:
-            if rule.is_async and isinstance(prepared, Binding):
-                before = prepared
-                try:
-                    prepared = await rule.prepare_async(prepared)
-                except MooringError:
-                    self.metrics.failed(rule)
-                    await self._forget(answers, before)
-                    raise
-                if isinstance(prepared, Binding):
-                    await self.decide(answers.assume, prepared)
-                else:
-                    await self._forget(answers, before)
         if isinstance(prepared, Verdict):
             return prepared.reason
+        bound = False
+        try:
+            problem = await self._finish(answers, prepared)
+            bound = not problem
+        finally:
+            if not bound:
+                await self._forget(answers, prepared)
+        return problem
+
+    async def _finish(self, answers: Answers, binding: Binding) -> str:
+        """Bind a pod that is counted on its node already."""
+        prepared = await answers.prepare_async(binding)
+        if isinstance(prepared, Verdict):
+            return prepared.reason
+        if prepared is not binding:
+            await self.decide(answers.assume, prepared)
         if self._client is None:
             return (
                 "this server has no cluster to bind in: "
@@ -185,7 +187,6 @@ class Service:
         try:
             await self._create_binding(self._client, prepared)
         except KubeError as error:
-            await self._forget(answers, prepared)
             self.metrics.errors.labels("bind", "cluster").inc()
             return str(error)
         log.info("bound pod %s to node %s", prepared.key, prepared.node_name)

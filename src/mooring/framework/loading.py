@@ -78,7 +78,7 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " ")
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
             raise PolicyFileError(
                 f"there is no module {name!r}, and no file of that name; "
@@ -93,24 +93,26 @@ def _search_first(folder: Path) -> None:
 
 
 def _not_run(place: str, error: BaseException) -> PolicyFileError:
-    if isinstance(error, SyntaxError):
+    said = " ".join(str(error).split())  # whatever it says, one line of it
+    if isinstance(error, SyntaxError) and error.lineno is not None:
         return PolicyFileError(
             f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
         )
     if isinstance(error, InputError):
-        return PolicyFileError(f"{place}: {error}")
+        return PolicyFileError(f"{place}: {said}")
     line = ""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename.endswith(place) or place.replace(".", "/") in frame.filename:
             line = f", line {frame.lineno}"
-    return PolicyFileError(f"{place}{line} raised {type(error).__name__}: {error}")
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return PolicyFileError(f"{place}{line} raised {what}")
 
 
 def source_files(source: str | Path) -> list[Path]:
     """The Python files a policy was loaded from: its own and its neighbours' that it imported."""
     place = str(source).partition(":")[0]
     module = sys.modules.get(place)
-    own = Path(module.__file__) if module and module.__file__ else Path(place)
+    own = Path(module.__file__ if module and module.__file__ else place).absolute()
     folder = own.resolve().parent
     found = {own}
     for other in list(sys.modules.values()):

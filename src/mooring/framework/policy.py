@@ -4,6 +4,7 @@ An ordinary object that collects rules; there is no global registry. Shells ask 
 `preempt` and `bind` questions of it through `rules`.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
@@ -30,6 +31,7 @@ BindFunction = TypeVar("BindFunction", bound=Callable[[Binding], Any])
 RuleT = TypeVar("RuleT", bound=Rule)
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_LEGAL = "use letters, digits, '-', '_' and '.', with a letter or digit first and last"
 
 
 class Policy:
@@ -44,9 +46,7 @@ class Policy:
 
     def __init__(self, name: str, *, usage: bool = True, description: str = "") -> None:
         if not _NAME.fullmatch(str(name)):
-            raise InputError(
-                f"policy name {name!r} is illegal; use letters, digits, '-', '_' and '.'"
-            )
+            raise InputError(f"policy name {name!r} is illegal; {_LEGAL}")
         self.name = name
         self.usage = usage
         self.description = description
@@ -255,7 +255,7 @@ class Policy:
         if not _NAME.fullmatch(name):
             raise InputError(
                 f"{kind} name {name!r} is illegal in policy {self.name!r}; "
-                f"give one with name= that uses letters, digits, '-', '_' and '.'"
+                f"give one with name=: {_LEGAL}"
             )
         if kind == "bind" and rules:
             raise InputError(
@@ -266,8 +266,11 @@ class Policy:
             raise InputError(f"policy {self.name!r} has two {kind} functions named {name!r}")
         for option in ("weight", "max_score"):
             value = options.get(option, 1)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise InputError(f"{kind} {name!r} has {option}={value!r}; it must be above 0")
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not 0 < value < math.inf:
+                raise InputError(
+                    f"{kind} {name!r} has {option}={value!r}; it must be a number above 0"
+                )
 
     def __repr__(self) -> str:
         return f"<Policy {self.name}: {', '.join(rule.name for rule in self.rules) or 'empty'}>"

@@ -6,8 +6,8 @@ Called by `Policy`; must never decide anything itself.
 """
 
 import inspect
-import math
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import repeat
 from typing import Any, NoReturn
 
 import msgspec
@@ -22,6 +22,8 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 
 _NUMBERS = frozenset({int, float, bool, np.float64, np.int64, np.float32, np.int32, np.bool_})
+#: Scores are often quotients; so much beside the range, relative to it, is rounding.
+_ROUNDING = 1e-9
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +77,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
                 answer = function(pod, node)
             except Exception as error:  # noqa: BLE001 - a policy may raise anything
                 self.fail(error, node.name)
-            if answer is True or answer is None:
+            if answer is True or answer is None or answer is ACCEPT:
                 continue
             verdict = self._verdict(answer, node)
             if not verdict.accepted:
@@ -101,22 +103,27 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             )
         if len(answers) != len(nodes):
             raise self.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
-        pairs = ((i, self._verdict(answer, nodes[i])) for i, answer in enumerate(answers))
-        return [(index, verdict) for index, verdict in pairs if not verdict.accepted]
+        return self._rejected(answers, nodes)
+
+    def _rejected(
+        self, answers: Sequence[object], nodes: Sequence[Node]
+    ) -> list[tuple[int, Verdict]]:
+        found = []
+        for index, answer in enumerate(answers):
+            if answer is True or answer is None:
+                continue
+            verdict = self._verdict(answer, nodes[index])
+            if not verdict.accepted:
+                found.append((index, verdict))
+        return found
 
     def _verdict(self, answer: object, node: Node | None) -> Verdict:
-        if answer is None or isinstance(answer, (bool, np.bool_)):
-            if answer is None or answer:
-                return ACCEPT
-            answer = self.reason or f"rejected by {self.name}"
-        if isinstance(answer, str):
-            return Verdict(
-                accepted=False,
-                reason=answer or f"rejected by {self.name}",
-                unresolvable=self.unresolvable,
-            )
-        if isinstance(answer, Verdict):
-            return answer
+        yes = _yes(answer)
+        if yes:
+            return ACCEPT
+        if yes is not None:
+            default = self.reason or f"rejected by {self.name}"
+            return _refusal(answer, default, unresolvable=self.unresolvable)
         name = node.name if node is not None else None
         raise self.wrong(
             f"returned {_show(answer)} for node {name}; "
@@ -133,46 +140,48 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
 
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""
-        function = self.function
-        node: Node | None = None
-        values: Any
+        values: Any = []
         try:
             if self.plural:
-                values = function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+                values = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
             else:
-                values = []
-                add = values.append
-                for node in nodes:
-                    add(function(pod, node))
+                values.extend(map(self.function, repeat(pod), nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
-            self.fail(error, node.name if node is not None else None)
+            self.fail(error, None if self.plural else nodes[len(values)].name)
         return self._checked(values, nodes)
 
     def _checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
         if isinstance(values, np.ndarray):
             if values.dtype.kind not in "iufb":
                 raise self.wrong(f"returned an array of type {values.dtype}; it must hold numbers")
+            shape, known = values.shape, True
         elif isinstance(values, Sequence) and not isinstance(values, str):
-            if not set(map(type, values)) <= _NUMBERS:
-                self._find_wrong(values, nodes)
+            shape, known = (len(values),), set(map(type, values)) <= _NUMBERS
         else:
             raise self.wrong(f"returned {_show(values)}; it must return one number for each node")
-        scores = np.asarray(values, dtype=np.float64)
-        if scores.shape != (len(nodes),):
+        if shape != (len(nodes),):
             raise self.wrong(
-                f"returned numbers of shape {scores.shape} for {len(nodes)} nodes; "
+                f"returned numbers of shape {shape} for {len(nodes)} nodes; "
                 f"it must return one number for each node"
             )
+        if not known:
+            self._find_wrong(values, nodes)
+        try:
+            scores = np.asarray(values, dtype=np.float64)
+        except OverflowError as error:
+            self.fail(error)
         # One comparison finds NaN as well: it is in no range.
         if scores.size and not (scores.min() >= 0 and scores.max() <= self.max_score):
             self._find_wrong(scores, nodes)
+            scores = scores.clip(0, self.max_score)
         return scores if self.max_score == 100 else scores * (100 / self.max_score)
 
     def _find_wrong(self, values: Sequence[Any] | Floats, nodes: Sequence[Node]) -> None:
-        for node, value in zip(nodes, values, strict=False):
-            number = isinstance(value, (int, float, np.number, np.bool_))
-            if not number or math.isnan(value) or not 0 <= value <= self.max_score:
-                shown = f"{value:g}" if number else _show(value)
+        slack = self.max_score * _ROUNDING
+        for node, value in zip(nodes, values, strict=True):
+            number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+            if not number or not -slack <= value <= self.max_score + slack:
+                shown = f"{float(value):g}" if number else _show(value)
                 raise self.wrong(
                     f"returned {shown} for node {node.name}; "
                     f"it must return a number from 0 to {self.max_score:g}",
@@ -189,12 +198,9 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
             answer = self.function(pod, node, victims)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, node.name)
-        if answer is None or answer is True:
-            return victims
-        if isinstance(answer, (bool, str)):
-            return ()
-        if isinstance(answer, Verdict):
-            return victims if answer.accepted else ()
+        yes = _yes(answer)
+        if yes is not None:
+            return victims if yes else ()
         if not isinstance(answer, Sequence) or not all(isinstance(one, Pod) for one in answer):
             raise self.wrong(
                 f"returned {_show(answer)} for node {node.name}; it must return a Verdict, a bool, "
@@ -239,14 +245,10 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return self._checked(binding, answer)
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
-        if answer is None or answer is True:
-            return binding
-        if answer is False:
-            return Verdict(accepted=False, reason=f"refused by {self.name}")
-        if isinstance(answer, str):
-            return Verdict(accepted=False, reason=answer)
-        if isinstance(answer, Verdict):
-            return binding if answer.accepted else answer
+        yes = _yes(answer)
+        if yes is not None:
+            # A refusal without a reason would look like success to kube-scheduler.
+            return binding if yes else _refusal(answer, f"refused by {self.name}")
         if not isinstance(answer, Binding):
             raise self.wrong(
                 f"returned {_show(answer)}; it must return None, the binding or a refusal",
@@ -264,6 +266,24 @@ class BindRule(Rule, frozen=True, kw_only=True):
                 f"returned a binding with {what}; it may only add annotations", binding.node_name
             )
         return answer
+
+
+def _yes(answer: object) -> bool | None:
+    """Whether an answer accepts; None if it is neither a yes nor a no."""
+    if answer is None:
+        return True
+    if isinstance(answer, (bool, np.bool_, Verdict)):
+        return bool(answer)
+    return False if isinstance(answer, str) else None
+
+
+def _refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
+    """The verdict of an answer that does not accept; the default is the reason of a bare no."""
+    if isinstance(answer, Verdict):
+        unresolvable = unresolvable or answer.unresolvable
+        answer = answer.reason
+    reason = answer if isinstance(answer, str) and answer else default
+    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
 
 
 def _show(value: object) -> str:

@@ -144,10 +144,12 @@ class Client:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open an answer without an end, such as a watch, and iterate over its bytes as they come.
 
+        The iteration ends when the answer does, and also after a long silence: a watch of a quiet
+        resource has nothing to say, but a connection that is dead would say nothing for ever.
+
         Raises:
             ApiError: the API server answered with an error.
-            KubeError: it could not be reached, the connection broke, or it was silent for too
-                long; also from the iteration.
+            KubeError: it could not be reached, or the connection broke; also from the iteration.
         """
         call = Call(method="GET", path=path, params=params, endless=True)
         response = await self._session.send(call)
@@ -161,6 +163,8 @@ class Client:
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
+        except aiohttp.SocketTimeoutError:
+            return
         except BROKEN as error:
             raise self._session.broken(error) from error
 

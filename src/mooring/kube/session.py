@@ -15,7 +15,7 @@ from mooring.errors import KubeError
 from mooring.kube.cluster import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.status import connection_error
-from mooring.kube.transport import Tls, proxy_for
+from mooring.kube.transport import Tls, keep_alive, proxy_for
 
 Params = Mapping[str, str | int]
 
@@ -32,7 +32,7 @@ class Limits:
             pauses a busy API server asks for.
         connect_seconds: for a new connection.
         stream_read_seconds: for the next bytes of a stream; the API server sends a bookmark about
-            every minute, so that silence means a dead connection.
+            every minute, but only when something changed.
         connections: at most so many at a time, streams included.
     """
 
@@ -143,7 +143,7 @@ class Session:
         if call.params:
             url += "?" + urlencode(call.params, quote_via=quote)
         try:
-            return await self._http.request(
+            response = await self._http.request(
                 call.method,
                 url,
                 data=call.content,
@@ -156,6 +156,9 @@ class Session:
             )
         except BROKEN as error:
             raise self.broken(error) from error
+        if call.endless and response.connection is not None:
+            keep_alive(response.connection.transport)
+        return response
 
     def _timeout_of(self, call: Call) -> aiohttp.ClientTimeout:
         if call.endless:

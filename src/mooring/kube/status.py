@@ -4,6 +4,7 @@
 words, never credentials.
 """
 
+import os
 import ssl
 from http import HTTPStatus
 
@@ -88,8 +89,9 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
 def _os_words(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "TLS failed").lower().replace("_", " ")
-    words = error.strerror or str(error) or type(error).__name__
-    return words.rstrip(".")
+    if error.errno is not None and error.errno > 0:  # names that are not found have negative ones
+        return os.strerror(error.errno)
+    return (error.strerror or str(error) or type(error).__name__).rstrip(".")
 
 
 def _words(error: Exception) -> str:

@@ -3,8 +3,10 @@
 `client` calls it. Keys are written to a temporary file only as long as OpenSSL needs to read it.
 """
 
+import asyncio
 import ipaddress
 import os
+import socket
 import ssl
 import tempfile
 from collections.abc import Mapping
@@ -91,6 +93,17 @@ def _problem(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "OpenSSL refuses it").lower().replace("_", " ")
     return getattr(error, "strerror", None) or "it is no PEM"
+
+
+def keep_alive(transport: asyncio.BaseTransport | None) -> None:
+    """Let the kernel find out within a minute that the other end of a silent stream is dead."""
+    connection = transport.get_extra_info("socket") if transport is not None else None
+    if connection is None:
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):  # not everywhere
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def proxy_for(config: ClusterConfig, env: Mapping[str, str] = os.environ) -> str | None:

@@ -24,8 +24,8 @@ BRIEF_SECONDS = 1.0  # a watch that ends sooner, with nothing said, was no watch
 STEADY_SECONDS = 30.0  # a watch that lasted so long shows that the API server is well
 
 # 410: the version is compacted away; 504: it is larger than the API server's, as after restoring
-# etcd; 400: it is none of this API server's. Only a new list helps.
-RELIST_STATUSES = frozenset({400, 410, 504})
+# etcd. Only a new list helps.
+RELIST_STATUSES = frozenset({410, 504})
 
 
 class Identity(NamedTuple):

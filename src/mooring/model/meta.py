@@ -1,7 +1,8 @@
 """Object metadata and the shape every modelled Kubernetes object shares.
 
 Owns `Meta`, the base struct settings and `raw`. Structs hold what scheduling reads; JSON keys are
-camel case, fields are snake case, unknown keys are ignored, ``null`` means absent.
+camel case, fields are snake case, unknown keys are ignored, ``null`` means absent where a field
+is optional in Kubernetes.
 """
 
 import functools
@@ -62,7 +63,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         """
         try:
             found: Self = _decoder(cls).decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{cls.kind_name} cannot be read: {error}") from error
         if keep_source:
             found.__dict__["source"] = bytes(data)

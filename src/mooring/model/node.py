@@ -72,6 +72,9 @@ class Free(Mapping[str, int]):
     def __getitem__(self, name: str) -> int:
         return self._allocatable[name] - self._used[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._allocatable
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._allocatable)
 

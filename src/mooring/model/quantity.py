@@ -25,6 +25,7 @@ _DECIMAL: Final = {
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]{1,10})", re.ASCII)
 _MAX_EXPONENT: Final = 1000
+_MAX_LENGTH: Final = 1000
 
 
 class Quantity(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -81,16 +82,19 @@ def parse_quantity(text: str | int | float) -> Quantity:
     """
     source = text if isinstance(text, str) else repr(text)
     match = _FORM.fullmatch(source)
-    if match is None or not source:
+    if match is None or not source or len(source) > _MAX_LENGTH:
         raise _wrong(text)
     whole, fraction, suffix = match["whole"], match["fraction"] or "", match["suffix"]
-    # parity v1.36.4: apimachinery/pkg/api/resource/quantity.go reads a missing number as zero.
     mantissa = int(whole + fraction or "0")
     binary = suffix in _BINARY
     if binary:
         scaled, places = mantissa << _BINARY[suffix], len(fraction)
     else:
         scaled, places = mantissa, len(fraction) - _decimal_power(suffix, text)
+    # parity v1.36.4: apimachinery/pkg/api/resource/quantity.go reads a missing number as zero where
+    # 64 bits are enough, and refuses it where it computes with more.
+    if not whole + fraction and (suffix in ("Pi", "Ei") or places > 9):
+        raise _wrong(text)
     nano = _shift(scaled, 9 - places)
     if binary:
         nano = min(nano, _MAX)
@@ -113,7 +117,10 @@ def _shift(mantissa: int, power: int) -> int:
 
 
 def _wrong(text: str | int | float) -> QuantityError:
+    shown = repr(text)
+    if len(shown) > 80:
+        shown = f"{shown[:77]}..."
     return QuantityError(
-        f"{text!r} is no Kubernetes quantity; write a number with an optional suffix, "
+        f"{shown} is no Kubernetes quantity; write a number with an optional suffix, "
         f"such as 500m, 1.5 or 2Gi"
     )

@@ -45,7 +45,10 @@ def _whole(text: str) -> int | None:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
         return None
-    number = int(text)
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > 19:  # more than 64 bits; `int` itself refuses thousands of digits
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if -(2**63) <= number < 2**63 else None
 
 

@@ -2,17 +2,18 @@
 
 A pod's way through the state (each box is what `Cluster` holds for it):
 
-    put, no node          assume            put with node, or confirm
-    ──────────────> waiting ──────> assumed ─────────────────────────> bound
-                      ^                │                                 │
-                      └──── forget ────┘          gone, finished ────────┴──> (nothing)
+    put, no node          assume            put with node
+    ──────────────> waiting ──────> assumed ─────────────> bound
+                      │ ^              │ │                   │
+                      │ └─── forget ───┘ │                   │
+                      └──────────────────┴───────────────────┴──> (nothing): gone, finished
 
 `apply` takes what informers saw; `assume` counts a pod on a node before the API server says so, so
 that the next decision sees it; `forget` takes that back.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -60,6 +61,25 @@ class NodeUsage:
         return bool(self._by_key)
 
 
+class Assumption(NamedTuple):
+    """A pod counted on a node before the API server says so, and how to take that back."""
+
+    waiting: Pod
+    node_name: str
+    annotations: Mapping[str, str]
+
+    def placed(self) -> Pod:
+        """The pod as it is counted."""
+        pod = self.waiting
+        return msgspec.structs.replace(
+            pod,
+            metadata=msgspec.structs.replace(
+                pod.metadata, annotations={**pod.annotations, **self.annotations}
+            ),
+            spec=msgspec.structs.replace(pod.spec, node_name=self.node_name),
+        )
+
+
 class Cluster:
     """Nodes and pods, kept up to date by changes.
 
@@ -72,7 +92,7 @@ class Cluster:
         self._usage: dict[str, NodeUsage] = {}
         self._pods: dict[str, Pod] = {}
         self._by_uid: dict[str, Pod] = {}
-        self._assumed: dict[str, Pod] = {}
+        self._assumed: dict[str, Assumption] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -102,20 +122,19 @@ class Cluster:
         if (
             assumed is not None
             and not pod.node_name
-            and pod.uid == assumed.uid
+            and pod.uid == assumed.waiting.uid
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
-            self._replace(key, _on_node(pod, assumed.node_name, assumed.annotations))
-            self._assumed[key] = self._pods[key]
+            self.assume(pod, assumed.node_name, assumed.annotations)
             return
-        self._assumed.pop(key, None)
         self._replace(key, None if pod.finished else pod)
+        self._assumed.pop(key, None)
 
     def remove_pod(self, key: str) -> None:
         """Forget a pod that is gone."""
-        self._assumed.pop(key, None)
         self._replace(key, None)
+        self._assumed.pop(key, None)
 
     def assume(self, pod: Pod, node_name: str, annotations: Mapping[str, str] | None = None) -> Pod:
         """Count a pod on a node before the API server confirms it.
@@ -128,19 +147,17 @@ class Cluster:
         Returns:
             The pod as it is counted.
         """
-        placed = _on_node(pod, node_name, annotations or {})
+        assumption = Assumption(pod, node_name, annotations or {})
+        placed = assumption.placed()
         self._replace(pod.key, placed)
-        self._assumed[pod.key] = placed
+        self._assumed[pod.key] = assumption
         return placed
 
     def forget(self, key: str) -> None:
         """Take an assumption back; nothing happens if the pod was confirmed meanwhile."""
-        placed = self._assumed.pop(key, None)
-        if placed is not None:
-            waiting = msgspec.structs.replace(
-                placed, spec=msgspec.structs.replace(placed.spec, node_name=None)
-            )
-            self._replace(key, waiting)
+        assumed = self._assumed.pop(key, None)
+        if assumed is not None:
+            self._replace(key, assumed.waiting)
 
     @property
     def assumed(self) -> int:
@@ -187,13 +204,3 @@ class Cluster:
         usage.remove(key)
         if not usage and node_name not in self.nodes:
             del self._usage[node_name]
-
-
-def _on_node(pod: Pod, node_name: str, annotations: Mapping[str, str]) -> Pod:
-    return msgspec.structs.replace(
-        pod,
-        metadata=msgspec.structs.replace(
-            pod.metadata, annotations={**pod.annotations, **annotations}
-        ),
-        spec=msgspec.structs.replace(pod.spec, node_name=node_name),
-    )

@@ -6,12 +6,13 @@ node cache. No server, no cluster, no waiting.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mooring.errors import MooringError
+from mooring.errors import MooringError, NotAvailable
 from mooring.extender.answers import Answers
 from mooring.framework.binding import Binding
 from mooring.framework.loading import load
@@ -45,8 +46,8 @@ class FakeKubeScheduler:
 
     Args:
         policy: the policy, or where to load it from.
-        nodes: the nodes of the cluster.
-        pods: the pods already on them.
+        nodes: the nodes of the cluster, with the pods they were made with.
+        pods: further pods, waiting or on the nodes.
         node_cache: with it, only names are sent and the extender knows nodes and pods itself
             (``nodeCacheCapable: true``); without, whole nodes are sent and no pods are known.
     """
@@ -60,12 +61,17 @@ class FakeKubeScheduler:
         node_cache: bool = True,
     ) -> None:
         loaded = policy if isinstance(policy, Policy) else load(policy)
-        self.nodes = {node.name: node for node in nodes}
+        # Copies: the cluster attaches its own usage, and the caller's nodes are not ours to change.
+        self.nodes = {node.name: Node.from_dict(node.raw) for node in nodes}
         self.cluster = Cluster() if node_cache else None
         self.answers = Answers(loaded, self.cluster)
         if self.cluster is not None:
-            for node in nodes:
+            for node in self.nodes.values():
                 self.cluster.put_node(node)
+            for node in nodes:
+                with suppress(NotAvailable):
+                    for pod in node.pods:
+                        self.cluster.put_pod(self.cluster.assume(pod, node.name))
             for pod in pods:
                 self.cluster.put_pod(pod)
 
@@ -135,7 +141,11 @@ class FakeKubeScheduler:
         prepared = self.answers.prepare(self.answers.binding(body))
         for rule in self.answers.policy.binds:
             if rule.is_async and isinstance(prepared, Binding):
-                prepared = asyncio.run(rule.prepare_async(prepared))
+                try:
+                    prepared = asyncio.run(rule.prepare_async(prepared))
+                except MooringError:
+                    self._forget(pod)
+                    raise
         if isinstance(prepared, Verdict):
             self._forget(pod)
             raise Refused(prepared.reason)

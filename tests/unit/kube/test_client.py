@@ -1,0 +1,312 @@
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from mooring.errors import ApiError, ConfigError, KubeError
+from mooring.kube.client import MERGE_PATCH, Client, api_path
+from mooring.kube.credentials import Credentials, FixedCredentials, TokenFile, bearer
+from mooring.kube.session import Limits
+from tests.unit.kube.fake_api import fake_api
+
+
+class Pod(msgspec.Struct):
+    kind: str
+
+
+def test_paths_and_queries_are_quoted() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            path = api_path("api", "v1", "a/b", "c d", "é?%")
+            assert path == "/api/v1/a%2Fb/c%20d/%C3%A9%3F%25"
+            query: dict[str, str | int] = {
+                "fieldSelector": "spec.nodeName=,status!=a+b&c d",
+                "limit": 5,
+            }
+            await client.request("GET", path, params=query)
+            assert api.seen[0].path == path
+            assert api.seen[0].query == {key: str(value) for key, value in query.items()}
+
+    asyncio.run(main())
+
+
+def test_a_server_address_with_a_path_and_the_headers_of_every_request() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            config = replace(
+                api.config,
+                server=f"{api.url}/k8s/c-1",
+                headers=(("Impersonate-Group", "a"), ("Impersonate-Group", "b")),
+                compression=False,
+            )
+            async with Client(config, user_agent="mooring/1") as client:
+                await client.request("GET", "/api/v1/things")
+            seen = api.seen[0]
+            assert seen.path == "/k8s/c-1/api/v1/things"
+            assert seen.headers["impersonate-group"] == ["a", "b"]
+            assert seen.headers["user-agent"] == ["mooring/1"]
+            assert seen.headers["accept-encoding"] == ["identity"]
+            assert seen.headers["accept"] == ["application/json"]
+            assert "authorization" not in seen.headers
+
+    asyncio.run(main())
+
+
+def test_bodies_are_bytes_or_json() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            await client.request("POST", "/x", body=b"as it is", content_type="text/plain")
+            await client.request("PUT", "/x", body=Pod("Pod"))
+            await client.request("DELETE", "/x")
+            assert [seen.body for seen in api.seen] == [b"as it is", b'{"kind":"Pod"}', b""]
+            assert [seen.headers.get("content-type") for seen in api.seen] == [
+                ["text/plain"],
+                ["application/json"],
+                None,
+            ]
+
+    asyncio.run(main())
+
+
+def test_answers_are_typed() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            api.answer(200, b'{"kind":"Pod","more":1}')
+            assert await client.get("/x", Pod) == Pod("Pod")
+            api.answer(200, b'{"kind":1}')
+            with pytest.raises(KubeError, match="/x with something that is no Pod"):
+                await client.get("/x", Pod)
+
+    asyncio.run(main())
+
+
+def test_binding_and_patching_a_pod() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            await client.bind("ns", "a", "uid-1", "node-1", {"k": "v"})
+            await client.bind("ns", "a", None, "node-1")
+            await client.patch_pod("ns", "a", {"status": {}}, subresource="status")
+            await client.patch_pod("ns", "a", b"{}", content_type=MERGE_PATCH)
+            first, second, status, merge = api.seen
+            assert (first.method, first.path) == ("POST", "/api/v1/namespaces/ns/pods/a/binding")
+            assert msgspec.json.decode(first.body) == {
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": {
+                    "name": "a",
+                    "namespace": "ns",
+                    "uid": "uid-1",
+                    "annotations": {"k": "v"},
+                },
+                "target": {"apiVersion": "v1", "kind": "Node", "name": "node-1"},
+            }
+            assert msgspec.json.decode(second.body)["metadata"] == {"name": "a", "namespace": "ns"}
+            assert (status.method, status.path) == ("PATCH", "/api/v1/namespaces/ns/pods/a/status")
+            assert status.headers["content-type"] == ["application/strategic-merge-patch+json"]
+            assert merge.path == "/api/v1/namespaces/ns/pods/a"
+            assert merge.headers["content-type"] == ["application/merge-patch+json"]
+
+    asyncio.run(main())
+
+
+def test_the_api_servers_words_are_in_the_error() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            api.deny(409, 'pod a is already assigned to node "n".', "Conflict")
+            with pytest.raises(ApiError) as caught:
+                await client.bind("ns", "a", None, "n")
+            assert (caught.value.status, caught.value.reason) == (409, "Conflict")
+            assert str(caught.value) == (
+                f'The API server {api.url} answered 409: pod a is already assigned to node "n".'
+            )
+            api.deny(403, 'pods is forbidden: User "u" cannot list resource "pods"', "Forbidden")
+            with pytest.raises(ApiError, match=r'403.*cannot list resource "pods".*RBAC'):
+                await client.request("GET", "/x")
+            api.answer(502, b"<html>")
+            with pytest.raises(ApiError, match=r"answered 502 Bad Gateway\.$"):
+                await client.request("GET", "/x")
+            api.answer(302, b"", Location="https://elsewhere/")
+            with pytest.raises(ApiError, match="302 Found, a redirection"):
+                await client.request("GET", "/x")
+            api.answer(599)
+            with pytest.raises(ApiError, match=r"answered 599\.$"):
+                await client.request("GET", "/x")
+            api.deny(404, "not found", "NotFound")
+            with pytest.raises(ApiError, match="404: not found"):
+                async with client.stream("/x"):
+                    pass
+
+    asyncio.run(main())
+
+
+def test_refused_credentials_are_renewed_once(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old")
+
+    async def main() -> None:
+        async with fake_api() as api:
+            config = replace(api.config, auth=TokenFile(file))
+            async with Client(config) as client:
+                api.tokens = {"old"}
+                await client.request("GET", "/x")
+                api.tokens = {"new"}
+                file.write_text("new")
+                await client.request("GET", "/x")
+                assert len(api.seen) == 3
+                api.tokens = {"newer"}
+                file.write_text("newer")
+                async with client.stream("/x") as chunks:
+                    assert [chunk async for chunk in chunks]
+                api.tokens = set()
+                count = len(api.seen)
+                with pytest.raises(ApiError, match=r"does not accept our credentials.*the test"):
+                    await client.request("GET", "/x")
+                # the file has no other token, so once is enough
+                assert len(api.seen) == count + 1
+                file.write_text("wrong secret")
+                with pytest.raises(ApiError, match="401") as caught:
+                    await client.request("GET", "/x")
+                assert len(api.seen) == count + 3
+                assert "secret" not in str(caught.value)
+
+    asyncio.run(main())
+
+
+def test_credentials_that_cannot_be_had_are_an_error_of_the_configuration(tmp_path: Path) -> None:
+    class Fails(FixedCredentials):
+        async def renew(self, refused: Credentials) -> bool:
+            raise ConfigError("no more tokens")
+
+    async def main() -> None:
+        async with fake_api() as api:
+            async with Client(replace(api.config, auth=TokenFile(tmp_path / "no"))) as client:
+                with pytest.raises(ConfigError, match="token file"):
+                    await client.request("GET", "/x")
+            api.tokens = set()
+            async with Client(replace(api.config, auth=Fails(bearer("x")))) as client:
+                with pytest.raises(ConfigError, match="no more tokens"):
+                    await client.request("GET", "/x")
+
+    asyncio.run(main())
+
+
+def test_a_busy_api_server_is_asked_again_when_it_says() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config, sleep=sleep) as client:
+            api.answer(429, b"", Retry_After="1")
+            api.answer(503, b"", Retry_After="2")
+            api.answer(200, b"done")
+            assert await client.request("POST", "/x", body={}) == b"done"
+            assert slept == [1.0, 2.0]
+            api.answer(429, b"", Retry_After="31")
+            with pytest.raises(ApiError, match="429"):
+                await client.request("GET", "/x")
+            api.answer(429, b"", Retry_After="tomorrow")
+            with pytest.raises(ApiError, match="429"):
+                await client.request("GET", "/x")
+            for _ in range(11):
+                api.answer(429, b"", Retry_After="0")
+            with pytest.raises(ApiError, match="429"):
+                await client.request("GET", "/x")
+            assert not api.script
+
+    asyncio.run(main())
+
+
+def test_nobody_at_the_address() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            config = api.config
+        async with Client(config) as client:
+            with pytest.raises(
+                KubeError, match="cannot be reached: Connection refused; check"
+            ) as caught:
+                await client.request("GET", "/x")
+            assert config.server in str(caught.value)
+            assert not isinstance(caught.value, ApiError)
+
+    asyncio.run(main())
+
+
+def test_broken_answers() -> None:
+    async def hang_up(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    async def half(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"half")
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            api.script.append(hang_up)
+            with pytest.raises(KubeError, match="broke: "):
+                await client.request("POST", "/x", body={})
+            api.script.append(half)
+            with pytest.raises(KubeError, match="the answer was cut off"):
+                await client.request("GET", "/x")
+            api.script.append(half)
+            async with client.stream("/x") as chunks:
+                assert await anext(chunks) == b"half"
+                with pytest.raises(KubeError, match="the answer was cut off"):
+                    await anext(chunks)
+
+    asyncio.run(main())
+
+
+def test_silence_has_a_limit() -> None:
+    async def wait(request: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        return web.Response()
+
+    async def main() -> None:
+        async with fake_api() as api:
+            limits = Limits(request_seconds=0.01, stream_read_seconds=0.01)
+            async with Client(api.config, limits=limits) as client:
+                api.script.append(wait)
+                with pytest.raises(KubeError, match="did not answer in time"):
+                    await client.request("GET", "/x")
+                api.script.append(wait)
+                with pytest.raises(KubeError, match="did not answer in time"):
+                    async with client.stream("/x"):
+                        pass
+                async with client.stream("/x", {"watch": "true", "resourceVersion": "1"}) as chunks:
+                    assert [chunk async for chunk in chunks] == []
+
+    asyncio.run(main())
+
+
+def test_errors_of_the_one_who_reads_a_stream_stay_what_they_are() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+
+            async def read() -> None:
+                async with client.stream("/x"):
+                    raise OSError("mine")
+
+            with pytest.raises(OSError, match="mine"):
+                await read()
+
+    asyncio.run(main())
+
+
+def test_a_client_must_be_entered() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            with pytest.raises(RuntimeError, match="async with"):
+                await Client(api.config).request("GET", "/x")
+
+    asyncio.run(main())
