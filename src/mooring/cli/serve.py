@@ -13,7 +13,7 @@ from mooring.errors import InputError
 from mooring.kube.cluster import ClusterConfig
 
 log = logging.getLogger("mooring")
-_SIZE = re.compile(r"[0-9]+([KMG]i)?")
+_SIZE = re.compile(r"[0-9]{1,15}([KMG]i)?")
 
 
 def serve(

@@ -206,7 +206,7 @@ class BodyReader:
         if end < 0 or body[end - 1] != _BRACE:
             raise _UnusualLayout
         try:
-            node = Node.from_json(body[position:end])
+            node = _read_node(body[position:end])
         except (InputError, RecursionError) as error:
             raise _UnusualLayout from error
         if node.name.encode() != name:  # the key was there twice
@@ -238,7 +238,7 @@ class BodyReader:
         spans = []
         position = 0
         for item in args.nodes.items or ():
-            node = Node.from_json(bytes(item))
+            node = _read_node(bytes(item))
             if not node.name:
                 raise InputError(f"node {len(nodes)} in the request has no name")
             nodes.append(node)
@@ -247,6 +247,16 @@ class BodyReader:
             spans.append((position, position + len(source)))
             position += len(source) + 1
         return Question(pod, nodes, args.node_names, b",".join(parts), spans, len(nodes))
+
+
+def _read_node(data: bytes) -> Node:
+    node = Node.from_json(data)
+    try:
+        # Texts that are not modelled were skipped, but they go into the reply.
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"node {node.name} cannot be read: {error}") from error
+    return node
 
 
 def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:

@@ -18,8 +18,8 @@ from mooring.framework.verdict import Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
-#: What a filter may return for one node. ``True`` and ``None`` accept, ``False`` rejects, a text
-#: rejects for that reason.
+#: What a filter may return for one node: a `Verdict`, ``True`` or ``None`` to accept, ``False`` to
+#: reject, a text to reject for that reason.
 FilterAnswer = Verdict | bool | str | None
 #: What a filter may return for all nodes: a mask (true accepts) or one answer for each node.
 FilterAnswers = Mask | Sequence[FilterAnswer]

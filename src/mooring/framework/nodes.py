@@ -42,9 +42,11 @@ class Nodes(Sequence[Node]):
         self._nodes = nodes
         size = len(nodes)
         self.allocatable = Column(
-            lambda name: np.fromiter((n.allocatable[name] for n in nodes), np.int64, size)
+            lambda name: np.fromiter((n.allocatable.get(name, 0) for n in nodes), np.int64, size)
         )
-        self.used = Column(lambda name: np.fromiter((n.used[name] for n in nodes), np.int64, size))
+        self.used = Column(
+            lambda name: np.fromiter((n.usage.used.get(name, 0) for n in nodes), np.int64, size)
+        )
         self.free = Column(lambda name: self.allocatable[name] - self.used[name])
 
     @property

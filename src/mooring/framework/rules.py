@@ -70,19 +70,12 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         """The rejected nodes by their position, each with its verdict."""
         if self.plural:
             return self._rejections_at_once(pod, nodes)
-        function = self.function
-        found = []
-        for index, node in enumerate(nodes):
-            try:
-                answer = function(pod, node)
-            except Exception as error:  # noqa: BLE001 - a policy may raise anything
-                self.fail(error, node.name)
-            if answer is True or answer is None or answer is ACCEPT:
-                continue
-            verdict = self._verdict(answer, node)
-            if not verdict.accepted:
-                found.append((index, verdict))
-        return found
+        answers: list[object] = []
+        try:
+            answers.extend(map(self.function, repeat(pod), nodes))
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, nodes[len(answers)].name)
+        return self._rejected(answers, nodes)
 
     def _rejections_at_once(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         try:
@@ -110,7 +103,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
     ) -> list[tuple[int, Verdict]]:
         found = []
         for index, answer in enumerate(answers):
-            if answer is True or answer is None:
+            if answer is True or answer is None or answer is ACCEPT:
                 continue
             verdict = self._verdict(answer, nodes[index])
             if not verdict.accepted:

@@ -4,7 +4,7 @@ A `Node` is the API object; who knows the pods on it (the state, or a test) atta
 """
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -59,30 +59,9 @@ class Usage(Protocol):
     def pods(self) -> Sequence[Pod]:
         """The pods on the node that are not finished."""
 
-
-class Free(Mapping[str, int]):
-    """Allocatable less used, resource by resource; 0 for a resource the node does not have."""
-
-    __slots__ = ("_allocatable", "_used")
-
-    def __init__(self, allocatable: Mapping[str, int], used: Mapping[str, int]) -> None:
-        self._allocatable = allocatable
-        self._used = used
-
-    def __getitem__(self, name: str) -> int:
-        return self._allocatable[name] - self._used[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._allocatable
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._allocatable)
-
-    def __len__(self) -> int:
-        return len(self._allocatable)
-
-    def __repr__(self) -> str:
-        return f"Free({dict(self)})"
+    @property
+    def version(self) -> int:
+        """Another number after every change."""
 
 
 class Node(KubeObject, frozen=True, rename="camel", dict=True):
@@ -154,7 +133,16 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
     @property
     def free(self) -> Mapping[str, int]:
         """Allocatable less used, by resource."""
-        return Free(self.allocatable, self.usage.used)
+        usage = self.usage
+        version = usage.version
+        known: tuple[int, Resources] | None = self.__dict__.get("_free")
+        if known is not None and known[0] == version:
+            return known[1]
+        free = Resources(self.allocatable)
+        for name, amount in usage.used.items():
+            free[name] -= amount
+        self.__dict__["_free"] = (version, free)
+        return free
 
     @property
     def pods(self) -> Sequence[Pod]:
@@ -163,7 +151,9 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
 
     def attach(self, usage: Usage | None) -> None:
         """Set what is in use on this node; called by who keeps the cluster's state."""
-        self.__dict__["_usage"] = usage
+        if self.__dict__.get("_usage") is not usage:
+            self.__dict__["_usage"] = usage
+            self.__dict__.pop("_free", None)
 
     def __repr__(self) -> str:
         return f"<Node {self.name}>"

@@ -26,13 +26,15 @@ from mooring.model.resources import PODS, Resources
 class NodeUsage:
     """What is in use on one node; kept even while the node itself is not known yet."""
 
-    __slots__ = ("_by_key", "_pods", "used")
+    __slots__ = ("_by_key", "_pods", "used", "version")
 
     def __init__(self) -> None:
         self._by_key: dict[str, Pod] = {}
         self._pods: tuple[Pod, ...] | None = ()
         #: The sum of the pods' requests; ``pods`` is their number.
         self.used = Resources()
+        #: Another number after every change.
+        self.version = 0
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -52,6 +54,7 @@ class NodeUsage:
 
     def _count(self, pod: Pod, sign: int) -> None:
         self._pods = None
+        self.version += 1
         used = self.used
         for name, amount in pod.requests.items():
             used[name] += sign * amount

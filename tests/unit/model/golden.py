@@ -1,0 +1,21 @@
+"""Kubernetes' own answers, one JSON value on each line.
+
+They come from the Go packages of v1.36.4, asked once:
+
+    quantities       resource.ParseQuantity, Value, MilliValue; a line without answers is refused
+    pod_requests     component-helpers' resource.PodRequests, with the statuses of resizes
+    requirements     labels.Requirement.Matches
+    label_selectors  metav1.LabelSelectorAsSelector, Matches
+    node_selectors   component-helpers' MatchNodeSelectorTerms
+    taints           component-helpers' FindMatchingUntoleratedTaint for NoSchedule and NoExecute
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def rows(name: str) -> list[Any]:
+    """All lines of a golden file."""
+    lines = Path(__file__).with_name(f"{name}.ndjson").read_text().splitlines()
+    return [json.loads(line) for line in lines]

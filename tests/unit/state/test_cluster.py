@@ -1,0 +1,233 @@
+from typing import Any
+
+import pytest
+
+from mooring import Node, Pod, QuantityError
+from mooring.model.change import Gone, Put
+from mooring.state.cluster import Cluster
+from mooring.testing import make_node, make_pod
+
+CPU = {"cpu": "1"}
+
+
+def cluster_with(*things: Pod | Node) -> Cluster:
+    cluster = Cluster()
+    cluster.apply(Put(thing) for thing in things)
+    return cluster
+
+
+def finished(name: str, node: str) -> Pod:
+    raw: dict[str, Any] = make_pod(name, requests=CPU, node=node).raw
+    return Pod.from_dict({**raw, "status": {"phase": "Succeeded"}})
+
+
+def recreated(name: str, node: str = "") -> Pod:
+    raw: dict[str, Any] = make_pod(name, requests=CPU, node=node).raw
+    return Pod.from_dict({**raw, "metadata": {**raw["metadata"], "uid": "second-life"}})
+
+
+def where(cluster: Cluster, name: str = "p") -> str | None:
+    """The node a pod counts on; empty while it waits, None if it is not known."""
+    pod = cluster.pod("default", name)
+    on = [node.name for node in cluster.nodes.values() if pod in node.pods]
+    if pod is None:
+        assert on == []
+        return None
+    assert on == ([pod.node_name] if pod.node_name in cluster.nodes else [])
+    assert cluster.pod_by_uid(pod.uid) is pod
+    return pod.node_name
+
+
+def test_a_pod_without_node_waits_and_counts_nowhere() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU))
+    assert where(cluster) == ""
+    assert (cluster.pods, cluster.assumed) == (1, 0)
+    assert cluster.nodes["a"].used["cpu"] == 0
+
+
+def test_an_assumed_pod_counts_on_its_node() -> None:
+    pod = make_pod("p", requests=CPU, annotations={"old": "1"})
+    cluster = cluster_with(make_node("a"), pod)
+    placed = cluster.assume(pod, "a", {"card": "0"})
+    assert where(cluster) == "a"
+    assert cluster.assumed == 1
+    assert dict(cluster.nodes["a"].used) == {"cpu": 1000, "pods": 1}
+    assert cluster.nodes["a"].pods == (placed,)
+    assert placed.annotations == {"old": "1", "card": "0"}
+    assert pod.annotations == {"old": "1"}
+
+
+def test_a_put_with_node_confirms_an_assumed_pod() -> None:
+    pod = make_pod("p", requests=CPU)
+    cluster = cluster_with(make_node("a"), pod)
+    cluster.assume(pod, "a")
+    cluster.apply([Put(make_pod("p", requests=CPU, node="a"))])
+    assert where(cluster) == "a"
+    assert cluster.assumed == 0
+    assert cluster.nodes["a"].used["cpu"] == 1000
+    cluster.forget("default/p")
+    assert where(cluster) == "a"
+
+
+def test_a_put_with_another_node_moves_an_assumed_pod_there() -> None:
+    pod = make_pod("p", requests=CPU)
+    cluster = cluster_with(make_node("a"), make_node("b"), pod)
+    cluster.assume(pod, "a")
+    cluster.apply([Put(make_pod("p", requests=CPU, node="b"))])
+    assert where(cluster) == "b"
+    assert (cluster.assumed, cluster.nodes["a"].used["cpu"]) == (0, 0)
+
+
+def test_forgetting_takes_everything_back() -> None:
+    pod = make_pod("p", requests=CPU)
+    cluster = cluster_with(make_node("a"), pod)
+    cluster.assume(pod, "a", {"card": "0"})
+    cluster.forget("default/p")
+    assert where(cluster) == ""
+    assert cluster.assumed == 0
+    assert cluster.pod("default", "p") is pod  # without the annotations that were never written
+    assert cluster.nodes["a"].used["cpu"] == cluster.nodes["a"].used["pods"] == 0
+
+
+def test_forgetting_what_was_never_assumed_does_nothing() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    cluster.forget("default/p")
+    cluster.forget("default/unheard-of")
+    assert where(cluster) == "a"
+
+
+def test_a_bound_pod_that_was_assumed_again_is_bound_after_forgetting() -> None:
+    bound = make_pod("p", requests=CPU, node="a")
+    cluster = cluster_with(make_node("a"), bound)
+    cluster.assume(bound, "a")
+    assert cluster.nodes["a"].used["cpu"] == 1000
+    cluster.forget("default/p")
+    assert where(cluster) == "a"
+
+
+def test_an_assumed_pod_seen_again_without_node_stays_assumed() -> None:
+    pod = make_pod("p", requests=CPU, annotations={"note": "old"})
+    cluster = cluster_with(make_node("a"), pod)
+    cluster.assume(pod, "a", {"card": "0"})
+    newer = make_pod("p", requests={"cpu": "2"}, annotations={"note": "new"})
+    cluster.apply([Put(newer)])
+    assert where(cluster) == "a"
+    assert cluster.assumed == 1
+    assert cluster.nodes["a"].used["cpu"] == 2000
+    known = cluster.pod("default", "p")
+    assert known is not None
+    assert known.annotations == {"note": "new", "card": "0"}
+    cluster.forget("default/p")
+    assert cluster.pod("default", "p") is newer
+
+
+def test_a_recreated_pod_of_the_same_name_is_not_assumed() -> None:
+    pod = make_pod("p", requests=CPU)
+    cluster = cluster_with(make_node("a"), pod)
+    cluster.assume(pod, "a")
+    cluster.apply([Put(recreated("p"))])
+    assert where(cluster) == ""
+    assert cluster.assumed == 0
+    assert cluster.pod_by_uid(pod.uid) is None
+    assert cluster.nodes["a"].used["cpu"] == 0
+
+
+@pytest.mark.parametrize("state", ["waiting", "assumed", "bound"])
+@pytest.mark.parametrize("end", ["gone", "finished"])
+def test_a_pod_that_is_gone_or_finished_leaves_nothing(state: str, end: str) -> None:
+    pod = make_pod("p", requests=CPU, node="a" if state == "bound" else "")
+    cluster = cluster_with(make_node("a"), pod)
+    if state == "assumed":
+        cluster.assume(pod, "a")
+    cluster.apply([Gone(pod) if end == "gone" else Put(finished("p", pod.node_name))])
+    assert where(cluster) is None
+    assert (cluster.pods, cluster.assumed) == (0, 0)
+    assert cluster.pod_by_uid(pod.uid) is None
+    assert not any(cluster.nodes["a"].used.values())
+
+
+def test_what_is_not_known_may_be_gone() -> None:
+    cluster = Cluster()
+    cluster.apply([Gone(make_pod("p")), Gone(make_node("a"))])
+    assert (cluster.pods, cluster.nodes) == (0, {})
+
+
+def test_other_objects_are_none_of_the_clusters_business() -> None:
+    cluster = Cluster()
+    cluster.apply([Put("a service"), Gone(7)])
+    assert (cluster.pods, cluster.nodes) == (0, {})
+
+
+def test_a_changed_pod_counts_with_its_new_requests() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    cluster.apply([Put(make_pod("p", requests={"cpu": "3"}, node="a"))])
+    assert dict(cluster.nodes["a"].used) == {"cpu": 3000, "pods": 1}
+
+
+def test_pods_may_come_before_their_node() -> None:
+    cluster = cluster_with(make_pod("p", requests=CPU, node="a"))
+    assert where(cluster) == "a"
+    cluster.apply([Put(make_node("a"))])
+    assert cluster.nodes["a"].used["cpu"] == 1000
+    assert [pod.name for pod in cluster.nodes["a"].pods] == ["p"]
+
+
+def test_pods_stay_counted_while_their_node_is_away() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    cluster.apply([Gone(make_node("a"))])
+    assert cluster.nodes == {}
+    cluster.apply([Put(make_node("a"))])
+    assert cluster.nodes["a"].used["cpu"] == 1000
+
+
+def test_nothing_is_kept_of_nodes_and_pods_that_are_gone() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    cluster.apply([Gone(make_node("a")), Gone(make_pod("p"))])
+    cluster.apply([Put(make_node("b")), Gone(make_node("b"))])
+    assert cluster._usage == {}
+
+
+def test_a_replaced_node_keeps_its_usage() -> None:
+    cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    cluster.apply([Put(make_node("a", cpu="4"))])
+    assert cluster.nodes["a"].free["cpu"] == 3000
+
+
+def test_pods_on_a_node_are_in_the_order_they_came() -> None:
+    names = ["c", "a", "b"]
+    cluster = cluster_with(make_node("n"), *(make_pod(name, node="n") for name in names))
+    assert [pod.name for pod in cluster.nodes["n"].pods] == names
+    assert cluster.nodes["n"].pods is cluster.nodes["n"].pods  # made once, until a pod changes
+
+
+def test_pods_of_equal_names_in_two_namespaces_are_two() -> None:
+    one, other = (make_pod("p", namespace=space, node="a") for space in ("x", "y"))
+    cluster = cluster_with(make_node("a"), one, other)
+    assert cluster.nodes["a"].used["pods"] == 2
+    assert (cluster.pod("x", "p"), cluster.pod("y", "p")) == (one, other)
+
+
+@pytest.mark.parametrize("state", ["unknown", "waiting", "assumed", "bound"])
+def test_an_impossible_quantity_raises_and_changes_nothing(state: str) -> None:
+    pod = make_pod("p", requests=CPU, node="a" if state == "bound" else "")
+    cluster = cluster_with(make_node("a"))
+    if state != "unknown":
+        cluster.apply([Put(pod)])
+    if state == "assumed":
+        cluster.assume(pod, "a")
+    before = (where(cluster), cluster.pods, cluster.assumed, dict(cluster.nodes["a"].used))
+    with pytest.raises(QuantityError):
+        cluster.apply([Put(make_pod("p", requests={"cpu": "lots"}, node="a"))])
+    assert before == (where(cluster), cluster.pods, cluster.assumed, dict(cluster.nodes["a"].used))
+    cluster.forget("default/p")
+    assert cluster.assumed == 0
+    assert where(cluster) == {"unknown": None, "bound": "a"}.get(state, "")
+
+
+def test_an_impossible_quantity_is_no_matter_while_the_pod_waits() -> None:
+    pod = make_pod("p", requests={"cpu": "lots"})
+    cluster = cluster_with(make_node("a"), pod)
+    with pytest.raises(QuantityError):
+        cluster.assume(pod, "a")
+    assert where(cluster) == ""
+    assert cluster.assumed == 0
