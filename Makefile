@@ -33,6 +33,7 @@ lint: setup
 
 types: setup
 	$(BIN)/mypy
+	@for folder in examples/[0-9]*/; do $(BIN)/mypy $$folder*.py || exit 1; done
 
 layers: setup
 	$(BIN)/lint-imports --no-cache --config pyproject.toml

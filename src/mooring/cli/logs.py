@@ -52,8 +52,10 @@ def set_up_logging(form: LogFormat) -> None:
         else logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     )
     level = _LEVELS.get(wanted, logging.INFO)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("mooring").setLevel(level)
+    # For policies too, whatever their loggers are called; only the parts we use keep quiet.
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in ("aiohttp", "asyncio", "uvicorn"):
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
     if wanted not in _LEVELS:
         logging.getLogger("mooring").warning(
             "LOG_LEVEL=%r is unknown, using INFO; choose one of %s", wanted, ", ".join(_LEVELS)

@@ -7,6 +7,7 @@ sockets close, what is in flight is finished and the process ends with 0.
 
 import asyncio
 import contextlib
+import ipaddress
 import importlib.util
 import logging
 import signal
@@ -184,6 +185,12 @@ def _announce(options: Options, service: Service, sock: socket.socket) -> None:
         )
     else:
         log.info("node cache on: set nodeCacheCapable: true; ready once nodes and pods are known")
+    if not options.client_ca and not ipaddress.ip_address(address[0]).is_loopback:
+        log.warning(
+            "anyone who reaches %s can ask this server, and have pods bound if it may bind; "
+            "give --client-ca FILE, or listen on loopback beside kube-scheduler",
+            host,
+        )
     log.info(
         "server starting on the port :%d, urlPrefix %s://%s:%d%s",
         address[1], scheme, host, address[1], options.routes.prefix,

@@ -46,11 +46,23 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it decides all nodes at once."""
         return self.kind.endswith("_nodes")
 
+    def ask_each(self, pod: Pod, nodes: Sequence[Node]) -> list[Any]:
+        """Call the function for one node after the other."""
+        answers: list[Any] = []
+        try:
+            answers.extend(map(self.function, repeat(pod), nodes))
+        except Exception as error:  # noqa: BLE001 - a policy may raise anything
+            self.fail(error, nodes[len(answers)].name)
+        if len(answers) < len(nodes):  # `map` takes a function's StopIteration for the end
+            self.fail(StopIteration(), nodes[len(answers)].name)
+        return answers
+
     def fail(self, error: Exception, node: str | None = None) -> NoReturn:
         """Report that the function raised."""
         where = f" on node {node}" if node else ""
         # mooring's own errors are sentences already; a stranger's need their type to be understood.
-        what = str(error) if isinstance(error, MooringError) else f"{type(error).__name__}: {error}"
+        kind, said = type(error).__name__, str(error)
+        what = said if isinstance(error, MooringError) else f"{kind}: {said}" if said else kind
         raise PolicyError(
             f"{self.kind} {self.name!r} failed{where}: {what}", function=self.name, node=node
         ) from error
@@ -70,12 +82,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         """The rejected nodes by their position, each with its verdict."""
         if self.plural:
             return self._rejections_at_once(pod, nodes)
-        answers: list[object] = []
-        try:
-            answers.extend(map(self.function, repeat(pod), nodes))
-        except Exception as error:  # noqa: BLE001 - a policy may raise anything
-            self.fail(error, nodes[len(answers)].name)
-        return self._rejected(answers, nodes)
+        return self._rejected(self.ask_each(pod, nodes), nodes)
 
     def _rejections_at_once(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         try:
@@ -133,14 +140,12 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
 
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""
-        values: Any = []
+        if not self.plural:
+            return self._checked(self.ask_each(pod, nodes), nodes)
         try:
-            if self.plural:
-                values = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
-            else:
-                values.extend(map(self.function, repeat(pod), nodes))
+            values = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
-            self.fail(error, None if self.plural else nodes[len(values)].name)
+            self.fail(error)
         return self._checked(values, nodes)
 
     def _checked(self, values: Any, nodes: Sequence[Node]) -> Floats:

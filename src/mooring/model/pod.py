@@ -118,7 +118,8 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
     def requests(self) -> Resources:
         """What the pod takes up, such as ``pod.requests["cpu"]`` in thousandths of a core.
 
-        A resource the pod does not ask for has amount 0.
+        A resource the pod does not ask for has amount 0. Limits do not count: the API server copies
+        them to requests that are missing when it stores a pod.
 
         Raises:
             QuantityError: an amount in the pod is no quantity.
