@@ -16,7 +16,7 @@ class ClusterConfig:
 
     Attributes:
         server: the address, such as ``https://10.0.0.1:6443``; it may end with a path.
-        source: where this came from, for error sentences: ``context "kind" of /home/me/config``.
+        source: where this came from, for error sentences: ``context "kind" of ~/.kube/config``.
         namespace: the namespace to use when none is named.
         auth: who we are.
         ca_file: the certificate authority, as a file; ``ca_data`` goes first.

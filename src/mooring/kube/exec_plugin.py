@@ -33,7 +33,7 @@ class ExecSpec:
     """Which program to run, and how.
 
     Attributes:
-        user: whose it is, for error sentences: ``user "me" of /home/me/config``.
+        user: whose it is, for error sentences: ``user "me" of ~/.kube/config``.
         cluster_info: what ``provideClusterInfo`` tells the program; None when not asked for.
     """
 

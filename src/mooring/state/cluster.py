@@ -109,7 +109,7 @@ class Cluster:
 
     def put_node(self, node: Node) -> None:
         """Add a node, or replace the one of the same name."""
-        node.attach(self.usage(node.name))
+        node.attach(self._kept_usage(node.name))
         self.nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
@@ -181,7 +181,11 @@ class Cluster:
         return self._by_uid.get(uid)
 
     def usage(self, node_name: str) -> NodeUsage:
-        """What is in use on a node, known or not."""
+        """What is in use on a node, known or not; valid until the next change."""
+        found = self._usage.get(node_name)
+        return found if found is not None else NodeUsage()
+
+    def _kept_usage(self, node_name: str) -> NodeUsage:
         found = self._usage.get(node_name)
         if found is None:
             found = self._usage[node_name] = NodeUsage()
@@ -197,7 +201,7 @@ class Cluster:
                 self._leave(key, old.node_name)
         if pod is not None:
             if pod.node_name:
-                self.usage(pod.node_name).add(pod)
+                self._kept_usage(pod.node_name).add(pod)
             self._pods[key] = pod
             if pod.uid:
                 self._by_uid[pod.uid] = pod

@@ -148,6 +148,14 @@ def test_an_exception_is_an_error_that_names_function_and_node() -> None:
     assert isinstance(error.__cause__, KeyError)
 
 
+def test_even_the_exception_that_ends_iterations_is_an_error() -> None:
+    def first_image(_pod: mr.Pod, node: mr.Node) -> bool:
+        return node.name == "a" or next(iter(node.images)) == "app:1"
+
+    error = wrong(FilterRule(kind="filter", name="quay", function=first_image))
+    assert str(error) == "filter 'quay' failed on node b: StopIteration"
+
+
 def test_an_exception_about_all_nodes_names_the_function() -> None:
     def break_down(_pod: mr.Pod, _nodes: mr.Nodes) -> mr.Mask:
         raise ZeroDivisionError("division by zero")

@@ -145,6 +145,14 @@ def test_an_exception_is_an_error_that_names_function_and_node() -> None:
     assert (error.node, type(error.__cause__)) == ("b", ZeroDivisionError)
 
 
+def test_even_the_exception_that_ends_iterations_is_an_error() -> None:
+    def first_image(_pod: mr.Pod, node: mr.Node) -> float:
+        return len(next(iter(node.images)))
+
+    error = wrong(ScoreRule(kind="score", name="keel", function=first_image))
+    assert str(error) == "score 'keel' failed on node a: StopIteration"
+
+
 def test_an_exception_about_all_nodes_names_the_function() -> None:
     def divide(_pod: mr.Pod, _nodes: mr.Nodes) -> mr.Scores:
         raise ValueError("no columns")

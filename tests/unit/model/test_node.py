@@ -115,6 +115,13 @@ def test_free_follows_another_usage() -> None:
     assert node.free["cpu"] == 2000
 
 
+def test_attaching_the_same_usage_again_changes_nothing() -> None:
+    node = make_node(pods=[make_pod(requests={"cpu": "3"})])
+    free = node.free
+    node.attach(node.usage)
+    assert node.free == free == {**node.allocatable, "cpu": 5000, "pods": 109}
+
+
 def test_usage_can_be_attached_and_taken_away() -> None:
     node, other = make_node(), make_node(pods=[])
     node.attach(other.usage)

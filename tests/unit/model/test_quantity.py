@@ -52,6 +52,12 @@ def test_a_missing_number_is_zero_where_kubernetes_takes_it_so(text: str) -> Non
     assert parse_quantity(text) == Quantity(0)
 
 
+@pytest.mark.parametrize("text", ["8Ei", "100000000Ei", "9223372036854775807Ki"])
+def test_a_binary_quantity_is_capped_at_64_bits(text: str) -> None:
+    assert parse_quantity("7Ei").value == 7 << 60
+    assert parse_quantity(text).value == 2**63 - 1
+
+
 @given(
     sign=st.sampled_from(["", "+", "-"]),
     whole=st.integers(min_value=0, max_value=10**6),

@@ -180,6 +180,12 @@ def test_pods_stay_counted_while_their_node_is_away() -> None:
     assert cluster.nodes["a"].used["cpu"] == 1000
 
 
+def test_a_pod_that_goes_leaves_the_others_on_an_unknown_node() -> None:
+    cluster = cluster_with(*(make_pod(name, requests=CPU, node="a") for name in "pq"))
+    cluster.apply([Gone(make_pod("p")), Put(make_node("a"))])
+    assert cluster.nodes["a"].used["cpu"] == 1000
+
+
 def test_nothing_is_kept_of_nodes_and_pods_that_are_gone() -> None:
     cluster = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
     cluster.apply([Gone(make_node("a")), Gone(make_pod("p"))])
@@ -205,6 +211,14 @@ def test_pods_of_equal_names_in_two_namespaces_are_two() -> None:
     cluster = cluster_with(make_node("a"), one, other)
     assert cluster.nodes["a"].used["pods"] == 2
     assert (cluster.pod("x", "p"), cluster.pod("y", "p")) == (one, other)
+
+
+def test_a_pod_without_id_is_known_by_its_name_only() -> None:
+    cluster = cluster_with(Pod.from_dict({"metadata": {"name": "p"}}))
+    assert cluster.pod("default", "p") is not None
+    assert cluster.pod_by_uid("") is None
+    cluster.apply([Gone(make_pod("p"))])
+    assert cluster.pods == 0
 
 
 @pytest.mark.parametrize("state", ["unknown", "waiting", "assumed", "bound"])

@@ -1,0 +1,43 @@
+"""The public names, asserted exactly: adding or removing one is a decision."""
+
+import types
+
+import pytest
+
+import mooring
+import mooring.hook
+import mooring.testing
+
+PUBLIC: dict[types.ModuleType, set[str]] = {
+    mooring: {
+        "Amounts", "ApiError", "Binding", "ConfigError", "Container", "InputError", "KubeError",
+        "LabelSelector", "Mask", "MooringError", "Node", "NodeSelector", "Nodes", "NotAvailable",
+        "Pod", "Policy", "PolicyError", "PolicyFileError", "Quantity", "QuantityError",
+        "Requirement", "Resources", "Scores", "Taint", "Toleration", "Verdict", "__version__",
+        "accept", "accept_if", "hook", "load", "parse_quantity", "reject", "untolerated",
+    },
+    mooring.hook: {
+        "Bind", "BindAnswer", "Filter", "FilterAnswer", "FilterAnswers", "FilterNodes", "Hook",
+        "Preempt", "PreemptAnswer", "Score", "ScoreNodes",
+    },
+    mooring.testing: {"FakeKubeScheduler", "FilterReply", "Refused", "make_node", "make_pod"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_the_public_names_are_these(module: types.ModuleType) -> None:
+    assert set(module.__all__) == PUBLIC[module]
+    assert len(module.__all__) == len(PUBLIC[module])
+
+
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_every_public_name_is_there_and_nothing_else_looks_public(
+    module: types.ModuleType,
+) -> None:
+    found = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert found <= PUBLIC[module]
+    assert all(hasattr(module, name) for name in PUBLIC[module])
