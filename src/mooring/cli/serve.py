@@ -94,7 +94,8 @@ def serve(
     config = _cluster(node_cache, kubeconfig)
     sock = inherited_socket()
     if sock is not None or workers == 1:
-        run(options, config, sock if sock is not None else listen(host, port))
+        with sock if sock is not None else listen(host, port) as own:
+            run(options, config, own)
         return
     # A policy or certificate that cannot be used is reported once, before any worker starts.
     load(policy)

@@ -6,9 +6,11 @@ cluster, so a question sees one state of the cluster from beginning to end. Call
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Protocol, cast
+from contextlib import contextmanager, suppress
+from itertools import compress
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -109,19 +111,19 @@ class Answers:
         failed = dict.fromkeys(unknown, UNKNOWN_NODE)
         unresolvable: dict[str, str] = {}
         rejected = self._rejections(question.pod, nodes, rules)
-        for index, verdicts in rejected.items():
-            reasons = ",".join(verdict.reason for verdict in verdicts)
-            hopeless = any(verdict.unresolvable for verdict in verdicts)
-            (unresolvable if hopeless else failed)[names[index]] = reasons
-        kept = [index for index in range(len(nodes)) if index not in rejected]
+        accepted = bytearray(b"\1") * len(nodes)
+        for index, verdict in rejected.items():
+            accepted[index] = 0
+            (unresolvable if verdict.unresolvable else failed)[names[index]] = verdict.reason
         result = ExtenderFilterResult(
             failed_nodes=failed, failed_and_unresolvable_nodes=unresolvable
         )
         if question.names is not None:
-            result.node_names = [names[index] for index in kept]
+            result.node_names = list(compress(names, accepted))
         reply = _encode(result)
         if question.spans is None:
             return reply
+        kept = list(compress(range(len(nodes)), accepted))
         head, tail = reply.split(b'"Nodes":null', 1)
         pieces: list[bytes | memoryview] = [head, b'"Nodes":{"metadata":{},"items":[']
         for piece in question.splice(kept):
@@ -231,10 +233,13 @@ class Answers:
         return binding
 
     def assume(self, binding: Binding) -> None:
-        """Count a pod on its node before the API server confirms it."""
+        """Count a pod on its node before the API server confirms it; not if it is gone by now."""
         pod = binding.pod
         # A pod that is on a node already is counted there; a caller may ask twice.
-        if self.cluster is not None and pod is not None and not pod.node_name:
+        if self.cluster is None or pod is None or pod.node_name:
+            return
+        known = self.cluster.pod(pod.namespace, pod.name)
+        if known is not None and known.uid == pod.uid:
             self.cluster.assume(pod, binding.node_name, binding.annotations)
 
     def forget(self, binding: Binding) -> None:
@@ -256,28 +261,31 @@ class Answers:
         if cluster is None:
             return self.bodies.named(names), names, []
         known = cluster.nodes
-        found = list(map(known.get, names))
-        if all(found):
-            return cast("list[Node]", found), names, []
+        with suppress(KeyError):
+            return list(map(known.__getitem__, names)), names, []
         there = [name for name in names if name in known]
         return [known[name] for name in there], there, [n for n in names if n not in known]
 
     def _rejections(
         self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule] | None
-    ) -> dict[int, list[Verdict]]:
+    ) -> dict[int, Verdict]:
+        """The rejected nodes by position, each with all that speaks against it."""
         asked = self.policy.filters if rules is None else rules
-        by_node: dict[int, list[Verdict]] = {}
+        by_node: dict[int, Verdict] = {}
         for rule, rejections in reject_nodes(asked, pod, nodes, self._around):
-            counts: dict[str, int] = {}
-            for index, verdict in rejections:
-                by_node.setdefault(index, []).append(verdict)
-                counts[verdict.reason] = counts.get(verdict.reason, 0) + 1
+            counts = Counter([verdict.reason for _, verdict in rejections])
             for reason, count in counts.items():
                 self._observer.rejected(rule, reason, count)
+            if not by_node:
+                by_node = dict(rejections)
+                continue
+            for index, verdict in rejections:
+                before = by_node.get(index)
+                by_node[index] = verdict if before is None else before.and_also(verdict)
         if log.isEnabledFor(logging.DEBUG):
             for index, node in enumerate(nodes):
-                reasons = [verdict.reason for verdict in by_node.get(index, ())]
-                shown = f"rejected: {', '.join(reasons)}" if reasons else "accepted"
+                against = by_node.get(index)
+                shown = "accepted" if against is None else f"rejected: {against.reason}"
                 log.debug("pod %s node %s %s", pod.key, node.name, shown)
         return by_node
 

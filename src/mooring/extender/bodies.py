@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -149,16 +149,15 @@ class BodyReader:
 
     def named(self, names: Sequence[str]) -> list[Node]:
         """Nodes of which only the names are known."""
-        if len(self._named) > _KEEP_NAMES:
-            self._named.clear()
         known = self._named
-        found = list(map(known.get, names))
-        if not all(found):
+        try:
+            return list(map(known.__getitem__, names))
+        except KeyError:
+            if len(known) > _KEEP_NAMES:
+                known.clear()
             for name in names:
-                if name not in known:
-                    known[name] = NamedNode(metadata=Meta(name=name))
-            found = list(map(known.get, names))
-        return cast("list[Node]", found)
+                known.setdefault(name, NamedNode(metadata=Meta(name=name)))
+            return list(map(known.__getitem__, names))
 
     def _read_known(self, body: bytes, position: int) -> Question:
         start = position

@@ -7,8 +7,8 @@ sockets close, what is in flight is finished and the process ends with 0.
 
 import asyncio
 import contextlib
-import ipaddress
 import importlib.util
+import ipaddress
 import logging
 import signal
 import socket

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from mooring.errors import MooringError, PolicyError
 from mooring.framework.arrays import Floats
@@ -21,7 +22,8 @@ from mooring.framework.verdict import ACCEPT, Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
-_NUMBERS = frozenset({int, float, bool, np.float64, np.int64, np.float32, np.int32, np.bool_})
+#: The kinds of array elements that are numbers: signed, unsigned, floating, truth values.
+_NUMBERS = "iufb"
 #: Scores are often quotients; so much beside the range, relative to it, is rounding.
 _ROUNDING = 1e-9
 
@@ -109,12 +111,17 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         self, answers: Sequence[object], nodes: Sequence[Node]
     ) -> list[tuple[int, Verdict]]:
         found = []
+        seen: dict[object, Verdict] = {}  # many nodes are rejected for few reasons
         for index, answer in enumerate(answers):
             if answer is True or answer is None or answer is ACCEPT:
                 continue
-            verdict = self._verdict(answer, nodes[index])
-            if not verdict.accepted:
-                found.append((index, verdict))
+            known = seen.get(answer) if answer.__class__ is str else None
+            if known is None:
+                known = self._verdict(answer, nodes[index])
+                if answer.__class__ is str:
+                    seen[answer] = known
+            if not known.accepted:
+                found.append((index, known))
         return found
 
     def _verdict(self, answer: object, node: Node | None) -> Verdict:
@@ -150,11 +157,11 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
 
     def _checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
         if isinstance(values, np.ndarray):
-            if values.dtype.kind not in "iufb":
+            found, shape = values, values.shape
+            if found.dtype.kind not in _NUMBERS:
                 raise self.wrong(f"returned an array of type {values.dtype}; it must hold numbers")
-            shape, known = values.shape, True
         elif isinstance(values, Sequence) and not isinstance(values, str):
-            shape, known = (len(values),), set(map(type, values)) <= _NUMBERS
+            found, shape = _array(values), (len(values),)
         else:
             raise self.wrong(f"returned {_show(values)}; it must return one number for each node")
         if shape != (len(nodes),):
@@ -162,12 +169,9 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
                 f"returned numbers of shape {shape} for {len(nodes)} nodes; "
                 f"it must return one number for each node"
             )
-        if not known:
+        if found.dtype.kind not in _NUMBERS or found.ndim != 1:
             self._find_wrong(values, nodes)
-        try:
-            scores = np.asarray(values, dtype=np.float64)
-        except OverflowError as error:
-            self.fail(error)
+        scores = found.astype(np.float64)
         # One comparison finds NaN as well: it is in no range.
         if scores.size and not (scores.min() >= 0 and scores.max() <= self.max_score):
             self._find_wrong(scores, nodes)
@@ -179,7 +183,7 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
         for node, value in zip(nodes, values, strict=True):
             number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
             if not number or not -slack <= value <= self.max_score + slack:
-                shown = f"{float(value):g}" if number else _show(value)
+                shown = _show_number(value) if number else _show(value)
                 raise self.wrong(
                     f"returned {shown} for node {node.name}; "
                     f"it must return a number from 0 to {self.max_score:g}",
@@ -266,6 +270,13 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return answer
 
 
+def _array(values: Sequence[Any]) -> npt.NDArray[Any]:
+    try:
+        return np.array(values)
+    except (ValueError, OverflowError):  # of several shapes, or beyond all numbers
+        return np.array(values, dtype=object)
+
+
 def _yes(answer: object) -> bool | None:
     """Whether an answer accepts; None if it is neither a yes nor a no."""
     if answer is None:
@@ -282,6 +293,13 @@ def _refusal(answer: object, default: str, *, unresolvable: bool = False) -> Ver
         answer = answer.reason
     reason = answer if isinstance(answer, str) and answer else default
     return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
+
+
+def _show_number(value: float) -> str:
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "a number beyond all floats"
 
 
 def _show(value: object) -> str:

@@ -18,6 +18,14 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
     unresolvable: bool = False
 
+    def and_also(self, other: "Verdict") -> "Verdict":
+        """Both of two rejections, with their reasons joined by a comma."""
+        return Verdict(
+            accepted=False,
+            reason=f"{self.reason},{other.reason}",
+            unresolvable=self.unresolvable or other.unresolvable,
+        )
+
     def __bool__(self) -> bool:
         return self.accepted
 

@@ -83,7 +83,8 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         found.__dict__["raw"] = data
         return found
 
-    @property
+    # Read for every node in every decision: the second time, these are plain dictionary look-ups.
+    @functools.cached_property
     def name(self) -> str:
         """The object's name."""
         return self.metadata.name
@@ -98,7 +99,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         """The API server's version of this object; empty if it was never stored."""
         return self.metadata.resource_version or ""
 
-    @property
+    @functools.cached_property
     def labels(self) -> dict[str, str]:
         """The labels; treat them as read-only."""
         return self.metadata.labels or EMPTY
