@@ -6,6 +6,7 @@ A policy is written once and served as a scheduler extender (``moor serve policy
 
     policy = mr.Policy("ssd-only")
 
+
     @policy.filter
     def ssd(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
         return mr.accept_if(node.labels.get("disktype") == "ssd", "node has no SSD")

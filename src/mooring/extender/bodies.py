@@ -206,7 +206,7 @@ class BodyReader:
             raise _UnusualLayout
         try:
             node = _read_node(body[position:end])
-        except (InputError, RecursionError) as error:
+        except InputError as error:
             raise _UnusualLayout from error
         if node.name.encode() != name:  # the key was there twice
             raise _UnusualLayout
