@@ -7,6 +7,7 @@ application, in process. `tests/e2e/test_examples_deploy.py` does the rest with 
 import asyncio
 import re
 import shlex
+import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
