@@ -1,6 +1,7 @@
 """``moor serve``: a policy as a scheduler extender."""
 
 import logging
+import math
 import re
 import sys
 from pathlib import Path
@@ -73,6 +74,9 @@ def serve(
     from mooring.framework.loading import load
 
     set_up_logging(log_format)
+    for option, seconds in (("--timeout", timeout), ("--drain", drain)):
+        if not math.isfinite(seconds):
+            raise InputError(f"{option} {seconds} is no time; give a number of seconds")
     options = Options(
         policy=policy,
         host=host,

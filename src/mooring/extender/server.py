@@ -227,7 +227,7 @@ async def _reload(source: str, service: Service, seconds: float = 0.5) -> None:
             continue
         stamps = now
         try:
-            policy = await asyncio.to_thread(_load_again, source)
+            policy = await asyncio.to_thread(_load_again, source, files)
         except InputError as error:
             log.error("kept the old policy: %s", error)  # noqa: TRY400 - the sentence says it all
             continue
@@ -243,12 +243,12 @@ def _stamps(files: set[Path]) -> dict[Path, int]:
     return found
 
 
-def _load_again(source: str) -> Policy:
-    changed = {str(path) for path in source_files(source)}
-    for file in changed:
+def _load_again(source: str, files: set[Path]) -> Policy:
+    for file in files:
         # Bytecode is told from old by whole seconds; a file may be written twice in one.
         with contextlib.suppress(OSError):
-            Path(importlib.util.cache_from_source(file)).unlink()
+            Path(importlib.util.cache_from_source(str(file))).unlink()
+    changed = set(map(str, files))
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in changed:
             del sys.modules[name]

@@ -4,6 +4,8 @@ The parent opens the socket and starts the same command once for each worker; a 
 started again. SIGTERM and SIGINT are passed on, and the parent ends when the last worker has ended.
 """
 
+import contextlib
+import ctypes
 import logging
 import os
 import signal
@@ -23,12 +25,22 @@ SOCKET_VARIABLE = "MOORING_WORKER_SOCKET"
 #: A worker that ends sooner than this after its start has not served; wait before the next try.
 _MIN_SECONDS = 2.0
 _USAGE_ERROR = 2
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
 def inherited_socket() -> socket.socket | None:
     """The listening socket, in a worker process; None in a process started by hand."""
     number = os.environ.pop(SOCKET_VARIABLE, "")
-    return socket.socket(fileno=int(number)) if number.isdigit() else None
+    if not number.isdigit():
+        return None
+    _end_with_parent()
+    return socket.socket(fileno=int(number))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel send SIGTERM should the parent be killed; Linux only."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def supervise(command: Sequence[str], sock: socket.socket, count: int) -> int:

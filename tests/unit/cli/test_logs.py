@@ -1,0 +1,81 @@
+import json
+import logging
+
+import pytest
+
+from mooring.cli.logs import JsonFormatter, LogFormat, set_up_logging
+
+OURS = logging.getLogger("mooring.extender")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "level"),
+    [
+        ("DEBUG", logging.DEBUG),
+        ("trace", logging.DEBUG),
+        (" Info ", logging.INFO),
+        ("WARN", logging.WARNING),
+        ("warning", logging.WARNING),
+        ("ERROR", logging.ERROR),
+        ("ALERT", logging.CRITICAL),
+    ],
+)
+def test_the_level_comes_from_the_environment(
+    wanted: str,
+    level: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", wanted)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == level
+    OURS.log(level, "just so")
+    OURS.log(level - 1, "below")
+    logging.getLogger("a.policy").log(level, "me too")
+    logging.getLogger("uvicorn.error").info("of no interest")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[-1] for line in lines] == ["just so", "me too"]
+
+
+@pytest.mark.parametrize("wanted", ["LOUD", "", "7"])
+def test_an_unknown_level_is_info_with_a_warning(
+    wanted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", wanted)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == logging.INFO
+    told = capsys.readouterr().err
+    assert f"LOG_LEVEL={wanted!r} is unknown, using INFO; choose one of TRACE, DEBUG" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_the_default_is_info(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == logging.INFO
+
+
+def test_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    set_up_logging(LogFormat.JSON)
+    OURS.info('two\nlines and a "quote" %s', "ümlaut")
+    try:
+        raise ValueError("the disk is gone")
+    except ValueError:
+        OURS.exception("failed")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert lines[0]["message"] == 'two\nlines and a "quote" ümlaut'
+    assert lines[0]["level"] == "INFO"
+    assert lines[0]["logger"] == "mooring.extender"
+    assert "traceback" not in lines[0]
+    assert lines[1]["level"] == "ERROR"
+    assert lines[1]["traceback"].startswith("Traceback (most recent call last):")
+    assert lines[1]["traceback"].endswith("ValueError: the disk is gone")
+
+
+def test_the_time_has_milliseconds() -> None:
+    record = logging.LogRecord("mooring", logging.INFO, __file__, 1, "hello", (), None)
+    record.created, record.msecs = 1_700_000_000.0425, 42.5
+    fields = json.loads(JsonFormatter().format(record))
+    assert fields["time"].endswith(".042")
+    assert len(fields["time"]) == len("2023-11-14T22:13:20.042")

@@ -1,0 +1,308 @@
+"""The command line in this process: what it understands, and how it says no."""
+
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mooring.cli import main as cli
+from mooring.cli.serve import _bytes, _path
+from mooring.errors import InputError, KubeError
+from mooring.extender.server import Options
+from mooring.kube.cluster import ClusterConfig
+from mooring.testing.certificates import Authority
+from mooring.version import __version__
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cluster from outside."""
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "LOG_LEVEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mooring.extender.server.keep_warm", lambda: None)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        """Exit code, output, errors."""
+        monkeypatch.setattr(sys, "argv", ["moor", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    """The one sentence of a refusal."""
+    code, out, err = result
+    assert code == 2
+    assert out == ""
+    assert "Traceback" not in err
+    lines = err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("moor: ")
+    return lines[0].removeprefix("moor: ")
+
+
+class TestMain:
+    def test_version(self, run: Run) -> None:
+        assert run("--version") == (0, f"mooring {__version__}\n", "")
+
+    @pytest.mark.parametrize("option", ["-h", "--help"])
+    def test_help(self, run: Run, option: str) -> None:
+        code, out, _ = run(option)
+        assert code == 0
+        assert "serve" in out
+        code, out, _ = run("serve", option)
+        assert code == 0
+        for name in ("--prefix", "--tls-cert", "--workers", "--node-cache", "LOG_LEVEL"):
+            assert name in out
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["serve"],
+            ["nonsense"],
+            ["serve", "p.py", "--nonsense"],
+            ["serve", "p.py", "--port", "70000"],
+            ["serve", "p.py", "--workers", "0"],
+            ["serve", "p.py", "--timeout", "x"],
+        ],
+    )
+    def test_wrong_usage(self, run: Run, arguments: list[str]) -> None:
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert "Traceback" not in err
+
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [(InputError("wrong"), 2), (KubeError("no answer"), 1), (KeyboardInterrupt(), 130)],
+    )
+    def test_exit_codes(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+    ) -> None:
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setattr(cli, "app", fail)
+        found, _, err = run()
+        assert found == code
+        assert err == (f"moor: {error}\n" if code != 130 else "")
+
+
+GOOD = "import mooring\npolicy = mooring.Policy('good')\n"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.py"
+    file.write_text(GOOD)
+    return file
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ("policy = (", "bad.py, line 1: '(' was never closed; correct the syntax"),
+            ("x = 1", "bad.py has no policy; write for example"),
+            (
+                "import mooring\na = mooring.Policy('a')\nb = mooring.Policy('b')",
+                "bad.py has 2 policies (a, b); say which one: ",
+            ),
+            ("import no_such_module", "bad.py, line 1 raised ModuleNotFoundError"),
+            ("1 / 0", "bad.py, line 1 raised ZeroDivisionError: division by zero"),
+            ("import sys; sys.exit(5)", "bad.py, line 1 raised SystemExit: 5"),
+            ("import mooring\nmooring.Policy('no good')", "policy name 'no good' is illegal"),
+        ],
+    )
+    @pytest.mark.parametrize("workers", ["1", "2"])
+    def test_policies(
+        self, run: Run, tmp_path: Path, text: str, sentence: str, workers: str
+    ) -> None:
+        (tmp_path / "bad.py").write_text(text)
+        arguments = ["serve", tmp_path / "bad.py", "--port", "0", "--workers", workers]
+        assert sentence in refused(run(*arguments))
+
+    def test_missing_policies(self, run: Run, tmp_path: Path, good: Path) -> None:
+        missing = refused(run("serve", tmp_path / "none.py", "--port", "0"))
+        assert "none.py does not exist; give a Python file or package.module:policy" in missing
+        assert "there is no module 'no_such'" in refused(run("serve", "no_such:policy"))
+        assert "has no policy named 'other'" in refused(run("serve", f"{good}:other"))
+        assert "is no file" in refused(run("serve", f"{tmp_path}/"))
+
+    @pytest.mark.parametrize("workers", ["1", "2"])
+    def test_a_port_in_use(self, run: Run, good: Path, workers: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            sentence = refused(run("serve", good, "--port", port, "--workers", workers))
+        assert sentence == (
+            f"cannot listen on 127.0.0.1 port {port}: Address already in use; "
+            f"choose others with --host and --port"
+        )
+
+    @pytest.mark.parametrize("size", ["", "64 Mi", "64M", "Mi", "-1", "1.5Gi", "64mi", "9" * 5000])
+    def test_sizes(self, run: Run, good: Path, size: str) -> None:
+        sentence = refused(run("serve", good, "--port", "0", "--max-body", size))
+        assert sentence.startswith(f"--max-body {size!r} is no size; write for example 64Mi")
+
+    @pytest.mark.parametrize(
+        ("option", "value"), [("--timeout", "nan"), ("--timeout", "inf"), ("--drain", "inf")]
+    )
+    def test_times(self, run: Run, good: Path, option: str, value: str) -> None:
+        sentence = refused(run("serve", good, "--port", "0", option, value))
+        assert sentence == f"{option} {value} is no time; give a number of seconds"
+
+    @pytest.mark.parametrize("option", ["--prefix", "--predicates-prefix", "--priorities-prefix"])
+    def test_paths(self, run: Run, good: Path, option: str) -> None:
+        sentence = refused(run("serve", good, "--port", "0", option, "/a/{b}"))
+        assert sentence.startswith(f"{option} '/a/{{b}}' is no path")
+
+    @pytest.mark.parametrize("workers", ["1", "2"])
+    def test_certificates(self, run: Run, good: Path, tmp_path: Path, workers: str) -> None:
+        arguments = ["serve", good, "--port", "0", "--workers", workers]
+        (tmp_path / "ca").mkdir()
+        pair = Authority(tmp_path / "ca").server("s")
+        both = "TLS needs both --tls-cert and --tls-key"
+        cert, key = ["--tls-cert", pair.certificate], ["--tls-key", pair.key]
+        assert refused(run(*arguments, *cert)) == both
+        assert refused(run(*arguments, *key)) == both
+        assert refused(run(*arguments, "--client-ca", pair.certificate)) == both
+        sentence = refused(run(*arguments, *cert, "--tls-key", tmp_path / "none"))
+        assert sentence.endswith("none cannot be read: No such file or directory")
+        sentence = refused(run(*arguments, "--tls-cert", good, *key))
+        assert "are no certificate and its key in PEM" in sentence
+        sentence = refused(run(*arguments, *cert, *key, "--client-ca", good))
+        assert "good.py is no CA file in PEM" in sentence
+
+    def test_clusters(
+        self, run: Run, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arguments = ["serve", good, "--port", "0"]
+        assert refused(run(*arguments, "--node-cache")) == (
+            "--node-cache needs a cluster, and none is configured: "
+            "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
+        )
+        assert "none" in refused(run(*arguments, "--kubeconfig", tmp_path / "none"))
+        for text in ("{", "[]", "clusters: 7", "", "current-context: x"):
+            file = tmp_path / "kubeconfig"
+            file.write_text(text)
+            assert "kubeconfig" in refused(run(*arguments, "--kubeconfig", file))
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "gone"))
+        assert "KUBECONFIG names" in refused(run(*arguments))
+
+
+class TestOptions:
+    @pytest.fixture
+    def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Options, ClusterConfig | None]]:
+        found: list[tuple[Options, ClusterConfig | None]] = []
+
+        def record(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
+            assert sock.fileno() >= 0
+            found.append((options, config))
+
+        monkeypatch.setattr("mooring.extender.server.run", record)
+        return found
+
+    def test_defaults(
+        self, run: Run, good: Path, seen: list[tuple[Options, ClusterConfig | None]]
+    ) -> None:
+        assert run("serve", good, "--port", "0")[0] == 0
+        options, config = seen[0]
+        assert options == Options(policy=str(good), port=0)
+        assert options.max_body == 256 << 20
+        assert config is None
+
+    def test_all(
+        self, run: Run, good: Path, seen: list[tuple[Options, ClusterConfig | None]]
+    ) -> None:
+        arguments = {
+            "--host": "localhost",
+            "--port": "0",
+            "--prefix": "/scheduler/",
+            "--predicates-prefix": "p",
+            "--priorities-prefix": "/",
+            "--tls-cert": "c",
+            "--tls-key": "k",
+            "--client-ca": "a",
+            "--max-body": "3Ki",
+            "--timeout": "2.5",
+            "--drain": "0",
+        }
+        flat = [text for pair in arguments.items() for text in pair]
+        code, _, err = run("serve", good, *flat, "--no-node-cache", "--reload")
+        assert code == 0
+        assert "--predicates-prefix p has no leading /, using /p" in err
+        options, _ = seen[0]
+        assert options.host == "localhost"
+        assert options.routes.prefix == "/scheduler"
+        assert options.routes.predicates == "/p"
+        assert options.routes.priorities == ""
+        assert options.tls_cert == Path("c")
+        assert options.tls_key == Path("k")
+        assert options.client_ca == Path("a")
+        assert options.max_body == 3 << 10
+        assert options.timeout == 2.5
+        assert options.drain == 0
+        assert options.reload
+        assert not options.node_cache
+
+    def test_the_cluster(
+        self,
+        run: Run,
+        good: Path,
+        tmp_path: Path,
+        seen: list[tuple[Options, ClusterConfig | None]],
+    ) -> None:
+        text = """
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://h:6443"}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+"""
+        home = tmp_path / ".kube"
+        home.mkdir()
+        (home / "config").write_text(text)
+        run("serve", good, "--port", "0")
+        run("serve", good, "--port", "0", "--node-cache")
+        run("serve", good, "--port", "0", "--kubeconfig", home / "config")
+        # The one in the home folder may be any cluster: it is used only when asked for.
+        assert [config and config.server for _, config in seen] == [
+            None, "https://h:6443", "https://h:6443",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("0", 0), ("1000000", 1_000_000), ("1Ki", 1024), ("64Mi", 64 << 20), ("2Gi", 2 << 30)],
+)
+def test_sizes_are_read(text: str, count: int) -> None:
+    assert _bytes(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("", ""), ("/", ""), ("/a", "/a"), ("/a/", "/a"), ("/a/b.c-d_e~f", "/a/b.c-d_e~f")],
+)
+def test_paths_are_read(text: str, path: str) -> None:
+    assert _path(text, "--prefix") == path
+
+
+@pytest.mark.parametrize("text", ["/a//b", "/ä", "/a b", "/{name}", "/a?b", "/%41"])
+def test_paths_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="--prefix"):
+        _path(text, "--prefix")

@@ -1,0 +1,511 @@
+"""The server in this process: connections, reloading, sockets. Processes are in tests/unit/cli."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+import uvloop
+
+import mooring as mr
+from mooring.errors import InputError
+from mooring.extender import protocol, server
+from mooring.extender.server import Options, listen
+from mooring.extender.service import Service
+from mooring.framework.loading import load
+from mooring.testing import make_pod
+from mooring.testing.certificates import Authority
+from tests.unit.extender.asgi import args, eventually
+
+POLICY = """
+import mooring as mr
+
+policy = mr.Policy("served", usage=False)
+
+@policy.filter
+def check(pod, node):
+    return True
+"""
+NAMES = args(make_pod("web"), names=["a", "b"])
+
+
+@pytest.fixture(autouse=True)
+def same_modules(tmp_path: Path) -> Iterator[None]:
+    """Loading a policy leaves modules and a search path behind."""
+    path = sys.path[:]
+    yield
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    file = tmp_path / "policy.py"
+    file.write_text(POLICY)
+    return file
+
+
+def run(main: Callable[[], Awaitable[None]]) -> None:
+    async def wrapped() -> None:
+        await main()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(wrapped())
+
+
+@asynccontextmanager
+async def serving(
+    policy: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> AsyncIterator[int]:
+    """Serve in this process; the port."""
+    started: list[uvicorn.Server] = []
+    # Signals are for the process that runs the tests.
+    monkeypatch.setattr(server, "_on_signals", lambda made, *_: started.append(made))
+    sock = listen("127.0.0.1", 0)
+    port = int(sock.getsockname()[1])
+    task = asyncio.create_task(
+        server._serve(Options(policy=str(policy), port=0, **options), None, sock)
+    )
+    await eventually(lambda: task.done() or (bool(started) and started[0].started))
+    try:
+        yield port
+    finally:
+        if started:
+            started[0].should_exit = True
+        await task
+
+
+class Connection:
+    """One raw connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self.writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def reply(self) -> tuple[int, dict[str, str], Any]:
+        """The next reply: status, headers, JSON body."""
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+        body = await self._reader.readexactly(int(headers["content-length"]))
+        return int(head[0].split()[1]), headers, json.loads(body)
+
+    async def ended(self) -> bytes:
+        """What comes until the server hangs up."""
+        try:
+            return await self._reader.read()
+        except ConnectionResetError:
+            return b""
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Connection]:
+    async with asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            yield Connection(reader, writer)
+        finally:
+            writer.close()
+
+
+def request(body: bytes, path: str = "/filter", *headers: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class TestConnections:
+    def test_are_used_again(self, policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port, connected(port) as connection:
+                for _ in range(3):
+                    await connection.send(request(NAMES))
+                    status, headers, found = await connection.reply()
+                    assert (status, found["NodeNames"]) == (200, ["a", "b"])
+                    assert "server" not in headers
+
+        run(main)
+
+    @pytest.mark.parametrize(
+        "garbage",
+        [
+            b"nonsense\r\n\r\n",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            b"POST /filter HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+            b"POST /filter HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+            b"POST /filter HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            b"POST /fil\xc3\xbcter HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+            b"POST /filter HTTP/1.1\r\nBad Header\r\n\r\n",
+            b"POST /filter HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        ],
+    )
+    def test_what_is_no_http_is_told_so_in_json(
+        self, garbage: bytes, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                async with connected(port) as connection:
+                    await connection.send(garbage)
+                    status, headers, found = await connection.reply()
+                    assert status == 400
+                    assert headers["content-type"] == "application/json"
+                    assert list(found) == ["error"]
+                    assert await connection.ended() == b""
+                async with connected(port) as connection:
+                    await connection.send(request(NAMES))
+                    assert (await connection.reply())[0] == 200
+
+        run(main)
+
+    def test_that_send_no_request_are_closed(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
+
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                async with connected(port) as silent, connected(port) as slow:
+                    await slow.send(b"POST /filter HTTP/1.1\r\nContent-")
+                    assert await silent.ended() == b""
+                    assert await slow.ended() == b""
+                async with connected(port) as again:
+                    await again.send(request(NAMES))
+                    await again.reply()
+                    await again.send(b"POST /filter")
+                    assert await again.ended() == b""
+
+        run(main)
+
+    def test_may_take_longer_for_the_body_than_for_the_headers(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fired = []
+        plain = protocol.ExtenderProtocol._too_slow
+
+        def too_slow(self: protocol.ExtenderProtocol) -> None:
+            fired.append(self)
+            plain(self)
+
+        monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
+        monkeypatch.setattr(protocol.ExtenderProtocol, "_too_slow", too_slow)
+
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                async with connected(port) as slow, connected(port) as silent:
+                    await slow.send(request(NAMES)[:-5])
+                    await silent.ended()  # the time for headers is over
+                    await slow.send(NAMES[-5:])
+                    assert (await slow.reply())[0] == 200
+                assert len(fired) == 1
+
+        run(main)
+
+    def test_carry_bodies_larger_than_the_buffer(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(protocol, "_BUFFER", 1000)
+
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port, connected(port) as connection:
+                names = [f"node-{number}" for number in range(100_000)]
+                await connection.send(request(args(make_pod("web"), names=names)))
+                assert (await connection.reply())[2]["NodeNames"] == names
+                chunks = b"".join(b"%x\r\n%b\r\n" % (1, bytes([byte])) for byte in NAMES)
+                await connection.send(
+                    b"POST /filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + chunks
+                    + b"0\r\n\r\n"
+                )
+                assert (await connection.reply())[2]["NodeNames"] == ["a", "b"]
+
+        run(main)
+
+    def test_with_too_large_a_body_are_answered_and_closed(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch, max_body=1000) as port:
+                async with connected(port) as told:
+                    await told.send(request(b"x" * 1001)[:-1001])
+                    status, headers, found = await told.reply()
+                    assert (status, headers["connection"]) == (413, "close")
+                    assert "larger than 1000 bytes" in found["error"]
+                    told.writer.write(b"x" * 1001)  # comes after the answer, and is not read
+                    await told.ended()
+                async with connected(port) as chunked:
+                    await chunked.send(
+                        b"POST /bind HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        b"3e9\r\n" + b"x" * 1001 + b"\r\n"
+                    )
+                    assert (await chunked.reply())[0] == 413
+                    await chunked.ended()
+                async with connected(port) as connection:
+                    await connection.send(request(NAMES))
+                    assert (await connection.reply())[0] == 200
+
+        run(main)
+
+    def test_that_dawdle_hold_nobody_up(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                dawdlers = [connected(port) for _ in range(20)]
+                for number, dawdler in enumerate(dawdlers):
+                    connection = await dawdler.__aenter__()
+                    await connection.send(request(NAMES)[: number * 5])
+                async with connected(port) as connection:
+                    await connection.send(request(NAMES))
+                    assert (await connection.reply())[0] == 200
+                for dawdler in dawdlers:
+                    await dawdler.__aexit__(None, None, None)
+
+        run(main)
+
+    def test_that_hang_up_are_no_matter(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                async with connected(port) as rude:
+                    await rude.send(request(NAMES)[:-5])
+                await eventually(lambda: "hung up" in caplog.text)
+                async with connected(port) as connection:
+                    await connection.send(request(NAMES))
+                    assert (await connection.reply())[0] == 200
+
+        run(main)
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+class TestStart:
+    def test_is_announced(
+        self, policy: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            async with serving(policy, monkeypatch) as port:
+                assert caplog.messages[0] == "policy served: filter check"
+                assert caplog.messages[1].startswith("stateless: no node cache")
+                assert caplog.messages[2] == (
+                    f"server starting on the port :{port}, urlPrefix http://127.0.0.1:{port}"
+                )
+
+        with caplog.at_level(logging.INFO, "mooring.extender"):
+            run(main)
+        assert caplog.messages[-1] == "stopped"
+
+    def test_with_tls_and_reload(
+        self,
+        policy: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        async def main() -> None:
+            options = {"tls_cert": pair.certificate, "tls_key": pair.key, "reload": True}
+            async with serving(policy, monkeypatch, **options) as port:
+                assert f"urlPrefix https://127.0.0.1:{port}" in caplog.text
+                tls = ssl.create_default_context(cafile=str(authority.file))
+                async with asyncio.timeout(30):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+                    connection = Connection(reader, writer)
+                    await connection.send(request(NAMES))
+                    assert (await connection.reply())[0] == 200
+                    writer.close()
+
+        (tmp_path / "ca").mkdir()
+        authority = Authority(tmp_path / "ca")
+        pair = authority.server("here")
+        with caplog.at_level(logging.INFO, "mooring.extender"):
+            run(main)
+        assert caplog.messages[-1] == "stopped"
+
+    def test_of_a_missing_policy_fails(self, tmp_path: Path) -> None:
+        with listen("127.0.0.1", 0) as sock, pytest.raises(InputError, match="does not exist"):
+            server.run(Options(policy=str(tmp_path / "none.py")), None, sock)
+
+    def test_of_an_empty_policy_says_so(self) -> None:
+        assert server._summary(Service(mr.Policy("p"))) == "empty"
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_end_the_server_after_the_drain(self, number: signal.Signals) -> None:
+        async def main() -> None:
+            service = Service(mr.Policy("p"))
+            stopping = uvicorn.Server(uvicorn.Config(app="nothing"))
+            server._on_signals(stopping, service, 600)
+            assert service.not_ready() == ""
+            signal.raise_signal(number)
+            await eventually(lambda: service.draining)
+            assert service.not_ready() == "shutting down"
+            if number == signal.SIGTERM:
+                assert not stopping.should_exit
+                signal.raise_signal(number)  # twice means now
+            await eventually(lambda: stopping.should_exit)
+
+        run(main)
+
+
+class TestListen:
+    def test_takes_a_free_port(self) -> None:
+        with listen("localhost", 0) as sock:
+            assert sock.getsockname()[1] > 0
+
+    def test_says_what_is_wrong(self) -> None:
+        with listen("127.0.0.1", 0) as taken:
+            port = taken.getsockname()[1]
+            for host, number, what in [
+                ("127.0.0.1", port, "Address already in use"),
+                ("256.0.0.1", 0, "Name or service not known|nodename nor servname|No address"),
+                ("127.0.0.1", 2**70, ".*too (big|large).*"),
+                ("192.0.2.1", 0, "Cannot assign requested address"),
+            ]:
+                with pytest.raises(InputError, match=f"cannot listen on .*: ({what}); choose"):
+                    listen(host, number)
+
+
+class TestReload:
+    @pytest.fixture(autouse=True)
+    def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Grows with every look at the files; bytecode is written as usual."""
+        made: list[int] = []
+        plain = server._stamps
+
+        def look(files: set[Path]) -> dict[Path, int]:
+            made.append(len(files))
+            return plain(files)
+
+        monkeypatch.setattr(sys, "dont_write_bytecode", False)
+        monkeypatch.setattr(server, "_stamps", look)
+        return made
+
+    @asynccontextmanager
+    async def reloading(self, source: str) -> AsyncIterator[Service]:
+        service = Service(load(source))
+        async with service:
+            task = asyncio.create_task(server._reload(source, service, 0.01))
+            await asyncio.sleep(0)  # it looks at the files as they are now
+            try:
+                yield service
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def write(self, file: Path, text: str, moment: list[int]) -> None:
+        """Write a file, always within the same second but never at the same moment."""
+        moment[0] += 1
+        fresh = file.with_suffix(".fresh")
+        fresh.write_text(text)
+        os.utime(fresh, ns=(10**18 + moment[0], 10**18 + moment[0]))
+        fresh.rename(file)
+
+    def test_takes_a_changed_policy(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            file, moment = tmp_path / "policy.py", [0]
+            self.write(file, POLICY, moment)
+            async with self.reloading(str(file)) as service:
+                for name in ("Served", "sErved", "seRved"):  # the same size, the same second
+                    self.write(file, POLICY.replace("served", name), moment)
+                    await eventually(lambda name=name: service.policy.name == name)  # type: ignore[misc]
+
+        with caplog.at_level(logging.INFO, "mooring.extender"):
+            run(main)
+        assert caplog.messages[-1] == "reloaded policy seRved: filter check"
+
+    @pytest.mark.parametrize("broken", ["policy = (", "x = 1", "import no_such_module", "1 / 0"])
+    def test_keeps_the_old_one_when_the_new_one_is_broken(
+        self, broken: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            file, moment = tmp_path / "policy.py", [0]
+            self.write(file, POLICY, moment)
+            async with self.reloading(str(file)) as service:
+                old = service.policy
+                self.write(file, broken, moment)
+                await eventually(lambda: "kept the old policy" in caplog.text)
+                assert service.policy is old
+                self.write(file, POLICY.replace("served", "mended"), moment)
+                await eventually(lambda: service.policy.name == "mended")
+
+        run(main)
+        assert [record.levelname for record in caplog.records] == ["ERROR"]
+        assert str(tmp_path) in caplog.text
+
+    def test_survives_a_file_that_is_gone_for_a_while(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            file, moment = tmp_path / "policy.py", [0]
+            self.write(file, POLICY, moment)
+            async with self.reloading(str(file)) as service:
+                file.unlink()
+                await eventually(lambda: "does not exist" in caplog.text)
+                assert service.policy.name == "served"
+                self.write(file, POLICY.replace("served", "back"), moment)
+                await eventually(lambda: service.policy.name == "back")
+
+        run(main)
+
+    @pytest.mark.parametrize("as_module", [False, True])
+    def test_notices_the_files_that_a_policy_imports(
+        self,
+        as_module: bool,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        looks: list[int],
+    ) -> None:
+        async def some_looks() -> None:
+            before = len(looks)
+            await eventually(lambda: len(looks) > before + 3)
+
+        async def main() -> None:
+            file, helper = tmp_path / "importing_policy.py", tmp_path / "policy_helper.py"
+            moment = [0]
+            self.write(helper, "NAME = 'first'", moment)
+            text = POLICY.replace('"served"', "policy_helper.NAME")
+            self.write(file, "import policy_helper\n" + text, moment)
+            source = "importing_policy" if as_module else str(file)
+            async with self.reloading(source) as service:
+                assert service.policy.name == "first"
+                self.write(helper, "NAME = 'other'", moment)
+                await eventually(lambda: service.policy.name == "other")
+                self.write(helper, "NAME = (", moment)
+                await eventually(lambda: "kept the old policy" in caplog.text)
+                await some_looks()
+                self.write(helper, "NAME = 'again'", moment)
+                await eventually(lambda: service.policy.name == "again")
+                self.write(file, "import policy_helper\n(", moment)
+                await eventually(lambda: caplog.text.count("kept the old policy") == 2)
+                await some_looks()
+                self.write(file, "import policy_helper\n" + text, moment)
+                self.write(helper, "NAME = 'final'", moment)
+                await eventually(lambda: service.policy.name == "final")
+
+        monkeypatch.chdir(tmp_path)
+        run(main)
+
+
+def test_an_ipv6_address_is_announced_in_brackets(
+    policy: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    service = Service(load(str(policy)))
+    with listen("::1", 0) as sock, caplog.at_level(logging.INFO, "mooring.extender"):
+        server._announce(Options(policy="p"), service, sock)
+    assert "urlPrefix http://[::1]:" in caplog.text

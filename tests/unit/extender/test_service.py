@@ -1,0 +1,499 @@
+# ruff: noqa: ARG005 - a policy's function takes what it is given
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import mooring as mr
+from mooring.extender.app import App
+from mooring.extender.service import Service
+from mooring.kube.cluster import ClusterConfig
+from mooring.testing import make_pod
+from mooring.testing.kube import free_port
+from tests.unit.extender.asgi import Reply, args, compact, eventually, sample, send
+from tests.unit.extender.fake_cluster import FakeCluster, fake_cluster
+from tests.unit.kube.fake_api import FakeApi
+
+BINDING = compact({"PodName": "web", "PodNamespace": "ns", "PodUID": "uid-web", "Node": "a"})
+
+
+@dataclass
+class Rig:
+    """An extender that watches a fake cluster."""
+
+    cluster: FakeCluster
+    service: Service
+
+    async def post(self, path: str, body: bytes) -> Reply:
+        return await send(App(self.service).asgi(), "POST", path, body)
+
+    async def get(self, path: str) -> Reply:
+        return await send(App(self.service).asgi(), "GET", path)
+
+    async def bind(self, body: bytes = BINDING) -> str:
+        reply = await self.post("/bind", body)
+        assert reply.status == 200
+        assert list(reply.json()) == ["Error"]
+        return str(reply.json()["Error"])
+
+    async def fitting(self, *names: str) -> list[str]:
+        """The nodes on which no pod is."""
+        reply = await self.post("/filter", args(make_pod("asks"), names=names))
+        assert reply.json()["Error"] == ""
+        return list(reply.json()["NodeNames"])
+
+    async def becomes(self, wanted: list[str], *names: str) -> None:
+        async with asyncio.timeout(20):
+            while await self.fitting(*names) != wanted:  # noqa: ASYNC110 - a watch brings it
+                await asyncio.sleep(0.01)
+
+    async def metric(self, name: str, **labels: str) -> float:
+        return sample((await self.get("/metrics")).body, name, **labels)
+
+    async def synced(self) -> None:
+        await eventually(lambda: self.service.synced)
+        assert self.service.not_ready() == ""
+
+
+def make_policy(bind: Any = None) -> mr.Policy:
+    policy = mr.Policy("mine")
+    policy.filter(name="empty", reason="in use")(lambda pod, node: node.used["cpu"] == 0)
+    if bind is not None:
+        policy.bind(name="note")(bind)
+    return policy
+
+
+@asynccontextmanager
+async def rig(policy: mr.Policy | None = None, **options: Any) -> AsyncIterator[Rig]:
+    """Two nodes, one waiting pod, and an extender that knows them."""
+    async with fake_cluster() as cluster:
+        cluster.put_node("a")
+        cluster.put_node("b")
+        cluster.put_pod("web")
+        async with Service(policy or make_policy(), cluster.config, **options) as service:
+            made = Rig(cluster, service)
+            await made.synced()
+            yield made
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await test()
+
+    asyncio.run(main())
+
+
+class TestNodeCache:
+    def test_is_ready_only_after_all_is_known(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            gate = asyncio.Event()
+
+            async def late(request: web.Request) -> web.StreamResponse:
+                await gate.wait()
+                return cluster.pods._list(request)
+
+            async with fake_cluster() as cluster:
+                cluster.put_node("a")
+                cluster.put_node("b")
+                cluster.put_pod("db", "b")
+                cluster.pods.script.append(late)
+                async with Service(make_policy(), cluster.config) as service:
+                    made = Rig(cluster, service)
+                    await eventually(lambda: bool(cluster.pods.seen))
+                    assert not service.stateless
+                    reply = await made.get("/readyz")
+                    assert (reply.status, reply.body) == (503, b"the node cache is not synced yet")
+                    assert (await made.get("/livez")).status == 200
+                    assert (await made.get("/policy")).json()["synced"] is False
+                    assert await made.metric("mooring_node_cache_synced") == 0
+                    gate.set()
+                    await made.synced()
+                    assert (await made.get("/readyz")).status == 200
+                    assert (await made.get("/policy")).json()["synced"] is True
+                    assert await made.fitting("a", "b") == ["a"]
+                    assert await made.metric("mooring_node_cache_synced") == 1
+                    assert await made.metric("mooring_node_cache_nodes") == 2
+                    assert await made.metric("mooring_node_cache_pods") == 1
+                    assert await made.metric("mooring_node_cache_errors") == 0
+
+        with caplog.at_level("INFO", "mooring"):
+            run(main)
+        assert "node cache synced: 2 nodes, 1 pods" in caplog.messages
+
+    def test_says_why_it_is_not_ready(self) -> None:
+        async def main() -> None:
+            async with fake_cluster() as cluster:
+                cluster.nodes.deny(403, "nodes is forbidden: no rights", "Forbidden")
+                async with Service(make_policy(), cluster.config) as service:
+                    await eventually(lambda: "no rights" in service.not_ready())
+                    assert service.not_ready().startswith("the node cache is not synced yet: ")
+                    await Rig(cluster, service).synced()
+                    service.update_gauges()
+                    assert sample(service.metrics.text(), "mooring_node_cache_errors") == 1
+
+        run(main)
+
+    def test_watches_unfinished_pods_only(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                selectors = {seen.query.get("fieldSelector") for seen in made.cluster.pods.seen}
+                assert selectors == {"status.phase!=Succeeded,status.phase!=Failed"}
+
+        run(main)
+
+    def test_watches_no_pods_for_a_policy_that_needs_none(self) -> None:
+        async def main() -> None:
+            policy = mr.Policy("light", usage=False)
+            policy.filter(name="cordoned")(lambda pod, node: not node.unschedulable)
+            async with rig(policy) as made:
+                assert made.cluster.pods.seen == []
+                made.cluster.put_node("b", unschedulable=True)
+                await made.becomes(["a"], "a", "b")
+
+        run(main)
+
+    def test_follows_what_happens(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                assert await made.fitting("a", "b", "c") == ["a", "b"]
+                made.cluster.put_pod("web", "a")
+                await made.becomes(["b"], "a", "b")
+                made.cluster.put_node("c")
+                await made.becomes(["b", "c"], "a", "b", "c")
+                made.cluster.pods.delete("web")
+                await made.becomes(["a", "b", "c"], "a", "b", "c")
+                made.cluster.nodes.delete("c")
+                await made.becomes(["a", "b"], "a", "b", "c")
+
+        run(main)
+
+    def test_a_question_sees_all_that_is_known_when_its_turn_comes(self) -> None:
+        async def main() -> None:
+            started, go_on = threading.Event(), threading.Event()
+            policy = make_policy()
+
+            @policy.filter
+            def dawdling(pod: mr.Pod, node: mr.Node) -> None:
+                if pod.name == "slow":
+                    started.set()
+                    go_on.wait(20)
+
+            async with rig(policy) as made:
+                slow = asyncio.create_task(
+                    made.post("/filter", args(make_pod("slow"), names=["b"]))
+                )
+                await asyncio.to_thread(started.wait, 20)
+                question = asyncio.create_task(made.fitting("a", "b"))
+                await eventually(lambda: not made.service._thread._calls.empty())
+                made.cluster.put_pod("web", "a")  # after the question was asked
+                await eventually(lambda: bool(made.service._pending))
+                go_on.set()
+                assert await question == ["b"]
+                assert (await slow).json()["NodeNames"] == ["b"]
+
+        run(main)
+
+    @pytest.mark.parametrize("how", ["cut", "end_watches", "expire"])
+    def test_survives_lost_watches(self, how: str) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                pods = made.cluster.pods
+                await eventually(lambda: pods.watchers == 1)
+                before = len(pods.seen)
+                if how == "expire":
+                    expire(pods)
+                else:
+                    getattr(pods, how)()
+                made.cluster.put_pod("web", "a")
+                await made.becomes(["b"], "a", "b")
+                await eventually(lambda: pods.watchers == 1 and len(pods.seen) > before)
+                made.cluster.put_pod("db", "b")
+                await made.becomes([], "a", "b")
+                assert (await made.get("/readyz")).status == 200
+
+        def expire(pods: FakeApi) -> None:
+            pods.version += 10
+            pods.compact()
+            pods.end_watches()
+
+        run(main)
+
+    def test_survives_a_restart_of_the_api_server(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                await eventually(lambda: made.cluster.pods.watchers == 1)
+                await made.cluster.stop()
+                # While it is away, decisions go on with what is known.
+                assert await made.fitting("a", "b") == ["a", "b"]
+                made.cluster.put_pod("web", "a")
+                made.cluster.nodes.delete("b")
+                for api in (made.cluster.nodes, made.cluster.pods):
+                    api.compact()
+                await made.cluster.start()
+                await made.becomes([], "a", "b")
+                reply = await made.post("/filter", args(make_pod("p"), names=["b"]))
+                assert reply.json()["FailedNodes"]["b"] == "node is not known to the extender yet"
+
+        run(main)
+
+    def test_skips_what_makes_no_sense(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                made.cluster.put_pod("odd", "a", cpu="many")
+                made.cluster.put_pod("web", "b")
+                await made.becomes(["a"], "a", "b")
+
+        run(main)
+        assert "skipped <Pod ns/odd>: 'many' is no Kubernetes quantity" in caplog.text
+
+
+class TestBind:
+    def test_creates_the_binding(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                assert await made.bind() == ""
+                assert made.cluster.bindings == [
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Binding",
+                        "metadata": {"name": "web", "namespace": "ns", "uid": "uid-web"},
+                        "target": {"apiVersion": "v1", "kind": "Node", "name": "a"},
+                    }
+                ]
+
+        with caplog.at_level("INFO", "mooring.extender"):
+            run(main)
+        assert "bound pod ns/web to node a" in caplog.messages
+
+    def test_without_a_node_cache(self) -> None:
+        async def main() -> None:
+            seen = []
+            policy = make_policy(lambda binding: seen.append((binding.pod, binding.node)))
+            async with rig(policy, node_cache=False) as made:
+                assert made.service.stateless
+                assert await made.bind() == ""
+                assert len(made.cluster.bindings) == 1
+                assert made.cluster.nodes.seen == made.cluster.pods.seen == []
+                assert seen == [(None, None)]
+
+        run(main)
+
+    def test_adds_the_annotations_of_the_policy(self) -> None:
+        async def main() -> None:
+            def note(binding: mr.Binding) -> mr.Binding:
+                assert binding.node is not None
+                return binding.annotate({"free": str(binding.node.free["cpu"])})
+
+            async with rig(make_policy(note)) as made:
+                assert await made.bind() == ""
+                metadata = made.cluster.bindings[0]["metadata"]
+                assert metadata["annotations"] == {"free": "8000"}
+
+        run(main)
+
+    @pytest.mark.parametrize("answer", ["not today", mr.reject("not today")])
+    def test_may_be_refused(self, answer: object) -> None:
+        async def main() -> None:
+            async with rig(make_policy(lambda binding: answer)) as made:
+                assert await made.bind() == "not today"
+                assert made.cluster.bindings == []
+                assert await made.fitting("a") == ["a"]
+
+        run(main)
+
+    def test_counts_the_pod_before_the_watch_does(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                made.cluster.telling = False
+                assert await made.bind() == ""
+                assert await made.fitting("a", "b") == ["b"]
+                made.cluster.pods.bookmark()
+                assert await made.fitting("a", "b") == ["b"]
+                made.cluster.put_pod("web", "a")
+                await eventually(lambda: made.service.answers.cluster.assumed == 0)  # type: ignore[union-attr]
+                assert await made.fitting("a", "b") == ["b"]
+                made.cluster.pods.delete("web")
+                await made.becomes(["a", "b"], "a", "b")
+
+        run(main)
+
+    @pytest.mark.parametrize(
+        ("status", "reason"), [(404, "NotFound"), (403, "Forbidden"), (409, "Conflict")]
+    )
+    def test_an_error_of_the_api_server_is_told_and_forgotten(
+        self, status: int, reason: str
+    ) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                made.cluster.deny(status, "the sentence of the server", reason)
+                assert "the sentence of the server" in await made.bind()
+                assert await made.fitting("a") == ["a"]
+                assert await made.metric("mooring_extender_errors_total", kind="cluster") == 1
+                assert await made.bind() == ""
+
+        run(main)
+
+    def test_an_unreachable_api_server_is_told(self) -> None:
+        async def main() -> None:
+            config = ClusterConfig(server=f"http://127.0.0.1:{free_port()}", source="the test")
+            async with Service(make_policy(), config, node_cache=False) as service:
+                reply = await send(App(service).asgi(), "POST", "/bind", BINDING)
+                assert "127.0.0.1" in reply.json()["Error"]
+
+        run(main)
+
+    def test_what_is_done_already_is_done(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                assert await made.bind() == ""
+                assert await made.bind() == ""
+                assert await made.bind(BINDING.replace(b"uid-web", b"")) == ""
+                assert len(made.cluster.bindings) == 3
+                assert "already assigned" in await made.bind(BINDING.replace(b'"a"', b'"b"'))
+                assert "already assigned" in await made.bind(BINDING.replace(b"uid-web", b"new"))
+                await made.becomes(["b"], "a", "b")
+
+        run(main)
+
+    def test_an_answer_nobody_can_check_is_an_error(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                made.cluster.deny(409, "already there", "Conflict")
+                made.cluster.deny(404, "no such pod", "NotFound")
+                assert "no such pod" in await made.bind()
+                assert await made.fitting("a") == ["a"]
+
+        run(main)
+
+
+class TestAsyncBind:
+    def test_may_wait_without_holding_up_decisions(self) -> None:
+        async def main() -> None:
+            waiting, gate = asyncio.Event(), asyncio.Event()
+
+            async def note(binding: mr.Binding) -> mr.Binding:
+                waiting.set()
+                await gate.wait()
+                return binding.annotate({"waited": "yes"})
+
+            async with rig(make_policy(note)) as made:
+                binding = asyncio.create_task(made.bind())
+                await waiting.wait()
+                assert await made.fitting("a", "b") == ["b"]  # counted while it waits
+                assert made.cluster.bindings == []
+                gate.set()
+                assert await binding == ""
+                metadata = made.cluster.bindings[0]["metadata"]
+                assert metadata["annotations"] == {"waited": "yes"}
+                ran = "mooring_policy_function_duration_seconds_count"
+                assert await made.metric(ran, hook="bind", function="note") == 1
+
+        run(main)
+
+    def test_may_refuse(self) -> None:
+        async def main() -> None:
+            async def note(binding: mr.Binding) -> str:
+                await asyncio.sleep(0)
+                return "not today"
+
+            async with rig(make_policy(note)) as made:
+                assert await made.bind() == "not today"
+                assert await made.fitting("a") == ["a"]
+                assert made.cluster.bindings == []
+
+        run(main)
+
+    def test_may_fail(self) -> None:
+        async def main() -> None:
+            async def note(binding: mr.Binding) -> None:
+                await asyncio.sleep(0)
+                raise OSError("the network is gone")
+
+            async with rig(make_policy(note)) as made:
+                error = await made.bind()
+                assert error == "bind 'note' failed on node a: OSError: the network is gone"
+                assert await made.fitting("a") == ["a"]
+                assert made.cluster.bindings == []
+                assert await made.metric("mooring_policy_function_errors_total", function="note")
+                assert await made.metric("mooring_extender_errors_total", kind="policy") == 1
+
+        run(main)
+
+    def test_that_comes_too_late_leaves_nothing_behind(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Clock:
+            now = 0.0
+
+            def monotonic(self) -> float:
+                return self.now
+
+            perf_counter = monotonic
+
+        async def main() -> None:
+            started, go_on = threading.Event(), threading.Event()
+            policy = make_policy()
+
+            @policy.filter
+            def dawdling(pod: mr.Pod, node: mr.Node) -> None:
+                if pod.name == "slow":
+                    started.set()
+                    go_on.wait(20)
+
+            @policy.bind
+            async def note(binding: mr.Binding) -> mr.Binding:
+                # The decision thread is busy from now on.
+                made.slow = asyncio.create_task(
+                    made.post("/filter", args(make_pod("slow"), names=["b"]))
+                )
+                await asyncio.to_thread(started.wait, 20)
+                return binding.annotate({"x": "y"})
+
+            class SlowRig(Rig):
+                slow: asyncio.Task[Reply]
+
+            async with rig(policy) as plain:
+                made = SlowRig(plain.cluster, plain.service)
+                binding = asyncio.create_task(made.bind())
+                await asyncio.to_thread(started.wait, 20)
+                await eventually(lambda: not made.service._thread._calls.empty())
+                Clock.now = 60.0
+                go_on.set()
+                assert "longer than the caller's timeout" in await binding
+                await made.slow
+                assert made.cluster.bindings == []
+                assert await made.fitting("a", "b") == ["a", "b"]
+
+        monkeypatch.setattr("mooring.extender.service.time", Clock())
+        run(main)
+
+
+class TestPolicies:
+    def test_may_be_replaced(self) -> None:
+        async def main() -> None:
+            async with rig() as made:
+                other = mr.Policy("other", usage=False)
+                other.filter(name="no")(lambda pod, node: "never")
+                made.service.replace_policy(other)
+                assert made.service.policy is other
+                assert await made.fitting("a", "b") == []
+                assert (await made.get("/")).body == b"Welcome to other!\n"
+
+        run(main)
+
+    def test_a_new_one_that_needs_pods_is_warned_of(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def main() -> None:
+            async with rig(mr.Policy("light", usage=False)) as made:
+                made.service.replace_policy(mr.Policy("light", usage=False))
+                assert caplog.messages == []
+                made.service.replace_policy(make_policy())
+
+        run(main)
+        assert caplog.messages == [
+            "the new policy reads pods, which are not watched; restart the server"
+        ]
