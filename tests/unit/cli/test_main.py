@@ -158,12 +158,10 @@ class TestRefusals:
         sentence = refused(run("serve", good, "--port", "0", "--max-body", size))
         assert sentence.startswith(f"--max-body {size!r} is no size; write for example 64Mi")
 
-    @pytest.mark.parametrize(
-        ("option", "value"), [("--timeout", "nan"), ("--timeout", "inf"), ("--drain", "inf")]
-    )
-    def test_times(self, run: Run, good: Path, option: str, value: str) -> None:
-        sentence = refused(run("serve", good, "--port", "0", option, value))
-        assert sentence == f"{option} {value} is no time; give a number of seconds"
+    @pytest.mark.parametrize("option", ["--timeout", "--drain"])
+    def test_times(self, run: Run, good: Path, option: str) -> None:
+        sentence = refused(run("serve", good, "--port", "0", option, "inf"))
+        assert sentence == f"{option} inf is no time; give a number of seconds"
 
     @pytest.mark.parametrize("option", ["--prefix", "--predicates-prefix", "--priorities-prefix"])
     def test_paths(self, run: Run, good: Path, option: str) -> None:
