@@ -1,0 +1,69 @@
+"""The goals of mooring's extender server, checked against a run; called by `__main__`."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from benchmarks.extender import scheduler
+from benchmarks.extender.scheduler import SchedulerResult
+from benchmarks.extender.wire import WireResult
+
+_MAX_MEMORY_MB = 600.0
+_CACHE_TIMES = 8.0
+#: How many times faster than Go, by (whole nodes, verb), at 5,000 nodes.
+_TIMES_FASTER = {
+    (True, "prioritize"): 4.0,
+    (True, "filter"): 3.0,
+    (True, "image_score"): 2.0,
+    (False, "prioritize"): 1.0,
+    (False, "filter"): 1.0,
+}
+
+
+class Goal(msgspec.Struct):
+    """One goal and what was measured."""
+
+    goal: str
+    measured: str
+    met: bool
+
+
+def times(value: float) -> str:
+    """A ratio for people: two decimals where they decide."""
+    return f"{value:.2f}" if value < 2 else f"{value:.1f}"
+
+
+def goals(wire: list[WireResult], scheduled: list[SchedulerResult]) -> list[Goal]:
+    """The goals about what was measured."""
+    return [*_wire_goals(wire), *_scheduler_goals(scheduled)]
+
+
+def _wire_goals(results: list[WireResult]) -> Iterator[Goal]:
+    largest = [result for result in results if result.nodes == 5000]
+    for result in largest:
+        least = _TIMES_FASTER[result.whole, result.verb]
+        wanted = "not slower than Go" if least == 1 else f"at least {least:g} times faster than Go"
+        yield Goal(
+            goal=f"{result.case}, {result.verb}: {wanted} (p50)",
+            measured=f"{times(result.times_faster)} times",
+            met=result.times_faster >= least,
+        )
+    if largest:
+        memory = max(result.mooring.peak_memory_mb for result in largest)
+        yield Goal(
+            goal=f"5,000 nodes: mooring's memory below {_MAX_MEMORY_MB:.0f} MB",
+            measured=f"{memory:.0f} MB",
+            met=memory < _MAX_MEMORY_MB,
+        )
+
+
+def _scheduler_goals(results: list[SchedulerResult]) -> Iterator[Goal]:
+    rates = {result.setup: result.pods_per_second for result in results if result.nodes == 5000}
+    if rates:
+        ratio = rates[scheduler.MOORING_CACHE] / rates[scheduler.GO_WHOLE]
+        yield Goal(
+            goal=f"5,000 nodes, kube-scheduler: the node cache binds at least {_CACHE_TIMES:g} "
+            "times the pods of the Go extender",
+            measured=f"{times(ratio)} times",
+            met=ratio >= _CACHE_TIMES,
+        )

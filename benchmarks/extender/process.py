@@ -1,0 +1,122 @@
+"""The measured servers as processes, and their CPU time and memory from /proc.
+
+Called by both parts. `mooring.testing` starts and stops them, each by its own id.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from benchmarks.extender.build import BenchError
+from mooring.testing.process import Process, free_port
+
+_START_SECONDS = 60.0
+_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def moor_command() -> list[str]:
+    """The `moor` of this Python: the script next to it, else the module."""
+    script = Path(sys.executable).parent / "moor"
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mooring.cli"]
+
+
+def _tree(pid: int) -> list[int]:
+    """The process and all its descendants."""
+    pids = [pid]
+    for parent in pids:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                pids += [int(child) for child in children.read_text().split()]
+            except OSError:  # the thread ended meanwhile
+                continue
+    return pids
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time the process and its descendants have used so far, user and system."""
+    ticks = 0
+    for process in _tree(pid):
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks * _TICK_MS
+
+
+def peak_memory_mb(pid: int) -> float:
+    """The highest resident memory (VmHWM) so far, summed over the process and its descendants."""
+    kib = 0
+    for process in _tree(pid):
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            continue
+        kib += sum(int(line.split()[1]) for line in status.splitlines() if line[:6] == "VmHWM:")
+    return kib * 1024 / 1e6
+
+
+class Server:
+    """One extender server in its own process; a context manager that always stops it.
+
+    Args:
+        label: its name in messages.
+        command: what to run; `{port}` stands for the port.
+        health: a path that answers 200 when the server is ready.
+    """
+
+    def __init__(self, label: str, command: Sequence[str], *, health: str) -> None:
+        self.label = label
+        self.port = free_port()
+        self._command = [part.replace("{port}", str(self.port)) for part in command]
+        self._health = health
+        self._process: Process | None = None
+        self._stack = ExitStack()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        if self._process is None:
+            raise BenchError(f"{self.label} is not running.")
+        return self._process.pid
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="mooring-bench-"))
+            self._process = Process(self.label, self._command, Path(folder) / "log")
+            stack.callback(self._process.stop)
+            self._process.wait_ready(self._ready, _START_SECONDS)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._process = None
+        self._stack.close()
+
+    def cpu_ms(self) -> float:
+        """CPU time used so far."""
+        return cpu_ms(self.pid)
+
+    def peak_memory_mb(self) -> float:
+        """The highest resident memory so far."""
+        return peak_memory_mb(self.pid)
+
+    def _ready(self) -> bool:
+        request = f"GET {self._health} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 5) as connection:
+                connection.sendall(request.encode())
+                return b" 200 " in connection.recv(4096).partition(b"\r\n")[0]
+        except OSError:
+            return False
