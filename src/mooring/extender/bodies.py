@@ -85,7 +85,10 @@ class NamedNode(Node, frozen=True, rename="camel", dict=True):
             "up in: start it with --kubeconfig FILE, or set nodeCacheCapable: false"
         )
 
-    @property
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "name", self.metadata.name)
+
+    @property  # type: ignore[misc]
     def labels(self) -> dict[str, str]:
         """Unknown."""
         raise self._unknown()

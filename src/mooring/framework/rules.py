@@ -112,9 +112,8 @@ class FilterRule(Rule, frozen=True, kw_only=True):
     ) -> list[tuple[int, Verdict]]:
         found = []
         seen: dict[object, Verdict] = {}  # many nodes are rejected for few reasons
-        for index, answer in enumerate(answers):
-            if answer is True or answer is None or answer is ACCEPT:
-                continue
+        for index in [i for i, answer in enumerate(answers) if answer is not True]:
+            answer = answers[index]
             known = seen.get(answer) if answer.__class__ is str else None
             if known is None:
                 known = self._verdict(answer, nodes[index])
