@@ -308,8 +308,16 @@ def _class(name: str, kind: type) -> Iterator[str]:
         member: getattr(value, "fget", None) or getattr(value, "func", None)
         for member, value in members.items()
     }
-    if any(getters.values()):
+    derived = [
+        field
+        for owner in reversed(family)
+        for field in source_of(owner.__module__).fields(owner.__name__)
+        if _is_derived(field)
+    ]
+    if derived or any(getters.values()):
         yield from ("Properties:", "")
+    for field in derived:
+        yield f"- `{field.name}: {field.annotation}`: {field.comment}"
     for member, getter in getters.items():
         if getter is not None:
             returns = _type(definition(getter).returns)
@@ -321,6 +329,11 @@ def _class(name: str, kind: type) -> Iterator[str]:
             yield prose(function.__doc__)
 
 
+def _is_derived(field: Field) -> bool:
+    """Whether a struct fills the field itself: its key, with a dot, is in no JSON."""
+    return 'name=".' in (field.default or "")
+
+
 def _constructor(name: str, kind: type, family: list[type]) -> str:
     """How an object is made: from the fields of a struct, or by ``__init__``."""
     if hasattr(kind, "__struct_fields__"):
@@ -328,6 +341,7 @@ def _constructor(name: str, kind: type, family: list[type]) -> str:
             f"{field.name}: {field.annotation}" + (f" = {field.default}" if field.default else "")
             for owner in reversed(family)
             for field in source_of(owner.__module__).fields(owner.__name__)
+            if not _is_derived(field)
             if field.name in kind.__struct_fields__
         ]
         return code_block(name, fields)

@@ -115,6 +115,8 @@ class Service:
                 return self
             tasks = [asyncio.create_task(one.run()) for one in self._make_informers(client)]
             tasks.append(asyncio.create_task(self._wait_synced()))
+            for task in tasks:
+                task.add_done_callback(_report)
             self._stack.push_async_callback(_cancel, tasks)
         return self
 
@@ -266,6 +268,12 @@ class Service:
             self.metrics.cache_pods.set(cluster.pods)
             self.metrics.cache_synced.set(int(self._synced))
             self.metrics.cache_errors.set(sum(one.counters.errors for one in self._informers))
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """A task of the node cache should end only when it is cancelled."""
+    if not task.cancelled() and task.exception() is not None:
+        log.error("the node cache stopped", exc_info=task.exception())
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

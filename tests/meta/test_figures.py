@@ -1,0 +1,44 @@
+"""The figures in README.md are those of the newest published benchmark."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+def shown(value: float) -> str:
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def expected_rows(results: dict[str, Any]) -> set[tuple[str, str, str]]:
+    rows = set()
+    for case in results["wire"]:
+        if case["nodes"] == 5000:
+            go, mooring = case["go"]["p50_ms"], case["mooring"]["p50_ms"]
+            rows.add((shown(go), shown(mooring), f"{case['times_faster']:.1f}×"))
+    speed = {
+        one["setup"]: one["pods_per_second"] for one in results["scheduler"] if one["nodes"] == 5000
+    }
+    go = speed["Go extender, whole nodes"]
+    for setup in ("mooring, whole nodes", "mooring, node cache"):
+        times = f"{speed[setup] / go:.1f}×"
+        rows.add((f"{go:.1f} /s", f"{speed[setup]:.1f} /s", times))
+    return rows
+
+
+def test_the_table_in_the_readme_was_measured() -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / "extender.json").read_text())
+    table = re.findall(
+        r"^\| .* \| (.+ (?:ms|/s)) \| (.+ (?:ms|/s)) \| (.+×) \|$",
+        (ROOT / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert len(table) == 7
+    assert set(table) == expected_rows(results)
+
+
+def test_the_published_benchmark_was_a_full_run() -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / "extender.json").read_text())
+    assert results["quick"] is False
