@@ -14,14 +14,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from mooring.errors import InputError, KubeError
 from mooring.testing.api import HttpsClient, KubeApi
 from mooring.testing.binaries import Binaries, find_binaries
 from mooring.testing.certificates import Authority, KeyPair, write_kubeconfig
-from mooring.testing.process import Process, ProcessError, free_port, wait_for
+from mooring.testing.process import Process, ProcessError, Startable, free_port, wait_for
 
 T = TypeVar("T")
 
@@ -90,7 +89,7 @@ def node(
     }
 
 
-class ControlPlane(KubeApi):
+class ControlPlane(KubeApi, Startable):
     """etcd and kube-apiserver, with RBAC and client certificates, on free ports of 127.0.0.1.
 
     Use it with `with`, or call `start` and `stop`. The attributes below exist from `start` on.
@@ -121,18 +120,6 @@ class ControlPlane(KubeApi):
         self._api_args = tuple(api_args)
         self._processes: dict[str, Process] = {}
         self._api_command: list[str] = []
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     @property
     def pids(self) -> dict[str, int]:

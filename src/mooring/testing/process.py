@@ -9,9 +9,11 @@ import socket
 import subprocess
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from types import TracebackType
+from typing import Literal, Self, TypeVar
 
 from mooring.errors import MooringError
 
@@ -72,6 +74,30 @@ def wait_for(
         if late:
             raise WaitError(f"Waited {timeout:g} seconds in vain for {what}.")
         time.sleep(_POLL_SECONDS)
+
+
+class Startable(ABC):
+    """Something with a beginning and an end; use it with ``with``, or call `start` and `stop`."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begin, and wait until it is ready."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End; harmless when repeated."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
 
 
 class Process:

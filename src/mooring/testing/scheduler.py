@@ -9,20 +9,19 @@ import contextlib
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import yaml
 
 from mooring.errors import InputError, KubeError
 from mooring.testing.api import HttpsClient
 from mooring.testing.control_plane import ControlPlane
-from mooring.testing.process import Process, free_port
+from mooring.testing.process import Process, Startable, free_port
 
 _START_SECONDS = 90.0
 
 
-class KubeScheduler:
+class KubeScheduler(Startable):
     """The real kube-scheduler, working for a control plane as the user system:kube-scheduler.
 
     Use it with `with`, or call `start` and `stop`. Several may run on one control plane when
@@ -58,18 +57,6 @@ class KubeScheduler:
         self._verbosity = v
         self._process: Process | None = None
         self._https: HttpsClient | None = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     @property
     def pid(self) -> int:

@@ -10,12 +10,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 
-from mooring.testing.process import Process, free_port
+from mooring.testing.process import Process, Startable, free_port
 
 _START_SECONDS = 60.0
 
@@ -31,7 +30,7 @@ class Reply(NamedTuple):
         return msgspec.json.decode(self.body)
 
 
-class MoorServe:
+class MoorServe(Startable):
     """A running ``moor serve`` on a free port of 127.0.0.1; use it with ``with``.
 
     Args:
@@ -135,18 +134,6 @@ class MoorServe:
             self._process = None
         self._temporary.cleanup()
         atexit.unregister(self.stop)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _ready(self) -> bool:
         try:
