@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
+# CI has the real binaries, so nothing is left out and coverage can be demanded.
+COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types layers unit e2e cov fmt kube bench-extender docs clean
@@ -39,7 +41,7 @@ layers: setup
 	$(BIN)/lint-imports --no-cache --config pyproject.toml
 
 unit: setup ## the tests alone; PYTEST_ARGS="-k NAME" for some of them
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(COVERAGE) $(PYTEST_ARGS)
 
 e2e: setup ## only the tests against the real Kubernetes binaries
 	$(BIN)/python -m pytest -m kube $(PYTEST_ARGS)
