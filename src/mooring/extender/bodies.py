@@ -159,7 +159,8 @@ class BodyReader:
             if len(known) > _KEEP_NAMES:
                 known.clear()
             for name in names:
-                known.setdefault(name, NamedNode(metadata=Meta(name=name)))
+                if name not in known:
+                    known[name] = NamedNode(metadata=Meta(name=name))
             return list(map(known.__getitem__, names))
 
     def _read_known(self, body: bytes, position: int) -> Question:

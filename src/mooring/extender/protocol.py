@@ -1,22 +1,28 @@
 """uvicorn's HTTP protocol with what an extender needs: large bodies, no waiting for the slow."""
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-#: How much of a body may wait to be read before the socket is paused. kube-scheduler sends tens of
-#: megabytes at once; a pause for every 64 KiB costs more than reading them.
-_BUFFER = 4 << 20
 #: How long a client may take from connecting to the end of its headers.
 _HEADER_SECONDS = 15.0
 
 
 class ExtenderProtocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection.
+
+    kube-scheduler sends tens of megabytes at once. uvicorn would hand them over, and copy them,
+    piece by piece; here a body is put together once, when it is complete.
+    """
+
+    #: What is larger than this is handed over at once, to be refused.
+    max_body: ClassVar[int] = 0
 
     _deadline: asyncio.TimerHandle | None = None
+    _pieces: list[bytes]
+    _size: int
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected; it has to send a request before long."""
@@ -36,17 +42,30 @@ class ExtenderProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A request's headers are complete."""
         self._headers_came()
+        self._pieces, self._size = [], 0
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body arrived."""
-        cycle = self.cycle
-        if cycle.response_complete:
+        if self.cycle.response_complete:
             return
-        cycle.body += body
-        if len(cycle.body) > _BUFFER:
+        self._pieces.append(body)
+        self._size += len(body)
+        if self._size > self.max_body:
             self.flow.pause_reading()
-        cycle.message_event.set()
+            self._hand_over()
+            self.cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """A request is complete."""
+        if not self.cycle.response_complete:
+            self._hand_over()
+        super().on_message_complete()
+
+    def _hand_over(self) -> None:
+        # uvicorn copies a bytearray into bytes for the application, but takes bytes as they are.
+        self.cycle.body = b"".join(self._pieces)  # type: ignore[assignment]
+        self._pieces = []
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in JSON as everywhere."""

@@ -127,7 +127,7 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
         app = App(service, routes=options.routes, max_body=options.max_body)
         settings = uvicorn.Config(
             app.asgi(),
-            http=ExtenderProtocol,
+            http=type("Protocol", (ExtenderProtocol,), {"max_body": options.max_body}),
             loop="none",
             lifespan="off",
             ws="none",

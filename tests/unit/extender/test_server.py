@@ -213,11 +213,9 @@ class TestConnections:
 
         run(main)
 
-    def test_carry_bodies_larger_than_the_buffer(
+    def test_carry_bodies_that_come_in_many_pieces(
         self, policy: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(protocol, "_BUFFER", 1000)
-
         async def main() -> None:
             async with serving(policy, monkeypatch) as port, connected(port) as connection:
                 names = [f"node-{number}" for number in range(100_000)]
