@@ -47,7 +47,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     flags+=" -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=36 -X $package.gitTreeState=clean"
   done
   for program in "${missing[@]}"; do
-    echo "kube: building $program $version (the first build takes about ten minutes on two cores)"
+    echo "kube: building $program $version (the first build takes about five minutes on two cores)"
     # Built under another name and moved into place, so that an interrupted build leaves nothing half-made.
     CGO_ENABLED=0 go build -trimpath -ldflags "$flags" -o "$cache/.$program.$$" "k8s.io/kubernetes/cmd/$program"
     mv "$cache/.$program.$$" "$cache/$program"
