@@ -198,10 +198,10 @@ def _announce(options: Options, service: Service, sock: socket.socket) -> None:
 
 
 def _summary(service: Service) -> str:
-    counts: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for rule in service.policy.rules:
-        counts.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
-    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in counts.items()) or "empty"
+        by_kind.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
 
 
 def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:

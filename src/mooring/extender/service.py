@@ -67,7 +67,8 @@ class Service:
         self.timeout = timeout
         self.draining = False
         self._config = config
-        self._cluster = Cluster() if config is not None and node_cache else None
+        cached = config is not None and node_cache
+        self._cluster = Cluster(has_pods=policy.needs_pods) if cached else None
         self._client: Client | None = None
         self._informers: list[Informer[Any]] = []
         self._pending: deque[list[Any]] = deque()
@@ -126,7 +127,7 @@ class Service:
 
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""
-        if self._cluster is not None and _needs_pods(policy) and len(self._informers) < 2:
+        if self._cluster is not None and policy.needs_pods and len(self._informers) < 2:
             log.warning("the new policy reads pods, which are not watched; restart the server")
         self.answers = self._make_answers(policy)
 
@@ -224,7 +225,7 @@ class Service:
     def _make_informers(self, client: Client) -> list[Informer[Any]]:
         nodes = ListWatch(client, Query(path="/api/v1/nodes"), Node.from_json, _identity)
         self._informers = [Informer(nodes, self._take)]
-        if _needs_pods(self.policy):
+        if self.policy.needs_pods:
             pods = ListWatch(
                 client, Query(path="/api/v1/pods", field_selector=_UNFINISHED), _slim_pod, _identity
             )
@@ -280,10 +281,6 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _needs_pods(policy: Policy) -> bool:
-    return policy.usage or bool(policy.preempts or policy.binds)
 
 
 def _slim_pod(data: bytes) -> Pod:

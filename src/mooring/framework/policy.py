@@ -1,7 +1,7 @@
-"""`Policy`: what a user writes, and the questions it answers.
+"""`Policy`: what a user writes.
 
-An ordinary object that collects rules; there is no global registry. Shells ask `filter`, `score`,
-`preempt` and `bind` questions of it through `rules`.
+An ordinary object that collects rules; there is no global registry. Shells ask its rules, through
+the functions in `question`.
 """
 
 import math
@@ -54,6 +54,11 @@ class Policy:
         self.scores: list[ScoreRule] = []
         self.preempts: list[PreemptRule] = []
         self.binds: list[BindRule] = []
+
+    @property
+    def needs_pods(self) -> bool:
+        """Whether its functions see the cluster's pods, so that they have to be watched."""
+        return self.usage or bool(self.preempts or self.binds)
 
     @property
     def rules(self) -> list[Rule]:

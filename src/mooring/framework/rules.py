@@ -2,7 +2,7 @@
 
 A rule calls one function for the nodes of one question and turns what it returned into verdicts,
 scores or victims. Whatever is illegal becomes a `PolicyError` that names the function and the node.
-Called by `Policy`; must never decide anything itself.
+Called by `question`; must never decide anything itself.
 """
 
 import inspect

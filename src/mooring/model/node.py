@@ -120,8 +120,8 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
         found: Usage | None = self.__dict__.get("_usage")
         if found is None:
             raise NotAvailable(
-                "node.used, node.free and node.pods need the cluster's pods, and this server has "
-                "no cluster: start it with --kubeconfig FILE or inside the cluster"
+                "node.used, node.free and node.pods need the cluster's pods, which nobody watches "
+                "here: give the server a cluster (--kubeconfig FILE), and the policy no usage=False"
             )
         return found
 

@@ -86,12 +86,16 @@ class Assumption(NamedTuple):
 class Cluster:
     """Nodes and pods, kept up to date by changes.
 
+    Args:
+        has_pods: whether pods are told at all; if not, what is in use on a node is not known.
+
     Attributes:
         nodes: the nodes by name, each with its usage attached.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_pods: bool = True) -> None:
         self.nodes: dict[str, Node] = {}
+        self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
         self._pods: dict[str, Pod] = {}
         self._by_uid: dict[str, Pod] = {}
@@ -109,7 +113,7 @@ class Cluster:
 
     def put_node(self, node: Node) -> None:
         """Add a node, or replace the one of the same name."""
-        node.attach(self._kept_usage(node.name))
+        node.attach(self._kept_usage(node.name) if self._has_pods else None)
         self.nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
@@ -180,8 +184,13 @@ class Cluster:
         """A pod by its unique id, if it is known and not finished."""
         return self._by_uid.get(uid)
 
-    def usage(self, node_name: str) -> NodeUsage:
-        """What is in use on a node, known or not; valid until the next change."""
+    def usage(self, node_name: str) -> NodeUsage | None:
+        """What is in use on a node, whether or not the node is known; valid until the next change.
+
+        None if no pods are told.
+        """
+        if not self._has_pods:
+            return None
         found = self._usage.get(node_name)
         return found if found is not None else NodeUsage()
 

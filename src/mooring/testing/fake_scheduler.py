@@ -63,7 +63,7 @@ class FakeKubeScheduler:
         loaded = policy if isinstance(policy, Policy) else load(policy)
         # Copies: the cluster attaches its own usage, and the caller's nodes are not ours to change.
         self.nodes = {node.name: Node.from_dict(node.raw) for node in nodes}
-        self.cluster = Cluster() if node_cache else None
+        self.cluster = Cluster(has_pods=loaded.needs_pods) if node_cache else None
         self.answers = Answers(loaded, self.cluster)
         if self.cluster is not None:
             for node in self.nodes.values():

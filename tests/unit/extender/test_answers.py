@@ -132,8 +132,8 @@ class TestFilter:
             Answers(policy).filter(body)
         assert str(caught.value) == (
             "filter 'fits' failed on node a: node.used, node.free and node.pods need the cluster's "
-            "pods, and this server has no cluster: start it with --kubeconfig FILE or inside the "
-            "cluster"
+            "pods, which nobody watches here: give the server a cluster (--kubeconfig FILE), and "
+            "the policy no usage=False"
         )
         assert caught.value.function == "fits"
         assert caught.value.node == "a"

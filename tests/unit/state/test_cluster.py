@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from mooring import Node, Pod, QuantityError
+from mooring.errors import NotAvailable
 from mooring.model.change import Gone, Put
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
@@ -245,3 +246,11 @@ def test_an_impossible_quantity_is_no_matter_while_the_pod_waits() -> None:
         cluster.assume(pod, "a")
     assert where(cluster) == ""
     assert cluster.assumed == 0
+
+
+def test_without_pods_nothing_is_said_about_usage() -> None:
+    cluster = Cluster(has_pods=False)
+    cluster.put_node(make_node("a"))
+    assert cluster.usage("a") is None
+    with pytest.raises(NotAvailable):
+        _ = cluster.nodes["a"].free

@@ -222,3 +222,13 @@ def test_a_broken_bind_function_places_nothing(late: bool) -> None:
     assert scheduler.cluster is not None
     assert scheduler.cluster.assumed == 0
     assert scheduler.nodes["a"].used["cpu"] == 0
+
+
+def test_a_policy_that_declines_usage_cannot_read_it_with_a_node_cache_either() -> None:
+    """Nobody watches pods for it, so what it would read is wrong: every node would look empty."""
+    policy = mr.Policy("no-usage", usage=False)
+    policy.score(name="empty")(lambda _, node: node.free["cpu"] and 0)
+    busy = make_pod("busy", requests={"cpu": "4"}, node="a")
+    scheduler = FakeKubeScheduler(policy, [make_node("a")], [busy])
+    with pytest.raises(mr.PolicyError, match=r"score 'empty' failed on node a.*usage=False"):
+        scheduler.prioritize(make_pod("p"))
