@@ -4,7 +4,7 @@ Amounts are whole numbers: ``cpu`` in thousandths of a core, everything else in 
 of memory, devices, pods), rounded up as kube-scheduler rounds. Called by `Pod` and `Node`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mooring.model.meta import Part
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 CPU = "cpu"
 MEMORY = "memory"
-EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 
 #: A resource list as it is written in JSON; bare numbers are legal there.
@@ -169,12 +168,3 @@ def _raise_to(total: Exact, other: Exact) -> None:
         have = total.get(name)
         if have is None or quantity > have:
             total[name] = quantity
-
-
-def sum_resources(parts: Iterable[Mapping[str, int]]) -> Resources:
-    """The sum of amounts, resource by resource."""
-    total = Resources()
-    for part in parts:
-        for name, value in part.items():
-            total[name] += value
-    return total

@@ -3,6 +3,7 @@
 Owns every process that `mooring.testing.kube` starts. Never looks into what the programs do.
 """
 
+import atexit
 import contextlib
 import secrets
 import socket
@@ -196,3 +197,37 @@ class Process:
         if guard.stdin is not None:
             with contextlib.suppress(OSError):
                 guard.stdin.close()
+
+
+class Program(Startable):
+    """A program that is started, becomes ready and is stopped, also when Python just exits."""
+
+    _process: Process | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id.
+
+        Raises:
+            ProcessError: it is not running.
+        """
+        if self._process is None:
+            raise ProcessError(f"{type(self).__name__} is not running.")
+        return self._process.pid
+
+    def stop(self) -> None:
+        """End the program; harmless when repeated."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+        atexit.unregister(self.stop)
+
+    def _launch(self, process: Process, ready: Callable[[], bool], seconds: float) -> None:
+        """Keep a process that has just been started, and wait until it is ready."""
+        self._process = process
+        atexit.register(self.stop)
+        try:
+            process.wait_ready(ready, seconds)
+        except BaseException:
+            self.stop()
+            raise

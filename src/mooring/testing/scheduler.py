@@ -4,7 +4,6 @@ For tests and benchmarks, through `mooring.testing.kube`. Knows nothing of moori
 the caller writes the configuration that names an extender.
 """
 
-import atexit
 import contextlib
 import copy
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,12 @@ import yaml
 from mooring.errors import InputError, KubeError
 from mooring.testing.api import HttpsClient
 from mooring.testing.control_plane import ControlPlane
-from mooring.testing.process import Process, Startable, free_port
+from mooring.testing.process import Process, Program, free_port
 
 _START_SECONDS = 90.0
 
 
-class KubeScheduler(Startable):
+class KubeScheduler(Program):
     """The real kube-scheduler, working for a control plane as the user system:kube-scheduler.
 
     Use it with `with`, or call `start` and `stop`. Several may run on one control plane when
@@ -55,15 +54,7 @@ class KubeScheduler(Startable):
         self._config = yaml.safe_load(config) if isinstance(config, str) else config or {}
         self._args = tuple(args)
         self._verbosity = v
-        self._process: Process | None = None
         self._https: HttpsClient | None = None
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        if self._process is None:
-            raise InputError("kube-scheduler is not running.")
-        return self._process.pid
 
     def start(self) -> None:
         """Start kube-scheduler and wait until it is ready.
@@ -99,22 +90,14 @@ class KubeScheduler(Startable):
             f"--v={self._verbosity}",
             *self._args,
         ]
-        self._process = Process("kube-scheduler", command, self.folder / "kube-scheduler.log")
-        atexit.register(self.stop)
-        try:
-            self._process.wait_ready(self._ready, _START_SECONDS)
-        except BaseException:
-            self.stop()
-            raise
+        process = Process("kube-scheduler", command, self.folder / "kube-scheduler.log")
+        self._launch(process, self._ready, _START_SECONDS)
 
     def stop(self) -> None:
         """End kube-scheduler; its log stays. Harmless when repeated."""
         if self._https is not None:
             self._https.close()
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
-        atexit.unregister(self.stop)
+        super().stop()
 
     def get(self, path: str) -> str:
         """Return what it serves at a path, such as /configz; as administrator."""

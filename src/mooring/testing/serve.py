@@ -3,7 +3,6 @@
 Starts the real command in a process of its own, as a user would.
 """
 
-import atexit
 import http.client
 import ssl
 import sys
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mooring.testing.process import Process, Startable, free_port
+from mooring.testing.process import Process, Program, free_port
 
 _START_SECONDS = 60.0
 
@@ -30,7 +29,7 @@ class Reply(NamedTuple):
         return msgspec.json.decode(self.body)
 
 
-class MoorServe(Startable):
+class MoorServe(Program):
     """A running ``moor serve`` on a free port of 127.0.0.1; use it with ``with``.
 
     Args:
@@ -56,7 +55,6 @@ class MoorServe(Startable):
         self._args = args
         self._tls = tls
         self._wait = wait
-        self._process: Process | None = None
         self.port = free_port()
         self._temporary = tempfile.TemporaryDirectory(prefix="mooring-serve-")
         self.folder = Path(self._temporary.name)
@@ -65,18 +63,6 @@ class MoorServe(Startable):
     def url(self) -> str:
         """What to put into ``urlPrefix``."""
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
-
-    @property
-    def process(self) -> Process:
-        """The running process."""
-        if self._process is None:
-            raise RuntimeError("moor serve is not running")
-        return self._process
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self.process.pid
 
     def log(self) -> str:
         """Everything it has logged so far."""
@@ -119,21 +105,13 @@ class MoorServe(Startable):
         """
         command = [sys.executable, "-m", "mooring.cli", "serve", str(self._policy)]
         command += ["--port", str(self.port), *map(str, self._args)]
-        self._process = Process("moor serve", command, self.folder / "serve.log")
-        atexit.register(self.stop)
-        try:
-            self._process.wait_ready(self._ready, _START_SECONDS)
-        except BaseException:
-            self.stop()
-            raise
+        process = Process("moor serve", command, self.folder / "serve.log")
+        self._launch(process, self._ready, _START_SECONDS)
 
     def stop(self) -> None:
         """End the server and remove its folder; harmless when repeated."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
+        super().stop()
         self._temporary.cleanup()
-        atexit.unregister(self.stop)
 
     def _ready(self) -> bool:
         try:

@@ -1,7 +1,7 @@
 import pytest
 
-from mooring import Pod, QuantityError, Resources
-from mooring.model.resources import read_resources, sum_resources
+from mooring import Pod, QuantityError
+from mooring.model.resources import read_resources
 from tests.unit.model.golden import rows
 
 GOLDEN = rows("pod_requests")
@@ -44,9 +44,3 @@ def test_an_impossible_amount_is_an_error_when_requests_are_read() -> None:
     pod = Pod.from_dict({"spec": {"overhead": {"cpu": "lots"}}})
     with pytest.raises(QuantityError, match="'lots'"):
         _ = pod.requests
-
-
-def test_resource_lists_add_up_by_name() -> None:
-    total = sum_resources([{"cpu": 1, "memory": 5}, {"cpu": 2}, {}])
-    assert total == {"cpu": 3, "memory": 5}
-    assert isinstance(total, Resources)
