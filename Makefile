@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube bench-extender docs clean
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ fmt: setup ## format the code and fix what ruff can fix
 
 kube: ## etcd, kube-apiserver, kube-scheduler and kubectl v1.36.4 for the tests (needs Go)
 	tools/kube/build.sh
+
+parity: setup ## compare with kube-scheduler's own answers; VECTORS=FILES for other cases
+	$(BIN)/python -m tools.parity $(VECTORS) $(ARGS)
 
 bench-extender: setup ## mooring against a Go extender; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.extender $(ARGS)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import yaml
 
-from benchmarks.extender.build import BenchError
+from benchmarks.command import BenchError
 from mooring.testing.kube import ControlPlane
 
 _SILENCE_SECONDS = 120.0

@@ -8,11 +8,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from benchmarks.command import BenchError
+
 SOURCE = Path(__file__).parent / "goextender"
-
-
-class BenchError(Exception):
-    """The benchmark cannot run; the text is one sentence for the user (exit code 2)."""
 
 
 def cache_folder() -> Path:

@@ -9,7 +9,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from benchmarks.extender.build import BenchError
+from benchmarks.command import BenchError
 
 _TIMEOUT_SECONDS = 120.0
 _MAX_HEAD_BYTES = 8192

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from benchmarks.extender import scheduler
 from benchmarks.extender.scheduler import SchedulerResult
 from benchmarks.extender.wire import WireResult
+from benchmarks.reporting import Goal, times
 
 _MAX_MEMORY_MB = 600.0
 _CACHE_TIMES = 8.0
@@ -18,19 +17,6 @@ _TIMES_FASTER = {
     (False, "prioritize"): 1.0,
     (False, "filter"): 1.0,
 }
-
-
-class Goal(msgspec.Struct):
-    """One goal and what was measured."""
-
-    goal: str
-    measured: str
-    met: bool
-
-
-def times(value: float) -> str:
-    """A ratio for people: two decimals where they decide."""
-    return f"{value:.2f}" if value < 2 else f"{value:.1f}"
 
 
 def goals(wire: list[WireResult], scheduled: list[SchedulerResult]) -> list[Goal]:

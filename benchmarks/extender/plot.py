@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from benchmarks.extender.goals import times
 from benchmarks.extender.report import Report
 from benchmarks.extender.scheduler import (
     GO_WHOLE,
@@ -16,14 +15,10 @@ from benchmarks.extender.scheduler import (
     SchedulerResult,
 )
 from benchmarks.extender.wire import WireResult
+from benchmarks.plotting import ACCENT, MOORING, NOTE, OTHER, PALE, TIMES, dress, save, write_above
+from benchmarks.reporting import times
 
-_GO = "#9aa5b1"
-_MOORING = "#0b7285"
-_CACHE = "#e8890c"
-_NONE = "#d5dae0"
-_NOTE = "#868e96"
-_COLORS = {GO_WHOLE: _GO, MOORING_WHOLE: _MOORING, MOORING_CACHE: _CACHE, NO_EXTENDER: _NONE}
-_TIMES = "\N{MULTIPLICATION SIGN}"
+_COLORS = {GO_WHOLE: OTHER, MOORING_WHOLE: MOORING, MOORING_CACHE: ACCENT, NO_EXTENDER: PALE}
 
 
 def draw(report: Report, file: Path) -> None:
@@ -36,41 +31,7 @@ def draw(report: Report, file: Path) -> None:
         _draw_wire(axes[0], report.wire)
     if report.scheduler:
         _draw_scheduler(axes[-1], report.scheduler)
-    machine = report.environment
-    figure.text(
-        0.01,
-        0.012,
-        f"{machine.cpu}, {machine.cores} cores · Python {machine.python} · {machine.go} · "
-        f"mooring {machine.mooring}",
-        fontsize=8,
-        color=_NOTE,
-    )
-    figure.tight_layout(rect=(0, 0.035, 1, 1), w_pad=3)
-    figure.savefig(file, dpi=150)
-
-
-def _dress(axes: Axes, title: str, values: str) -> None:
-    axes.set_title(title, loc="left", fontsize=11)
-    axes.set_ylabel(values)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.grid(axis="y", color="#e9ecef")
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="x", length=0)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _write_above(axes: Axes, place: float, value: float, text: str, color: str) -> None:
-    axes.annotate(
-        text,
-        (place, value),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        color=color,
-        fontweight="bold",
-        fontsize=9,
-    )
+    save(figure, report.environment, file)
 
 
 def _draw_wire(axes: Axes, results: list[WireResult]) -> None:
@@ -82,10 +43,10 @@ def _draw_wire(axes: Axes, results: list[WireResult]) -> None:
         groups.setdefault(result.case, []).append(places[-1])
     for place, result in zip(places, results, strict=True):
         go, mooring = result.go.p50_ms, result.mooring.p50_ms
-        axes.bar(place - 0.2, go, width=0.4, color=_GO)
-        axes.bar(place + 0.2, mooring, width=0.4, color=_MOORING)
-        text = f"{times(result.times_faster)}{_TIMES}"
-        _write_above(axes, place, max(go, mooring), text, _MOORING)
+        axes.bar(place - 0.2, go, width=0.4, color=OTHER)
+        axes.bar(place + 0.2, mooring, width=0.4, color=MOORING)
+        text = f"{times(result.times_faster)}{TIMES}"
+        write_above(axes, place, max(go, mooring), text, MOORING)
     axes.set_xticks(places, [result.verb.replace("_", "\n") for result in results], fontsize=8.5)
     for label, members in groups.items():
         axes.annotate(
@@ -97,14 +58,14 @@ def _draw_wire(axes: Axes, results: list[WireResult]) -> None:
             ha="center",
             fontweight="bold",
         )
-    _dress(
+    dress(
         axes,
-        f"One request, less is better\n({_TIMES}: how many times faster than Go)",
+        f"One request, less is better\n({TIMES}: how many times faster than Go)",
         "median in ms (log scale)",
     )
     medians = [side.p50_ms for result in results for side in (result.go, result.mooring)]
     axes.set_ylim(bottom=min(medians) / 3, top=max(medians) * 2)
-    handles = [Patch(color=_GO, label="Go extender"), Patch(color=_MOORING, label="moor serve")]
+    handles = [Patch(color=OTHER, label="Go extender"), Patch(color=MOORING, label="moor serve")]
     axes.legend(handles=handles, frameon=False, loc="upper left")
 
 
@@ -120,12 +81,12 @@ def _draw_scheduler(axes: Axes, results: list[SchedulerResult]) -> None:
         text = f"{rate:.1f}" if rate < 100 else f"{rate:.0f}"
         compared = result.setup in (MOORING_WHOLE, MOORING_CACHE)
         if compared:
-            text += f"\n{times(rate / go[result.nodes])}{_TIMES}"
-        _write_above(axes, place, rate, text, _COLORS[result.setup] if compared else _NOTE)
+            text += f"\n{times(rate / go[result.nodes])}{TIMES}"
+        write_above(axes, place, rate, text, _COLORS[result.setup] if compared else NOTE)
     axes.set_xticks(range(len(counts)), [f"{count:,} nodes" for count in counts], fontweight="bold")
-    _dress(
+    dress(
         axes,
-        f"The real kube-scheduler, more is better\n({_TIMES}: times the Go extender)",
+        f"The real kube-scheduler, more is better\n({TIMES}: times the Go extender)",
         "pods bound a second (log scale)",
     )
     # Room for the legend above the bars.

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
-from benchmarks.extender.build import BenchError
+from benchmarks.command import BenchError
 from mooring.testing.process import Process, free_port
 
 _START_SECONDS = 60.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.extender.build import BenchError
+from benchmarks.command import BenchError
 
 
 class _NodeList(msgspec.Struct):

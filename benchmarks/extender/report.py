@@ -1,18 +1,13 @@
-"""Writes results: tables for people, JSON for programs; called by `__main__`."""
-
-from pathlib import Path
+"""What a run found, and its tables for people; called by `__main__`."""
 
 import msgspec
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.extender.environment import Environment
-from benchmarks.extender.goals import Goal, times
+from benchmarks.environment import Environment
 from benchmarks.extender.scheduler import GO_WHOLE, SchedulerResult
 from benchmarks.extender.wire import WireResult
-
-_MAX_OTHER_LOAD = 0.1
+from benchmarks.reporting import Goal, print_ending, table, times
 
 
 class Report(msgspec.Struct):
@@ -30,39 +25,13 @@ class Report(msgspec.Struct):
     goals: list[Goal]
 
 
-def write_json(report: Report, file: Path) -> None:
-    """Write the report as indented JSON, numbers rounded to what they are worth."""
-    plain = _rounded(msgspec.to_builtins(report))
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
-
-
-def _rounded(value: object) -> object:
-    if isinstance(value, float):
-        return round(value, 3)
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return value
-
-
 def print_report(report: Report, console: Console) -> None:
     """Print the tables and the goals; plain text when the output is no terminal."""
     if report.wire:
         console.print(_wire_table(report.wire, console))
     if report.scheduler:
         console.print(_scheduler_table(report.scheduler, console))
-    others = f"Other programs used {report.other_load:.0%} of the CPUs during this run"
-    verdict = "too much to trust the numbers" if report.other_load > _MAX_OTHER_LOAD else "fine"
-    console.print(f"{others}: {verdict}.", highlight=False, soft_wrap=True)
-    for goal in report.goals:
-        mark = "[green]ok     [/]" if goal.met else "[red]NOT MET[/]"
-        console.print(f"{mark} {goal.goal}: {goal.measured}", highlight=False, soft_wrap=True)
-
-
-def _table(title: str, console: Console) -> Table:
-    style = box.SIMPLE_HEAD if console.is_terminal else box.ASCII2
-    return Table(title=title, title_justify="left", box=style, pad_edge=False)
+    print_ending(report.other_load, report.goals, console)
 
 
 def _milliseconds(value: float) -> str:
@@ -74,20 +43,20 @@ def _size(n_bytes: int) -> str:
 
 
 def _wire_table(results: list[WireResult], console: Console) -> Table:
-    table = _table("Requests, in milliseconds, Go / mooring", console)
+    found = table("Requests, in milliseconds, Go / mooring", console)
     for name in ("case", "verb"):
-        table.add_column(name, no_wrap=True)
+        found.add_column(name, no_wrap=True)
     for name in (
         "Go\np50", "mooring\np50", "times\nfaster", "Go\np99", "mooring\np99", "times\nfaster",
         "first request", "CPU ms", "memory MB", "request", "reply",
     ):  # fmt: skip
-        table.add_column(name, justify="right", no_wrap=True)
+        found.add_column(name, justify="right", no_wrap=True)
     previous = ""
     for result in results:
         go, mooring = result.go, result.mooring
         if previous and result.case != previous:
-            table.add_section()
-        table.add_row(
+            found.add_section()
+        found.add_row(
             result.case,
             result.verb,
             _milliseconds(go.p50_ms),
@@ -103,25 +72,25 @@ def _wire_table(results: list[WireResult], console: Console) -> Table:
             f"{_size(go.reply_bytes)} / {_size(mooring.reply_bytes)}",
         )
         previous = result.case
-    return table
+    return found
 
 
 def _scheduler_table(results: list[SchedulerResult], console: Console) -> Table:
-    table = _table("Pods bound by kube-scheduler v1.36.4", console)
-    table.add_column("nodes", justify="right")
-    table.add_column("set-up", no_wrap=True)
+    found = table("Pods bound by kube-scheduler v1.36.4", console)
+    found.add_column("nodes", justify="right")
+    found.add_column("set-up", no_wrap=True)
     for name in (
         "pods", "pods/s", "times Go", "scheduler\nCPU ms/pod", "extender\nCPU ms/pod",
         "extender\nmemory MB",
     ):  # fmt: skip
-        table.add_column(name, justify="right", no_wrap=True)
+        found.add_column(name, justify="right", no_wrap=True)
     go = {result.nodes: result.pods_per_second for result in results if result.setup == GO_WHOLE}
     previous = 0
     for result in results:
         if previous not in (0, result.nodes):
-            table.add_section()
+            found.add_section()
         cpu, memory = result.extender_cpu_ms, result.extender_peak_memory_mb
-        table.add_row(
+        found.add_row(
             f"{result.nodes:,}",
             result.setup,
             str(result.pods),
@@ -132,4 +101,4 @@ def _scheduler_table(results: list[SchedulerResult], console: Console) -> Table:
             "" if memory is None else f"{memory:.0f}",
         )
         previous = result.nodes
-    return table
+    return found

@@ -5,6 +5,7 @@
     │   ├── PolicyFileError  a policy cannot be loaded
     │   └── QuantityError    a text is no Kubernetes quantity
     ├── PolicyError          a policy's function raised or returned something illegal
+    ├── PluginError          a plugin failed while a pod was being scheduled
     ├── NotAvailable         a value was read that this mode of running does not have
     └── KubeError            the API server cannot be used
         ├── ConfigError      kubeconfig or in-cluster configuration is unusable
@@ -42,6 +43,22 @@ class PolicyError(MooringError):
         super().__init__(message)
         self.function = function
         self.node = node
+
+
+class PluginError(MooringError):
+    """A plugin failed while a pod was being scheduled; the pod is not scheduled now.
+
+    Attributes:
+        plugin: the plugin's name.
+        hook: the hook it failed in.
+        pod: the pod, as ``namespace/name``.
+    """
+
+    def __init__(self, message: str, *, plugin: str, hook: str, pod: str) -> None:
+        super().__init__(message)
+        self.plugin = plugin
+        self.hook = hook
+        self.pod = pod
 
 
 class NotAvailable(MooringError):  # noqa: N818 - reads as the sentence it is raised with

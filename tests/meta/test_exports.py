@@ -17,8 +17,12 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "accept", "accept_if", "hook", "load", "parse_quantity", "reject", "untolerated",
     },
     mooring.hook: {
-        "Bind", "BindAnswer", "Filter", "FilterAnswer", "FilterAnswers", "FilterNodes", "Hook",
-        "Preempt", "PreemptAnswer", "Score", "ScoreNodes",
+        "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cycle", "Filter", "FilterAnswer",
+        "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize", "Permit",
+        "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
+        "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
+        "Refusal", "Requeues", "Reserve", "Score", "ScoreNodes", "Sign", "Skip", "Wait", "Wake",
+        "WhatIf",
     },
     mooring.testing: {"FakeKubeScheduler", "FilterReply", "Refused", "make_node", "make_pod"},
 }  # fmt: skip

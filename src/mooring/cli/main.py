@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mooring.cli.plugins import plugins
 from mooring.cli.serve import serve
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(serve)
+app.command()(plugins)
 
 
 @app.command()

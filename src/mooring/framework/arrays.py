@@ -1,4 +1,4 @@
-"""Names for the array types that policies and rules exchange."""
+"""Names for the array types that policies, plugins and rules exchange."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -12,5 +12,9 @@ Amounts: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 #: One truth value for each node.
 Mask: TypeAlias = npt.NDArray[np.bool_]
+#: For each node a place in a table.
+Choice: TypeAlias = npt.NDArray[np.integer[Any]]
+#: The row numbers of some nodes, ascending.
+Rows: TypeAlias = npt.NDArray[np.intp]
 #: What a `score_nodes` function returns: one number for each node.
 Scores: TypeAlias = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]] | Sequence[float]

@@ -4,36 +4,156 @@ A plugin is a class that inherits the hooks it implements; `Policy.add` takes an
 decides one node, plural all of them at once. A refusal is a return value; an exception means that
 the plugin is broken: the pod is not scheduled now and its event names the plugin.
 
+For one pod the hooks run in this order, those of one kind in the profile's order of plugins:
+
+    pre_enqueue · sort_key           before a pod is taken from the queue
+    pre_filter · filter              which nodes are possible
+    post_filter                      only if none is: make room
+    pre_score · score · normalize    which of them is best
+    reserve · permit                 the node is chosen
+    pre_bind · bind · post_bind      the pod is bound
+    unreserve                        only if something failed after reserve
+
 Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
 `ScoreNodes`; preempt → `Preempt`; bind → `Bind`.
 """
 
+import enum
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from typing import ClassVar, Final
 
-from mooring.framework.arrays import Mask, Scores
+import msgspec
+
+from mooring.framework.arrays import Amounts, Mask, Scores
 from mooring.framework.binding import Binding
+from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.nodes import Nodes
-from mooring.framework.verdict import Verdict
+from mooring.framework.verdict import Verdict, Verdicts
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
 #: What a filter may return for one node: a `Verdict`, ``True`` or ``None`` to accept, ``False`` to
 #: reject, a text to reject for that reason.
 FilterAnswer = Verdict | bool | str | None
-#: What a filter may return for all nodes: a mask (true accepts) or one answer for each node.
-FilterAnswers = Mask | Sequence[FilterAnswer]
+#: What a filter may return for all nodes: a mask (true accepts), `Verdicts`, or one answer for each
+#: node.
+FilterAnswers = Mask | Verdicts | Sequence[FilterAnswer]
 #: What a preempt function may return for one node: like a filter, or the victims that remain.
 PreemptAnswer = Verdict | bool | str | Sequence[Pod] | None
 #: What a bind function may return: nothing, the binding with more annotations, or a refusal.
 BindAnswer = Binding | Verdict | bool | str | None
 
 
+class Skip(enum.Enum):
+    """The answer "I have nothing to say about this pod": the plugin is not asked further."""
+
+    SKIP = "Skip"
+
+
+SKIP: Final = Skip.SKIP
+#: What `pre_filter` may return: ``None`` to go on with all nodes, the names of the only possible
+#: nodes, `SKIP`, or a refusal of the pod whatever the node.
+PreFilterAnswer = Collection[str] | Skip | Verdict | None
+#: What `pre_score` may return: ``None`` to go on, or `SKIP`.
+PreScoreAnswer = Skip | None
+
+
 class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
-    """Base of all hooks."""
+    """Base of all hooks.
+
+    A plugin that can be named in a configuration is made from its class: its constructor takes
+    ``args`` (an `Args`, filled from ``pluginConfig``) and ``handle`` (a `Handle`), or none of them.
+    """
 
     #: The plugin's name in routes, logs and events; the class's name if empty.
     name: str = ""
+    #: The plugin's arguments: a msgspec Struct whose fields have defaults.
+    Args: ClassVar[type[msgspec.Struct] | None] = None
+
+
+class PreEnqueue(Hook):
+    """Decides whether a pod may enter the queue. Runs when the pod is created or changed.
+
+    A held pod does not use any scheduling time; an exception holds it as well.
+    """
+
+    @abstractmethod
+    def pre_enqueue(self, pod: Pod) -> FilterAnswer:
+        """Let the pod in, or hold it back with a reason."""
+
+
+class QueueSort(Hook):
+    """Orders the queue. Runs once for each pod each time it enters the queue; one for each process.
+
+    All profiles of one scheduler must have the same.
+    """
+
+    @abstractmethod
+    def sort_key(self, pod: Pod, since: float) -> tuple[float, ...]:
+        """A key; the pod with the smallest comes first. `since` is when the pod was queued."""
+
+
+class Action(enum.Flag):
+    """What may happen to an object."""
+
+    ADD = enum.auto()
+    UPDATE = enum.auto()
+    DELETE = enum.auto()
+
+
+class Wake(msgspec.Struct, frozen=True):
+    """A kind of change that may make a refused pod schedulable.
+
+    Attributes:
+        kind: the class of object, such as `Node`.
+        actions: what happens to it.
+        helps: asked with the waiting pod, the object before and after; None always wakes.
+    """
+
+    kind: type[KubeObject]
+    actions: Action
+    helps: Callable[[Pod, KubeObject | None, KubeObject | None], bool] | None = None
+
+
+class Requeues(Hook):
+    """Says which changes can help a pod that this plugin refused. Asked once at the start.
+
+    A plugin without it is woken by every change.
+    """
+
+    @abstractmethod
+    def requeue_on(self) -> Sequence[Wake]:
+        """The changes that may help."""
+
+
+class PreFilter(Hook):
+    """Looks at the pod and the whole cluster. Runs once for each decision, before the filters."""
+
+    @abstractmethod
+    def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
+        """Compute what `filter` needs into ``cycle.data[self.name]``, narrow the nodes, or refuse.
+
+        After `SKIP` the plugin's filter is not run in this decision.
+        """
+
+
+class WhatIf(PreFilter):
+    """Follows pods that are added and removed in thought, for preemption and nominated pods.
+
+    Runs after `pre_filter` in the same decision; the state already shows the change. What one
+    method does, the other takes back exactly.
+    """
+
+    @abstractmethod
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod is on the node in this row now."""
+
+    @abstractmethod
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Another pod left the node in this row."""
 
 
 class Filter(Hook):
@@ -51,8 +171,27 @@ class FilterNodes(Hook):
     reason: str = ""
 
     @abstractmethod
-    def filter_nodes(self, pod: Pod, nodes: Nodes) -> FilterAnswers:
-        """Accept or reject each node; the answer has one element for each node, in order."""
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> FilterAnswers | None:
+        """Accept or reject each node; the answer has one element for each node, in order.
+
+        A plugin of a profile may return ``None`` to accept all nodes.
+        """
+
+
+class PostFilter(Hook):
+    """Makes room. Runs once for each decision that found no node, until one plugin succeeds."""
+
+    @abstractmethod
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict:
+        """A node and the pods to evict there, or a refusal with a reason for the pod's event."""
+
+
+class PreScore(Hook):
+    """Looks at the pod and all possible nodes. Runs once for each decision, before the scores."""
+
+    @abstractmethod
+    def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:
+        """Compute what `score` needs; after `SKIP` the plugin's score counts as 0."""
 
 
 class Score(Hook):
@@ -84,6 +223,43 @@ class ScoreNodes(Hook):
         """A number from 0 to `max_score` for each node, in order."""
 
 
+class Normalize(Hook):
+    """Brings the plugin's own scores to 0..100. Runs once for each decision, after its scores.
+
+    Without it, scores are scaled by `max_score`.
+    """
+
+    @abstractmethod
+    def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:
+        """Whole numbers from 0 to 100 for the same nodes, from the plugin's raw scores."""
+
+
+class Reserve(Hook):
+    """Is told which node was chosen. Runs once for each decision, before the pod is bound."""
+
+    @abstractmethod
+    def reserve(self, cycle: Cycle, node: Node) -> FilterAnswer:
+        """Take what the pod needs; a refusal undoes the decision."""
+
+    @abstractmethod
+    def unreserve(self, cycle: Cycle, node: Node) -> None:
+        """Give it back. Runs for every plugin after a failure; must not fail, may run twice."""
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """The pod has to wait before it is bound, at most so many seconds."""
+
+    seconds: float
+
+
+class Permit(Hook):
+    """Has the last word before binding. Runs once for each decision."""
+
+    @abstractmethod
+    def permit(self, cycle: Cycle, node: Node) -> FilterAnswer | Wait:
+        """Accept, refuse, or let the pod wait."""
+
+
 class Preempt(Hook):
     """Has a say when pods are to be evicted. Runs for each node where eviction would make room.
 
@@ -93,6 +269,14 @@ class Preempt(Hook):
     @abstractmethod
     def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> PreemptAnswer:
         """Accept or drop the node, or return the victims that remain."""
+
+
+class PreBind(Hook):
+    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions."""
+
+    @abstractmethod
+    async def pre_bind(self, binding: Binding) -> BindAnswer:
+        """Do what has to be done; a refusal undoes the decision and the pod is tried again."""
 
 
 class Bind(Hook):
@@ -105,3 +289,22 @@ class Bind(Hook):
     @abstractmethod
     def bind(self, binding: Binding) -> BindAnswer | Awaitable[BindAnswer]:
         """Do what has to be done before the pod is bound, or refuse."""
+
+
+class PostBind(Hook):
+    """Is told that a pod was bound. Runs once for each bound pod; only informs."""
+
+    @abstractmethod
+    async def post_bind(self, binding: Binding) -> None:
+        """Note it, or clean up."""
+
+
+class Sign(Hook):
+    """Says which pods are alike for this plugin. Runs once for each pod.
+
+    Pods to whom all plugins give equal signatures get the same answers on the same cluster.
+    """
+
+    @abstractmethod
+    def sign(self, pod: Pod) -> Hashable | None:
+        """Equal for pods this plugin treats alike; None if it cannot say."""

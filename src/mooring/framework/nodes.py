@@ -1,15 +1,25 @@
 """All nodes of one question, as a sequence and as arrays.
 
-Made for each call of a plural function; arrays are built when first read.
+Made for each call of a plural function. With columns behind it (mooring's own scheduler, a
+simulation, an explanation) whole columns are views; from a plain list of nodes (a webhook that
+carries whole nodes) arrays are built when first read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from mooring.framework.arrays import Amounts
+from mooring.errors import NotAvailable
+from mooring.framework.arrays import Amounts, Rows
 from mooring.model.node import Node
+from mooring.state.columns import Columns
+
+if TYPE_CHECKING:
+    from mooring.framework.cycle import Cycle
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Column:
@@ -24,8 +34,11 @@ class Column:
     def __getitem__(self, resource: str) -> Amounts:
         found = self._made.get(resource)
         if found is None:
-            found = self._made[resource] = self._read(resource)
-            found.flags.writeable = False
+            found = self._read(resource)
+            if found.flags.writeable:
+                found = found.view()
+                found.flags.writeable = False
+            self._made[resource] = found
         return found
 
 
@@ -38,25 +51,115 @@ class Nodes(Sequence[Node]):
         free: allocatable less used, an array for each resource.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes
-        size = len(nodes)
-        self.allocatable = Column(
-            lambda name: np.fromiter((n.allocatable.get(name, 0) for n in nodes), np.int64, size)
-        )
-        self.used = Column(
-            lambda name: np.fromiter((n.usage.used.get(name, 0) for n in nodes), np.int64, size)
-        )
-        self.free = Column(lambda name: self.allocatable[name] - self.used[name])
+    __slots__ = ("_allocatable", "_columns", "_cycle", "_free", "_nodes", "_used", "rows")
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        columns: Columns | None = None,
+        rows: Rows | None = None,
+        cycle: "Cycle | None" = None,
+    ) -> None:
+        #: The rows of these nodes in the columns; None for all of them.
+        self.rows = rows
+        self._nodes: Sequence[Node] | None = nodes if rows is None else None
+        self._columns = columns
+        self._cycle = cycle
+        self._allocatable: Column | None = None
+        self._used: Column | None = None
+        self._free: Column | None = None
+
+    @classmethod
+    def all_of(cls, columns: Columns) -> "Nodes":
+        """All nodes of a cluster."""
+        return cls(columns.nodes, columns)
+
+    def subset(self, rows: Rows | None) -> "Nodes":
+        """The nodes in some rows of the columns; all if no rows are given."""
+        columns = self.columns
+        return Nodes(columns.nodes, columns, rows, self._cycle)
+
+    def attach(self, cycle: "Cycle") -> None:
+        """Set the decision these nodes belong to; called by the runtime."""
+        self._cycle = cycle
+
+    @property
+    def cycle(self) -> "Cycle":
+        """The decision in progress, with what the plugin kept in `pre_filter`.
+
+        Raises:
+            NotAvailable: these nodes belong to no decision, as in an extender.
+        """
+        if self._cycle is None:
+            raise NotAvailable("nodes.cycle exists only in mooring's own scheduler")
+        return self._cycle
+
+    @property
+    def columns(self) -> Columns:
+        """The cluster's columns, for plugins that read more than amounts and labels.
+
+        Raises:
+            NotAvailable: the nodes came with the question and are in no state.
+        """
+        if self._columns is None:
+            raise NotAvailable("nodes.columns exists only where mooring keeps the cluster's state")
+        return self._columns
+
+    def take(self, column: npt.NDArray[T]) -> npt.NDArray[T]:
+        """The part of a whole column that belongs to these nodes, in their order."""
+        return column if self.rows is None else column[self.rows]
+
+    @property
+    def allocatable(self) -> Column:
+        """What pods can use, an array for each resource."""
+        if self._allocatable is None:
+            self._allocatable = Column(
+                self._reader(lambda c, name: c.allocatable(name), lambda n, r: n.allocatable[r])
+            )
+        return self._allocatable
+
+    @property
+    def used(self) -> Column:
+        """The sum of the pods' requests, an array for each resource."""
+        if self._used is None:
+            self._used = Column(
+                self._reader(lambda c, name: c.used(name), lambda n, r: n.usage.used.get(r, 0))
+            )
+        return self._used
+
+    @property
+    def free(self) -> Column:
+        """Allocatable less used, an array for each resource."""
+        if self._free is None:
+            self._free = Column(lambda name: self.allocatable[name] - self.used[name])
+        return self._free
+
+    def _reader(
+        self, column: Callable[[Columns, str], Amounts], one: Callable[[Node, str], int]
+    ) -> Callable[[str], Amounts]:
+        if self._columns is not None:
+            columns = self._columns
+            return lambda name: self.take(column(columns, name))
+        nodes = self._listed
+        return lambda name: np.fromiter((one(node, name) for node in nodes), np.int64, len(nodes))
+
+    @property
+    def _listed(self) -> Sequence[Node]:
+        if self._nodes is None:
+            whole = self.columns.nodes
+            self._nodes = (
+                [whole[row] for row in self.rows.tolist()] if self.rows is not None else whole
+            )
+        return self._nodes
 
     @property
     def names(self) -> list[str]:
         """The names of the nodes, in order."""
-        return [node.name for node in self._nodes]
+        return [node.name for node in self._listed]
 
     def labels(self, key: str, default: str = "") -> list[str]:
         """One label's value for each node, with the default where a node does not have it."""
-        return [node.labels.get(key, default) for node in self._nodes]
+        return [node.labels.get(key, default) for node in self._listed]
 
     @overload
     def __getitem__(self, index: int) -> Node: ...
@@ -64,14 +167,22 @@ class Nodes(Sequence[Node]):
     def __getitem__(self, index: slice) -> "Nodes": ...
     def __getitem__(self, index: int | slice) -> "Node | Nodes":
         if isinstance(index, slice):
-            return Nodes(self._nodes[index])
-        return self._nodes[index]
+            if self._columns is None:
+                return Nodes(self._listed[index])
+            every = np.arange(len(self)) if self.rows is None else self.rows
+            return self.subset(every[index])
+        return self._listed[index]
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return len(self._listed) if self.rows is None else len(self.rows)
 
     def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes)
+        return iter(self._listed)
 
     def __repr__(self) -> str:
         return f"<Nodes {len(self)}>"
+
+
+def row_of(nodes: Nodes, index: int) -> int:
+    """The row in the columns of the node at a position."""
+    return index if nodes.rows is None else int(nodes.rows[index])

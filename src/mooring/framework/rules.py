@@ -18,7 +18,7 @@ from mooring.errors import MooringError, PolicyError
 from mooring.framework.arrays import Floats
 from mooring.framework.binding import Binding
 from mooring.framework.nodes import Nodes
-from mooring.framework.verdict import ACCEPT, Verdict
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
@@ -91,6 +91,12 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             answers = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
+        return self.checked(answers, nodes)
+
+    def checked(self, answers: object, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
+        """The rejected nodes among what a plural function returned."""
+        if isinstance(answers, Verdicts):
+            answers = list(answers)
         if isinstance(answers, np.ndarray):
             if answers.shape != (len(nodes),) or answers.dtype != np.bool_:
                 raise self.wrong(
@@ -147,14 +153,15 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""
         if not self.plural:
-            return self._checked(self.ask_each(pod, nodes), nodes)
+            return self.checked(self.ask_each(pod, nodes), nodes)
         try:
             values = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
-        return self._checked(values, nodes)
+        return self.checked(values, nodes)
 
-    def _checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
+    def checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
+        """The scores among what a function returned, each from 0 to 100."""
         if isinstance(values, np.ndarray):
             found, shape = values, values.shape
             if found.dtype.kind not in _NUMBERS:

@@ -6,6 +6,7 @@ is optional in Kubernetes.
 """
 
 import functools
+import re
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -44,9 +45,11 @@ class Meta(Part, frozen=True, rename="camel"):
 
 
 class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, dict=True):
-    """Base of `Pod` and `Node`: metadata, conveniences and the raw object."""
+    """Base of every object with a name: metadata, conveniences and the raw object."""
 
     kind_name: ClassVar[str] = "object"
+    #: Whether objects of this kind live in a namespace.
+    namespaced: ClassVar[bool] = True
 
     metadata: Meta = Meta()
     # Read for every node in every decision, so they are fields, the fastest there is, and not
@@ -74,7 +77,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         try:
             found: Self = _decoder(cls).decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(f"{cls.kind_name} cannot be read: {error}") from error
+            raise _unreadable(cls, data, error) from error
         if keep_source:
             found.__dict__["source"] = bytes(data)
         return found
@@ -89,9 +92,22 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         try:
             found = msgspec.convert(data, cls)
         except msgspec.MsgspecError as error:
-            raise InputError(f"{cls.kind_name} cannot be read: {error}") from error
+            raise _unreadable(cls, data, error) from error
         found.__dict__["raw"] = data
         return found
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, ``default`` if none is given; empty for kinds that live in none."""
+        return self.metadata.namespace or ("default" if self.namespaced else "")
+
+    @property
+    def key(self) -> str:
+        """Namespace and name, as in ``default/web-0``; the name alone for kinds in no namespace."""
+        metadata = self.metadata
+        if self.namespaced:
+            return f"{metadata.namespace or 'default'}/{metadata.name}"
+        return metadata.name
 
     @property
     def uid(self) -> str:
@@ -115,7 +131,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     @functools.cached_property
     def raw(self) -> dict[str, Any]:
-        """The whole object as parsed JSON.
+        """The whole object as parsed JSON, as it was read.
 
         Objects made by hand, and pods that the node cache keeps, hold only the modelled fields.
         """
@@ -129,7 +145,52 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         return hash((self.metadata.namespace, self.metadata.name, self.metadata.uid))
 
 
+def keep_raw(copy: KubeObject, thing: KubeObject) -> None:
+    """Give a changed copy of an object the `raw` of that object: what was read."""
+    for kept in ("source", "raw"):
+        if kept in thing.__dict__:
+            copy.__dict__[kept] = thing.__dict__[kept]
+
+
 _parse = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+_PLACE = re.compile(r"(?P<problem>.*) - at (?P<key>`key` in )?`\$\.?(?P<path>[^`]*)`", re.DOTALL)
+
+
+def _unreadable(cls: type[KubeObject], data: object, error: Exception) -> InputError:
+    """The sentence for an object that does not parse: which object, which field, what is wrong."""
+    problem = str(error)
+    found = _PLACE.fullmatch(problem)
+    if found is not None and found["path"]:
+        a_key = "a key of " if found["key"] else ""
+        problem = f"{a_key}field {found['path']}: {found['problem']}"
+    return InputError(f"{cls.kind_name}{_label(cls, data)} cannot be read: {problem}")
+
+
+def _label(cls: type[KubeObject], data: object) -> str:
+    """A space and the key of an object that may be broken anywhere; empty if it has no name."""
+    try:
+        content = _parse(data) if isinstance(data, bytes | memoryview) else data
+        metadata = msgspec.convert(content, _Named).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    if not metadata.name:
+        return ""
+    return (
+        f" {metadata.namespace or 'default'}/{metadata.name}"
+        if cls.namespaced
+        else f" {metadata.name}"
+    )
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+    namespace: str | None = None
+
+
+class _Named(msgspec.Struct):
+    metadata: _Name
 
 
 @functools.cache

@@ -46,6 +46,7 @@ class NodeStatus(Part, frozen=True, rename="camel"):
     allocatable: ResourceList | None = None
     conditions: list[NodeCondition] | None = None
     images: list[ContainerImage] | None = None
+    declared_features: list[str] | None = None
 
 
 class Usage(Protocol):
@@ -68,6 +69,7 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
     """A node of the cluster."""
 
     kind_name: ClassVar[str] = "Node"
+    namespaced: ClassVar[bool] = False
 
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

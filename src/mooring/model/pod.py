@@ -15,6 +15,7 @@ from mooring.model.resources import (
 )
 from mooring.model.selectors import Affinity, LabelSelector
 from mooring.model.taints import Toleration
+from mooring.model.volumes import Volume
 
 
 class ContainerPort(Part, frozen=True, rename="camel"):
@@ -26,6 +27,12 @@ class ContainerPort(Part, frozen=True, rename="camel"):
     protocol: str = "TCP"
 
 
+class RestartRule(Part, frozen=True, rename="camel"):
+    """What happens when a container ends in a certain way."""
+
+    action: str = ""
+
+
 class Container(Part, frozen=True, rename="camel"):
     """A container; ``restart_policy`` is ``Always`` for a sidecar among the init containers."""
 
@@ -34,6 +41,7 @@ class Container(Part, frozen=True, rename="camel"):
     resources: ResourceRequirements | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
+    restart_policy_rules: list[RestartRule] | None = None
 
 
 class TopologySpreadConstraint(Part, frozen=True, rename="camel"):
@@ -55,6 +63,16 @@ class SchedulingGate(Part, frozen=True, rename="camel"):
     name: str = ""
 
 
+class ResourceClaim(Part, frozen=True, rename="camel"):
+    """A claim for devices that are handed out dynamically; the pod's name for it."""
+
+    name: str = ""
+
+
+class SchedulingGroup(Part, frozen=True, rename="camel"):
+    """The group with which a pod is to be scheduled; only that there is one matters."""
+
+
 class PodSpec(Part, frozen=True, rename="camel"):
     """What a pod asks for."""
 
@@ -73,6 +91,10 @@ class PodSpec(Part, frozen=True, rename="camel"):
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     host_network: bool | None = None
+    host_users: bool | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[ResourceClaim] | None = None
+    scheduling_group: SchedulingGroup | None = None
 
 
 class PodCondition(Part, frozen=True, rename="camel"):
@@ -103,16 +125,6 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
 
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
-
-    @property
-    def namespace(self) -> str:
-        """The namespace; ``default`` if none is given."""
-        return self.metadata.namespace or "default"
-
-    @property
-    def key(self) -> str:
-        """Namespace and name, as in ``default/web-0``."""
-        return f"{self.namespace}/{self.metadata.name}"
 
     @functools.cached_property
     def requests(self) -> Resources:

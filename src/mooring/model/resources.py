@@ -4,21 +4,26 @@ Amounts are whole numbers: ``cpu`` in thousandths of a core, everything else in 
 of memory, devices, pods), rounded up as kube-scheduler rounds. Called by `Pod` and `Node`.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from mooring.model.meta import Part
 from mooring.model.quantity import Quantity, parse_quantity
 
 if TYPE_CHECKING:
-    from mooring.model.pod import Container, Pod
+    from mooring.model.pod import Container, Pod, PodSpec
 
 CPU = "cpu"
 MEMORY = "memory"
 PODS = "pods"
+#: What a container that says nothing of a resource counts when nodes are scored.
+SILENT: Final = {CPU: Quantity(100 * 10**6), MEMORY: Quantity(200 * 2**20 * 10**9)}
 
 #: A resource list as it is written in JSON; bare numbers are legal there.
 ResourceList = dict[str, str | int | float]
+_MIN: Final = -(2**63)
+_MAX: Final = 2**63 - 1
+
 #: Exact amounts, before rounding.
 Exact = dict[str, Quantity]
 
@@ -51,8 +56,23 @@ class ResourceStatus(Part, frozen=True, rename="camel"):
 
 
 def amount(name: str, quantity: Quantity) -> int:
-    """A quantity in the unit of its resource."""
-    return quantity.milli if name == CPU else quantity.value
+    """A quantity in the unit of its resource, as kube-scheduler keeps it in 64 bits."""
+    number = quantity.milli if name == CPU else quantity.value
+    if _MIN <= number <= _MAX:
+        return number
+    return _overflowed(number)
+
+
+def _overflowed(number: int) -> int:
+    # parity v1.36.4: apimachinery/pkg/api/resource ScaledValue does not clamp. An amount that is
+    # held as a 64-bit number times a power of ten becomes 0, save for the powers that are
+    # multiplied in one step; these, and amounts held with more bits, lose their upper bits.
+    power, mantissa = 0, abs(number)
+    while mantissa % 1000 == 0:
+        power, mantissa = power + 3, mantissa // 1000
+    if mantissa < 10**18 and power not in (0, 3, 6, 9):
+        return 0
+    return (number - _MIN) % 2**64 + _MIN
 
 
 def read_resources(resources: ResourceList | None) -> Resources:
@@ -77,62 +97,146 @@ def pod_requests(pod: "Pod") -> Resources:
     Sums containers and sidecars, takes the maximum with init containers, replaces by pod-level
     requests, adds overhead. While resources change in place, the larger of what is asked, allocated
     and in use counts.
+
+    Raises:
+        QuantityError: an amount in the pod is no quantity.
+    """
+    return _whole(_requests(pod))
+
+
+def spec_requests(pod: "Pod") -> Resources:
+    """What a pod asks for before it runs: `pod_requests` without what its status reports.
+
+    Raises:
+        QuantityError: an amount in the pod is no quantity.
+    """
+    # parity v1.36.4: plugins/noderesources/fit.go computePodResourceRequest
+    return _whole(_requests(pod, use_status=False))
+
+
+def scoring_requests(pod: "Pod") -> Resources:
+    """What a pod on a node counts for when nodes are scored.
+
+    Like `pod_requests`, but every container that says nothing of cpu or memory counts 100
+    thousandths of a core or 200 MiB. With pod-level requests, this is done only for a resource that
+    the whole pod says nothing of.
+
+    Raises:
+        QuantityError: an amount in the pod is no quantity.
+    """
+    # parity v1.36.4: framework/types.go CalculateResource
+    requests = _requests(pod)
+    silent = SILENT
+    if _pod_level_requests(pod):
+        silent = {name: least for name, least in SILENT.items() if name not in requests}
+    return _whole(_requests(pod, silent=silent) if silent else requests)
+
+
+def container_scoring_requests(pod: "Pod") -> Resources:
+    """What a pod that is to be placed counts for when NodeResourcesFit scores nodes.
+
+    Containers and overhead only, as the spec gives them, with the amounts of `scoring_requests` for
+    silent containers. Pod-level requests do not count here, nor does the status.
+
+    Raises:
+        QuantityError: an amount in the pod is no quantity.
+    """
+    # parity v1.36.4: plugins/noderesources/resource_allocation.go calculatePodResourceRequest, for
+    # the scorer that fit.go makes with none of its switches set
+    return _whole(_requests(pod, use_status=False, pod_level=False, silent=SILENT))
+
+
+def _whole(exact: Exact) -> Resources:
+    return Resources({name: amount(name, quantity) for name, quantity in exact.items()})
+
+
+def _requests(
+    pod: "Pod",
+    *,
+    use_status: bool = True,
+    pod_level: bool = True,
+    silent: Mapping[str, Quantity] | None = None,
+) -> Exact:
+    """The exact requests of a pod.
+
+    Args:
+        pod: the pod.
+        use_status: whether what the status reports counts.
+        pod_level: whether the pod's own requests replace those of its containers.
+        silent: what a container counts that says nothing of a resource.
     """
     # parity v1.36.4: component-helpers/resource/helpers.go PodRequests
-    total = _container_requests(pod)
-    level = pod.spec.resources
-    if level is not None and level.requests:
-        wanted = {n: q for n, q in read_exact(level.requests).items() if _is_pod_level(n)}
-        if wanted and pod.status.resources is not None:
-            wanted = {
-                name: _effective(
-                    pod, wanted, pod.status.resources.requests, pod.status.allocated_resources
-                ).get(name, Quantity(0))
-                for name in wanted
-            }
-        total.update(wanted)
+    total = _container_requests(pod, use_status, silent or {})
+    wanted = _pod_level_requests(pod) if pod_level else {}
+    if wanted and use_status and pod.status.resources is not None:
+        counted = _effective(
+            pod, wanted, pod.status.resources.requests, pod.status.allocated_resources
+        )
+        wanted = {name: counted.get(name, Quantity(0)) for name in wanted}
+    total.update(wanted)
     if pod.spec.overhead:
         _add(total, read_exact(pod.spec.overhead))
-    return Resources({name: amount(name, quantity) for name, quantity in total.items()})
+    return total
 
 
-def _container_requests(pod: "Pod") -> Exact:
-    reported = {
-        status.name: status
-        for statuses in (pod.status.container_statuses, pod.status.init_container_statuses)
-        for status in statuses or ()
-    }
+def _pod_level_requests(pod: "Pod") -> Exact:
+    level = pod.spec.resources
+    if level is None or not level.requests:
+        return {}
+    return {name: q for name, q in read_exact(level.requests).items() if is_pod_level(name)}
+
+
+def _container_requests(pod: "Pod", use_status: bool, silent: Mapping[str, Quantity]) -> Exact:
+    reported = _reported(pod) if use_status else {}
+
+    def asked(container: "Container", runs_on: bool) -> Exact:
+        amounts = read_exact(container.resources.requests if container.resources else None)
+        status = reported.get(container.name) if runs_on else None
+        if status is not None and status.resources is not None:
+            amounts = _effective(
+                pod, amounts, status.resources.requests, status.allocated_resources
+            )
+        for name, quantity in silent.items():
+            amounts.setdefault(name, quantity)
+        return amounts
+
+    return combine_containers(pod.spec, asked)
+
+
+def combine_containers(spec: "PodSpec", amounts: Callable[["Container", bool], Exact]) -> Exact:
+    """What the containers of a pod come to at the time they need most.
+
+    Args:
+        spec: the pod's spec.
+        amounts: what one container counts, in a new dict; told whether the container runs on beside
+            the others (a container or a sidecar) or ends before they start (an init container).
+    """
+    # parity v1.36.4: component-helpers/resource/helpers.go AggregateContainerRequests
     total: Exact = {}
-    for container in pod.spec.containers or ():
-        _add(total, _one_container(pod, container, reported))
+    for container in spec.containers or ():
+        _add(total, amounts(container, True))
     sidecars: Exact = {}
     init_peak: Exact = {}
-    for container in pod.spec.init_containers or ():
+    for container in spec.init_containers or ():
         if container.restart_policy == "Always":
-            asked = _one_container(pod, container, reported)
+            asked = amounts(container, True)
             _add(total, asked)
             _add(sidecars, asked)
             _raise_to(init_peak, sidecars)
         else:
-            asked = _own_requests(container)
+            asked = amounts(container, False)
             _add(asked, sidecars)
             _raise_to(init_peak, asked)
     _raise_to(total, init_peak)
     return total
 
 
-def _own_requests(container: "Container") -> Exact:
-    return read_exact(container.resources.requests if container.resources else None)
-
-
-def _one_container(
-    pod: "Pod", container: "Container", reported: Mapping[str, ResourceStatus]
-) -> Exact:
-    status = reported.get(container.name)
-    own = _own_requests(container)
-    if status is None or status.resources is None:
-        return own
-    return _effective(pod, own, status.resources.requests, status.allocated_resources)
+def _reported(pod: "Pod") -> dict[str, ResourceStatus]:
+    return {
+        status.name: status
+        for statuses in (pod.status.container_statuses, pod.status.init_container_statuses)
+        for status in statuses or ()
+    }
 
 
 def _effective(
@@ -153,7 +257,8 @@ def _resize_infeasible(pod: "Pod") -> bool:
     return False
 
 
-def _is_pod_level(name: str) -> bool:
+def is_pod_level(name: str) -> bool:
+    """Whether a resource can be asked for by the pod as a whole."""
     return name in (CPU, MEMORY) or name.startswith("hugepages-")
 
 

@@ -2,14 +2,16 @@
 
 A pod's way through the state (each box is what `Cluster` holds for it):
 
-    put, no node          assume            put with node
+    put, no node          assume            put with node, confirm
     ──────────────> waiting ──────> assumed ─────────────> bound
                       │ ^              │ │                   │
                       │ └─── forget ───┘ │                   │
                       └──────────────────┴───────────────────┴──> (nothing): gone, finished
 
 `apply` takes what informers saw; `assume` counts a pod on a node before the API server says so, so
-that the next decision sees it; `forget` takes that back.
+that the next decision sees it; `confirm` says that the API server took it; `forget` takes it back.
+
+Nodes are rows of `columns`; whatever is counted there for the pods is changed by `_count` alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,50 +20,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mooring.model.change import Gone, Put
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.resources import PODS, Resources
-
-
-class NodeUsage:
-    """What is in use on one node; kept even while the node itself is not known yet."""
-
-    __slots__ = ("_by_key", "_pods", "used", "version")
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, Pod] = {}
-        self._pods: tuple[Pod, ...] | None = ()
-        #: The sum of the pods' requests; ``pods`` is their number.
-        self.used = Resources()
-        #: Another number after every change.
-        self.version = 0
-
-    @property
-    def pods(self) -> tuple[Pod, ...]:
-        """The pods on the node, in the order they came."""
-        if self._pods is None:
-            self._pods = tuple(self._by_key.values())
-        return self._pods
-
-    def add(self, pod: Pod) -> None:
-        """Count a pod."""
-        self._by_key[pod.key] = pod
-        self._count(pod, 1)
-
-    def remove(self, key: str) -> None:
-        """Count a pod no more."""
-        self._count(self._by_key.pop(key), -1)
-
-    def _count(self, pod: Pod, sign: int) -> None:
-        self._pods = None
-        self.version += 1
-        used = self.used
-        for name, amount in pod.requests.items():
-            used[name] += sign * amount
-        used[PODS] += sign
-
-    def __bool__(self) -> bool:
-        return bool(self._by_key)
+from mooring.state.catalog import Catalog
+from mooring.state.columns import Columns
+from mooring.state.counts import PodCounts, TermCounts
+from mooring.state.nominations import Nominations
+from mooring.state.shapes import shape_of
+from mooring.state.usage import NodeUsage
 
 
 class Assumption(NamedTuple):
@@ -70,17 +37,23 @@ class Assumption(NamedTuple):
     waiting: Pod
     node_name: str
     annotations: Mapping[str, str]
+    confirmed: bool = False
 
     def placed(self) -> Pod:
         """The pod as it is counted."""
         pod = self.waiting
-        return msgspec.structs.replace(
+        placed = msgspec.structs.replace(
             pod,
             metadata=msgspec.structs.replace(
                 pod.metadata, annotations={**pod.annotations, **self.annotations}
-            ),
+            )
+            if self.annotations
+            else pod.metadata,
             spec=msgspec.structs.replace(pod.spec, node_name=self.node_name),
         )
+        placed.__dict__["_shape"] = shape_of(pod)
+        placed.__dict__["requests"] = pod.requests
+        return placed
 
 
 class Cluster:
@@ -91,36 +64,81 @@ class Cluster:
 
     Attributes:
         nodes: the nodes by name, each with its usage attached.
+        columns: the nodes as rows, what is known of them as columns.
+        catalog: all other objects.
+        pod_counts: how many pods that match a selector are on each node.
+        anti_affinity: the required anti-affinity terms of the pods on the nodes.
+        affinity: the required affinity terms of the pods on the nodes.
+        preferred: the preferred terms of the pods on the nodes.
+        nominations: the waiting pods that were promised a node.
     """
 
     def __init__(self, *, has_pods: bool = True) -> None:
         self.nodes: dict[str, Node] = {}
+        self.columns = Columns()
+        self.catalog = Catalog()
+        table = self.columns.table
+        self.pod_counts = PodCounts(table)
+        self.anti_affinity = TermCounts(table)
+        self.affinity = TermCounts(table)
+        self.preferred = TermCounts(table)
+        self.nominations = Nominations()
         self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
         self._pods: dict[str, Pod] = {}
         self._by_uid: dict[str, Pod] = {}
         self._assumed: dict[str, Assumption] = {}
+        self._claims: dict[str, int] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
         for change in changes:
-            thing = change.object
-            put = isinstance(change, Put)
-            if isinstance(thing, Pod):
-                self.put_pod(thing) if put else self.remove_pod(thing.key)
-            elif isinstance(thing, Node):
-                self.put_node(thing) if put else self.remove_node(thing.name)
+            if isinstance(change, Put):
+                self.put(change.object)
+            else:
+                self.remove(change.object)
+
+    def put(self, thing: KubeObject) -> None:
+        """Add an object of any kind, or replace the one of the same name."""
+        if isinstance(thing, Pod):
+            self.put_pod(thing)
+        elif isinstance(thing, Node):
+            self.put_node(thing)
+        else:
+            self.catalog.put(thing)
+
+    def remove(self, thing: KubeObject) -> None:
+        """Forget an object of any kind."""
+        if isinstance(thing, Pod):
+            self.remove_pod(thing.key)
+        elif isinstance(thing, Node):
+            self.remove_node(thing.name)
+        else:
+            self.catalog.remove(thing)
 
     def put_node(self, node: Node) -> None:
         """Add a node, or replace the one of the same name."""
-        node.attach(self._kept_usage(node.name) if self._has_pods else None)
+        _ = node.allocatable  # an impossible quantity raises here, before anything changed
+        usage = self._kept_usage(node.name)
+        node.attach(usage if self._has_pods else None)
+        known = node.name in self.nodes
         self.nodes[node.name] = node
+        row = self.columns.put(node, usage)
+        if not known:
+            for pod in usage.pods:
+                self._count(row, pod, 1)
 
     def remove_node(self, name: str) -> None:
-        """Forget a node; the pods on it stay counted until they go themselves."""
-        self.nodes.pop(name, None)
-        if not self._usage.get(name):
-            self._usage.pop(name, None)
+        """Forget a node; the pods on it are kept until they go themselves, and count nowhere."""
+        if self.nodes.pop(name, None) is None:
+            return
+        usage = self._usage[name]
+        row = self.columns.row_of[name]
+        for pod in usage.pods:
+            self._count(row, pod, -1)
+        self.columns.remove(name)
+        if not usage:
+            del self._usage[name]
 
     def put_pod(self, pod: Pod) -> None:
         """Add a pod, or replace the one of the same namespace and name."""
@@ -133,7 +151,9 @@ class Cluster:
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
-            self.assume(pod, assumed.node_name, assumed.annotations)
+            placed = Assumption(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
+            self._replace(key, placed.placed())
+            self._assumed[key] = placed
             return
         self._replace(key, None if pod.finished else pod)
         self._assumed.pop(key, None)
@@ -160,16 +180,32 @@ class Cluster:
         self._assumed[pod.key] = assumption
         return placed
 
+    def confirm(self, key: str) -> None:
+        """The API server bound an assumed pod: it can be forgotten no more."""
+        assumed = self._assumed.get(key)
+        if assumed is not None:
+            self._assumed[key] = assumed._replace(confirmed=True)
+
     def forget(self, key: str) -> None:
         """Take an assumption back; nothing happens if the pod was confirmed meanwhile."""
-        assumed = self._assumed.pop(key, None)
-        if assumed is not None:
+        assumed = self._assumed.get(key)
+        if assumed is not None and not assumed.confirmed:
+            del self._assumed[key]
             self._replace(key, assumed.waiting)
+
+    def add_in_thought(self, pod: Pod, row: int) -> None:
+        """Count a pod on a node for a what-if; `remove_in_thought` takes that back."""
+        self.columns.usage(row).add(pod)
+        self._count(row, pod, 1)
+
+    def remove_in_thought(self, pod: Pod, row: int) -> None:
+        """Count a pod on a node no more, for a what-if; `add_in_thought` takes that back."""
+        self._count(row, self.columns.usage(row).remove(pod.key), -1)
 
     @property
     def assumed(self) -> int:
         """How many pods are assumed and not yet confirmed."""
-        return len(self._assumed)
+        return sum(not one.confirmed for one in self._assumed.values())
 
     @property
     def pods(self) -> int:
@@ -183,6 +219,14 @@ class Cluster:
     def pod_by_uid(self, uid: str) -> Pod | None:
         """A pod by its unique id, if it is known and not finished."""
         return self._by_uid.get(uid)
+
+    def pods_on(self, row: int) -> tuple[Pod, ...]:
+        """The pods on a node."""
+        return self.columns.usage(row).pods
+
+    def claim_users(self, key: str) -> int:
+        """How many pods on nodes use a claim, given as ``namespace/name``."""
+        return self._claims.get(key, 0)
 
     def usage(self, node_name: str) -> NodeUsage | None:
         """What is in use on a node, whether or not the node is known; valid until the next change.
@@ -202,21 +246,53 @@ class Cluster:
 
     def _replace(self, key: str, pod: Pod | None) -> None:
         if pod is not None and pod.node_name:
-            _ = pod.requests  # an impossible quantity raises here, before anything changed
+            shape_of(pod)  # an impossible quantity raises here, before anything changed
         old = self._pods.pop(key, None)
         if old is not None:
             self._by_uid.pop(old.uid, None)
             if old.node_name:
                 self._leave(key, old.node_name)
-        if pod is not None:
-            if pod.node_name:
-                self._kept_usage(pod.node_name).add(pod)
-            self._pods[key] = pod
-            if pod.uid:
-                self._by_uid[pod.uid] = pod
+        self.nominations.remove(key)
+        if pod is None:
+            return
+        if pod.node_name:
+            self._kept_usage(pod.node_name).add(pod)
+            row = self.columns.row_of.get(pod.node_name)
+            if row is not None:
+                self._count(row, pod, 1)
+        elif pod.status.nominated_node_name:
+            self.nominations.put(pod, pod.status.nominated_node_name)
+        self._pods[key] = pod
+        if pod.uid:
+            self._by_uid[pod.uid] = pod
 
     def _leave(self, key: str, node_name: str) -> None:
         usage = self._usage[node_name]
-        usage.remove(key)
-        if not usage and node_name not in self.nodes:
+        pod = usage.remove(key)
+        row = self.columns.row_of.get(node_name)
+        if row is not None:
+            self._count(row, pod, -1)
+        elif not usage:
             del self._usage[node_name]
+
+    def _count(self, row: int, pod: Pod, sign: int) -> None:
+        """Count a pod in a row, or no more: every number that depends on pods changes here."""
+        shape = shape_of(pod)
+        columns = self.columns
+        columns.count_amounts(row, shape.requested, sign)
+        columns.count_scoring(row, sign * shape.nonzero_cpu, sign * shape.nonzero_memory)
+        for port in shape.host_ports:
+            columns.count_port(row, port, sign)
+        self.pod_counts.count(shape, row, sign, terminating=pod.deleting)
+        for term in shape.anti_affinity:
+            self.anti_affinity.count(term.key, term, 0, row, sign)
+        for term in shape.affinity:
+            self.affinity.count(term.key, term, 0, row, sign)
+        for weighted in shape.preferred:
+            self.preferred.count(weighted.key, weighted.term, weighted.weight, row, sign)
+        for claim in shape.claims:
+            left = self._claims.get(claim, 0) + sign
+            if left:
+                self._claims[claim] = left
+            else:
+                del self._claims[claim]

@@ -8,7 +8,7 @@ import pytest
 
 from mooring import InputError, Node, Pod
 from mooring.model.change import Gone, Put
-from mooring.model.meta import Meta
+from mooring.model.meta import Meta, keep_raw
 
 WHOLE: dict[str, Any] = {
     "kind": "Pod",
@@ -37,6 +37,8 @@ NULLS = {
             "priority": None, "nodeSelector": None, "affinity": None, "tolerations": None,
             "topologySpreadConstraints": None, "schedulingGates": None, "overhead": None,
             "resources": None, "hostNetwork": None, "preemptionPolicy": None,
+            "hostUsers": None, "volumes": None, "resourceClaims": None, "schedulingGroup": None,
+            "priorityClassName": None,
         },
         "status": {
             "phase": None, "conditions": None, "containerStatuses": None, "resources": None,
@@ -46,7 +48,10 @@ NULLS = {
     Node: {
         "metadata": {"name": "a", "labels": None},
         "spec": {"taints": None, "unschedulable": None, "providerID": None},
-        "status": {"capacity": None, "allocatable": None, "conditions": None, "images": None},
+        "status": {
+            "capacity": None, "allocatable": None, "conditions": None, "images": None,
+            "declaredFeatures": None,
+        },
     },
 }  # fmt: skip
 
@@ -113,14 +118,14 @@ def test_null_means_absent(kind: type[Pod] | type[Node]) -> None:
 @pytest.mark.parametrize(
     ("kind", "data", "path"),
     [
-        (Pod, {"metadata": {"name": 5}}, "$.metadata.name"),
-        (Pod, {"metadata": {"labels": {"a": 1}}}, "$.metadata.labels[...]"),
-        (Pod, {"spec": {"containers": [{}, {"image": []}]}}, "$.spec.containers[1].image"),
-        (Pod, {"spec": {"priority": "high"}}, "$.spec.priority"),
-        (Pod, {"spec": {"tolerations": [{"key": {}}]}}, "$.spec.tolerations[0].key"),
-        (Pod, {"spec": {"overhead": {"cpu": True}}}, "$.spec.overhead[...]"),
-        (Node, {"status": {"images": [{"names": "x"}]}}, "$.status.images[0].names"),
-        (Node, {"spec": {"taints": {}}}, "$.spec.taints"),
+        (Pod, {"metadata": {"name": 5}}, "metadata.name"),
+        (Pod, {"metadata": {"labels": {"a": 1}}}, "metadata.labels[...]"),
+        (Pod, {"spec": {"containers": [{}, {"image": []}]}}, "spec.containers[1].image"),
+        (Pod, {"spec": {"priority": "high"}}, "spec.priority"),
+        (Pod, {"spec": {"tolerations": [{"key": {}}]}}, "spec.tolerations[0].key"),
+        (Pod, {"spec": {"overhead": {"cpu": True}}}, "spec.overhead[...]"),
+        (Node, {"status": {"images": [{"names": "x"}]}}, "status.images[0].names"),
+        (Node, {"spec": {"taints": {}}}, "spec.taints"),
     ],
 )
 def test_a_wrong_type_is_an_error_that_names_the_place(
@@ -131,8 +136,56 @@ def test_a_wrong_type_is_an_error_that_names_the_place(
     with pytest.raises(InputError) as from_json:
         kind.from_json(json.dumps(data).encode())
     for caught in (from_dict, from_json):
-        assert str(caught.value).startswith(f"{kind.__name__} cannot be read: ")
-        assert path in str(caught.value)
+        start = f"{kind.__name__} cannot be read: field {path}: Expected "
+        assert str(caught.value).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [({"name": "web-1", "namespace": "shop"}, "shop/web-1"), ({"name": "a"}, "default/a")],
+)
+def test_an_error_names_the_object(name: dict[str, str], key: str) -> None:
+    data = {"metadata": name, "spec": {"containers": [{"image": 7}]}}
+    with pytest.raises(InputError) as from_dict:
+        Pod.from_dict(data)
+    with pytest.raises(InputError) as from_json:
+        Pod.from_json(json.dumps(data).encode())
+    for caught in (from_dict, from_json):
+        assert str(caught.value) == (
+            f"Pod {key} cannot be read: field spec.containers[0].image: Expected `str`, got `int`"
+        )
+
+
+def test_an_error_names_a_node_without_a_namespace() -> None:
+    with pytest.raises(InputError, match=r"^Node n1 cannot be read: field spec: "):
+        Node.from_dict({"metadata": {"name": "n1", "namespace": "none"}, "spec": []})
+
+
+def test_a_key_of_the_wrong_type_is_told_from_a_value() -> None:
+    with pytest.raises(InputError, match=r"read: a key of field metadata\.labels: Expected `str`"):
+        Pod.from_dict({"metadata": {"labels": {5: "x"}}})
+
+
+def test_the_key_of_an_object_has_the_namespace_if_its_kind_has_one() -> None:
+    assert Pod(metadata=Meta(name="a", namespace="b")).key == "b/a"
+    assert Pod(metadata=Meta(name="a", namespace="")).key == "default/a"
+    assert Pod(metadata=Meta(name="a")).namespace == "default"
+    node = Node(metadata=Meta(name="n1"))
+    assert (node.key, node.namespace) == ("n1", "")
+
+
+def test_a_changed_copy_can_keep_what_was_read() -> None:
+    data = json.dumps(WHOLE).encode()
+    for pod in (Pod.from_dict(WHOLE), Pod.from_json(data)):
+        copy = msgspec.structs.replace(pod, metadata=Meta(name="b"))
+        assert copy.raw == {
+            "metadata": {"name": "b"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        copy = msgspec.structs.replace(pod, metadata=Meta(name="b"))
+        keep_raw(copy, pod)
+        assert copy.raw == WHOLE
+        assert copy.name == "b"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from mooring import Node, NotAvailable, QuantityError, Taint
-from mooring.state.cluster import NodeUsage
+from mooring.state.usage import NodeUsage
 from mooring.testing import make_node, make_pod
 
 
@@ -39,6 +39,12 @@ def test_images_are_all_names_of_all_images() -> None:
     )
     assert node.images == ("app@sha256:1", "app:1", "db:2")
     assert [image.size_bytes for image in node.status.images or ()] == [5, 0, 0]
+
+
+def test_declared_features_are_read() -> None:
+    node = Node.from_dict({"status": {"declaredFeatures": ["A", "B"]}})
+    assert node.status.declared_features == ["A", "B"]
+    assert Node().status.declared_features is None
 
 
 def test_taints_and_cordon_come_from_the_spec() -> None:

@@ -44,6 +44,27 @@ def test_what_a_pod_asks_for_is_at_hand() -> None:
     assert repr(pod) == "<Pod b/a>"
 
 
+def test_what_decides_where_a_pod_can_run_is_read() -> None:
+    pod = Pod.from_dict(
+        {
+            "spec": {
+                "containers": [{"restartPolicyRules": [{"action": "RestartAllContainers"}]}],
+                "hostUsers": False,
+                "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}],
+                "schedulingGroup": {"podGroupName": "g"},
+            }
+        }
+    )
+    rules = pod.containers[0].restart_policy_rules or []
+    assert [rule.action for rule in rules] == ["RestartAllContainers"]
+    assert pod.spec.host_users is False
+    assert [volume.claim_for("a") for volume in pod.spec.volumes or ()] == ["c"]
+    assert [claim.name for claim in pod.spec.resource_claims or ()] == ["gpu"]
+    assert pod.spec.scheduling_group is not None
+    assert Pod().spec.scheduling_group is None
+
+
 def test_a_pod_is_finished_in_its_last_two_phases() -> None:
     phases = ("Pending", "Running", "Unknown", "Succeeded", "Failed")
     finished = [Pod.from_dict({"status": {"phase": phase}}).finished for phase in phases]

@@ -5,6 +5,7 @@ import pytest
 from mooring import Node, Pod, QuantityError
 from mooring.errors import NotAvailable
 from mooring.model.change import Gone, Put
+from mooring.model.workloads import Service
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
@@ -153,10 +154,14 @@ def test_what_is_not_known_may_be_gone() -> None:
     assert (cluster.pods, cluster.nodes) == (0, {})
 
 
-def test_other_objects_are_none_of_the_clusters_business() -> None:
+def test_other_objects_are_looked_up_in_the_catalog() -> None:
     cluster = Cluster()
-    cluster.apply([Put("a service"), Gone(7)])
+    service = Service.from_dict({"metadata": {"name": "web", "namespace": "shop"}})
+    cluster.apply([Put(service)])
+    assert cluster.catalog.get(Service, "shop/web") is service
     assert (cluster.pods, cluster.nodes) == (0, {})
+    cluster.apply([Gone(service)])
+    assert cluster.catalog.get(Service, "shop/web") is None
 
 
 def test_a_changed_pod_counts_with_its_new_requests() -> None:

@@ -1,6 +1,6 @@
 """Where a result was measured and how quiet it was there, and nothing personal.
 
-Called by `__main__`. No host names, no user names, no paths.
+Called by the benchmarks' `__main__`. No host names, no user names, no paths.
 """
 
 import os
@@ -9,33 +9,35 @@ import resource
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from benchmarks.extender.build import go_version
 from mooring.version import __version__
 
 
-class Environment(msgspec.Struct):
-    """The machine and the versions a result belongs to."""
+class Environment(msgspec.Struct, omit_defaults=True):
+    """The machine and the versions a result belongs to; no Go where none took part."""
 
     cpu: str
     cores: int
     memory_gb: float
     os: str
     python: str
-    go: str
+    numpy: str
     mooring: str
+    go: str = ""
 
 
-def environment() -> Environment:
-    """Describe this machine."""
+def environment(go: str = "") -> Environment:
+    """Describe this machine; `go` is the version of Go, if one took part."""
     return Environment(
         cpu=_cpu_model(),
         cores=os.cpu_count() or 1,
         memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         os=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
-        go=go_version(),
+        numpy=np.__version__,
         mooring=__version__,
+        go=go,
     )
 
 

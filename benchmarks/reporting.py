@@ -1,0 +1,59 @@
+"""What all benchmarks write alike: goals, tables for people, JSON for programs.
+
+Called by each benchmark's own `report` and `goals`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+_MAX_OTHER_LOAD = 0.1
+
+
+class Goal(msgspec.Struct):
+    """One goal and what was measured."""
+
+    goal: str
+    measured: str
+    met: bool
+
+
+def times(value: float) -> str:
+    """A ratio for people: two decimals where they decide."""
+    return f"{value:.2f}" if value < 2 else f"{value:.1f}"
+
+
+def write_json(report: msgspec.Struct, file: Path) -> None:
+    """Write a report as indented JSON, numbers rounded to what they are worth."""
+    plain = _rounded(msgspec.to_builtins(report))
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value
+
+
+def table(title: str, console: Console) -> Table:
+    """An empty table; plain text when the output is no terminal."""
+    style = box.SIMPLE_HEAD if console.is_terminal else box.ASCII2
+    return Table(title=title, title_justify="left", box=style, pad_edge=False)
+
+
+def print_ending(other_load: float, goals: Iterable[Goal], console: Console) -> None:
+    """Print how quiet the machine was, and the goals."""
+    others = f"Other programs used {other_load:.0%} of the CPUs during this run"
+    verdict = "too much to trust the numbers" if other_load > _MAX_OTHER_LOAD else "fine"
+    console.print(f"{others}: {verdict}.", highlight=False, soft_wrap=True)
+    for goal in goals:
+        mark = "[green]ok     [/]" if goal.met else "[red]NOT MET[/]"
+        console.print(f"{mark} {goal.goal}: {goal.measured}", highlight=False, soft_wrap=True)

@@ -1,0 +1,134 @@
+"""``moor plugins``: what a configuration can name."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from mooring.framework.registry import Registry
+
+
+class Output(StrEnum):
+    """How a list is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def plugins(
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = Output.TABLE,
+) -> None:
+    """List the plugins that a scheduler configuration can name.
+
+    These are kube-scheduler's default plugins, mooring's own, and those of installed packages
+    (entry points of the group mooring.plugins). A plugin of the default set has a weight if it
+    scores. In a pipe, each plugin is one line.
+    """
+    from mooring.framework.registry import Registry
+
+    found = describe(Registry.default())
+    if output is Output.JSON:
+        import msgspec
+
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        _print(found)
+
+
+def describe(registry: "Registry") -> list[dict[str, Any]]:
+    """Every plugin of a registry as plain data."""
+    from mooring.framework.profiles import DEFAULT_PLUGINS
+    from mooring.framework.reading import Problem
+
+    default = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS}
+    found: list[dict[str, Any]] = []
+    for one in registry.entries():
+        if isinstance(one, Problem):
+            found.append({"name": one.path, "problem": one.text})
+            continue
+        weight = (default[one.name] or 1) if one.name in default and "score" in one.points else None
+        found.append(
+            {
+                "name": one.name,
+                "default": one.name in default,
+                "weight": weight,
+                "points": one.points,
+                "arguments": _arguments(one.args),
+                "summary": one.summary,
+                "origin": one.origin,
+            }
+        )
+    return found
+
+
+def _arguments(kind: Any) -> dict[str, Any]:
+    """Names and defaults of a plugin's arguments; null where there is none."""
+    import msgspec
+
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind) if kind is not None else ():
+        default = None if field.default is msgspec.NODEFAULT else field.default
+        if field.default_factory is not msgspec.NODEFAULT:
+            default = field.default_factory()
+        found[field.encode_name] = msgspec.to_builtins(default, enc_hook=str)
+    return found
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        _print_plain(found)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="bold")
+    table.add_column("plugin", no_wrap=True)
+    table.add_column("default", no_wrap=True)
+    table.add_column("extension points")
+    table.add_column("what it does, arguments")
+    for one in found:
+        name, default, points, arguments, summary = _cells(one)
+        broken = "problem" in one
+        about = Text(summary, style="red" if broken else "")
+        for argument in arguments:
+            about.append(f"\n{argument}", style="dim")
+        table.add_row(Text(name, style="red" if broken else "bold"), default, points, about)
+    console.print(table)
+
+
+def _print_plain(found: list[dict[str, Any]]) -> None:
+    rows = [("PLUGIN", "DEFAULT", "POINTS", "ARGUMENTS", "WHAT IT DOES")]
+    for one in found:
+        name, default, points, arguments, summary = _cells(one)
+        rows.append((name, default, points.replace(", ", ","), " ".join(arguments) or "-", summary))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _cells(one: dict[str, Any]) -> tuple[str, str, str, list[str], str]:
+    if "problem" in one:
+        return one["name"], "-", "-", [], one["problem"]
+    default = "-"
+    if one["default"]:
+        default = f"weight {one['weight']}" if one["weight"] is not None else "yes"
+    arguments = [
+        name if value is None else f"{name}={_short(value)}"
+        for name, value in one["arguments"].items()
+    ]
+    summary = one["summary"]
+    if one["origin"] != "mooring":
+        summary = f"{summary} ({one['origin']})".strip()
+    return one["name"], default, ", ".join(one["points"]), arguments, summary
+
+
+def _short(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,303 @@
+"""Reading Kubernetes objects from texts and from parsed data into a `Snapshot`.
+
+Understands what ``kubectl get -o json|yaml`` prints: a ``List``, single objects, many documents one
+after the other, and lists of one kind as the API server sends them. JSON goes straight into typed
+objects: the items of a list are cut out as bytes and each is read once, which makes a dump of
+100 MB a matter of a second. Files are opened by the caller.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from mooring.errors import InputError
+from mooring.explain.snapshot import Snapshot
+from mooring.model.kinds import BY_LIST_NAME, Kind, find_kind
+from mooring.model.meta import KubeObject
+
+#: What `explain` takes as a cluster: lists of objects by name (``nodes``, ``pods``, ``pvcs``, ...),
+#: or objects, each as parsed JSON or as a model object.
+Objects = Mapping[str, object] | Iterable[object]
+
+_Bytes = bytes | memoryview
+#: Where kubectl and the API server have these two fields: in front.
+_HEAD: Final = re.compile(
+    rb'\s*\{\s*"apiVersion"\s*:\s*"([^"\\]*)"\s*,\s*"kind"\s*:\s*"([^"\\]*)"\s*,'
+)
+_DOCUMENT: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_LIST: Final = "List"
+
+
+class _Head(msgspec.Struct):
+    kind: str = ""
+    api_version: str = msgspec.field(default="", name="apiVersion")
+
+
+class _List(_Head):
+    items: list[msgspec.Raw] | None = None
+
+
+_read_head: Final = msgspec.json.Decoder(_Head).decode
+_read_list: Final = msgspec.json.Decoder(_List).decode
+_read_array: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_read_lists: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Reader:
+    """Reads objects into a snapshot.
+
+    Args:
+        snapshot: gets the objects, and what could not be read.
+        keep_source: keep the bytes of objects, so that their `raw` has every field.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, keep_source: bool = False) -> None:
+        self._snapshot = snapshot
+        self._keep_source = keep_source
+
+    # -- texts
+
+    def text(self, data: bytes, source: str) -> None:
+        """Read a text, JSON or YAML.
+
+        Args:
+            data: the text.
+            source: what to call it in messages, such as the file's name.
+
+        Raises:
+            InputError: something cannot be read, and the snapshot is strict.
+        """
+        start = data[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        if start in (b"{", b"["):
+            self._json_text(data, source)
+        else:
+            self._yaml_text(data, source)
+
+    def _json_text(self, data: bytes, source: str) -> None:
+        try:
+            self._json(data.removeprefix(b"\xef\xbb\xbf"), "", "", source)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if isinstance(error, msgspec.ValidationError) or "trailing" not in str(error):
+                self._snapshot.skip(source, f"{source} is no JSON: {error}")
+                return
+            self._json_documents(data, source)
+
+    def _json_documents(self, data: bytes, source: str) -> None:
+        """Several JSON documents, one after the other."""
+        decoder = json.JSONDecoder()
+        try:
+            text, place = data.decode("utf-8-sig"), 0
+            while (place := _after_space(text, place)) < len(text):
+                found, place = decoder.raw_decode(text, place)
+                self.data(found, source)
+        except (ValueError, RecursionError) as error:
+            self._snapshot.skip(source, f"{source} is no JSON: {error}")
+
+    def _json(self, data: _Bytes, version: str, name: str, source: str) -> None:
+        """One JSON value: an object, a list of objects, or an array of them.
+
+        Raises:
+            msgspec.DecodeError: it is no JSON.
+        """
+        if bytes(data[:64]).lstrip()[:1] == b"[":
+            for item in _read_array(data):
+                self._json(memoryview(item), "", "", source)
+            return
+        head = _HEAD.match(data)
+        if head is not None:
+            version, name = head[1].decode(), head[2].decode()
+        else:
+            try:
+                found = _read_head(data)
+            except msgspec.ValidationError:
+                self.data(msgspec.json.decode(data), source)
+                return
+            if not found.kind and not name:
+                self._json_lists(data, source)
+                return
+            version, name = found.api_version or version, found.kind or name
+        kind = find_kind(name, version)
+        if kind is not None:
+            self._json_object(kind, data, source)
+        elif name.endswith(_LIST):
+            of = name.removesuffix(_LIST)
+            for item in _read_list(data).items or ():
+                self._json(memoryview(item), version if of else "", of, source)
+        else:
+            self._snapshot.ignored[name] += 1
+
+    def _json_object(self, kind: Kind, data: _Bytes, source: str) -> None:
+        try:
+            thing = kind.type.from_json(data, keep_source=self._keep_source)
+        except InputError as error:
+            self._snapshot.skip(source, str(error))
+        else:
+            self._snapshot.add(thing)
+
+    def _json_lists(self, data: _Bytes, source: str) -> None:
+        """An object without a kind: lists of objects by name, or nothing we know."""
+        found = _read_lists(data)
+        if found.keys() & BY_LIST_NAME.keys():
+            self.lists(found)
+        else:
+            self.data(found, source)
+
+    def _yaml_text(self, data: bytes, source: str) -> None:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self._snapshot.skip(source, f"{source} is no text in UTF-8, so neither YAML nor JSON")
+            return
+        for number, (line, document) in enumerate(_yaml_documents(text), 1):
+            place = f"{source}, document {number}" if number > 1 else source
+            try:
+                found = parse_yaml(document)
+            except (yaml.YAMLError, ValueError, RecursionError) as error:
+                self._snapshot.skip(place, f"{place} is no YAML: {_yaml_problem(error, line)}")
+                continue
+            if isinstance(found, dict) and "kind" not in found and found.keys() & BY_LIST_NAME.keys():
+                self.lists(found)
+            elif found is not None:
+                self.data(found, place)
+
+    # -- parsed data
+
+    def all(self, objects: Objects) -> None:
+        """Read whatever a caller of `explain` has.
+
+        Raises:
+            InputError: something cannot be used, and the snapshot is strict.
+        """
+        if not isinstance(objects, Mapping):
+            for thing in objects:
+                self.data(thing)
+        elif "kind" in objects:
+            self.data(objects)
+        else:
+            self.lists(objects)
+
+    def data(self, data: object, source: str = "objects") -> None:
+        """Read one object: a model object, or parsed data, which may be a list of objects."""
+        if isinstance(data, KubeObject):
+            self._snapshot.add(data)
+            return
+        if isinstance(data, list):
+            for item in data:
+                self.data(item, source)
+            return
+        if not isinstance(data, dict):
+            self._skip_unknown(source, f"is {_describe(data)}")
+            return
+        name, version = data.get("kind"), data.get("apiVersion") or ""
+        if not isinstance(name, str) or not isinstance(version, str) or not name:
+            self._skip_unknown(source, f"has no kind{_named(data)}")
+            return
+        kind = find_kind(name, version)
+        if kind is not None:
+            self._object(kind, data)
+        elif name.endswith(_LIST) and isinstance(data.get("items"), list | None):
+            for item in data.get("items") or ():
+                self.data(_with_kind(item, name.removesuffix(_LIST), version), source)
+        else:
+            self._snapshot.ignored[name] += 1
+
+    def lists(self, lists: Mapping[str, object]) -> None:
+        """Read lists of objects by name, such as ``nodes`` or ``pvcs``."""
+        for name, items in lists.items():
+            kind = BY_LIST_NAME.get(name)
+            if kind is None:
+                known = ", ".join(BY_LIST_NAME)
+                problem = f"there is no list of objects called {name!r}; write one of {known}"
+                self._snapshot.skip(str(name), problem)
+            elif not isinstance(items, list | tuple):
+                if items is not None:
+                    self._snapshot.skip(name, f"{name} is {_describe(items)}, not a list of objects")
+            else:
+                for item in items:
+                    self._object(kind, item)
+
+    def _object(self, kind: Kind, data: object) -> None:
+        if isinstance(data, KubeObject):
+            self._snapshot.add(data)
+            return
+        if not isinstance(data, dict):
+            problem = f"a {kind.name} is expected among the objects, not {_describe(data)}"
+            self._snapshot.skip(kind.name, problem)
+            return
+        try:
+            thing = kind.type.from_dict(data)
+        except InputError as error:
+            self._snapshot.skip(kind.name, str(error))
+        else:
+            self._snapshot.add(thing)
+
+    def _skip_unknown(self, source: str, what: str) -> None:
+        problem = f"something in {source} {what}; a Kubernetes object has apiVersion, kind, metadata"
+        self._snapshot.skip(source, problem)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Reads YAML as Kubernetes does: a date stays a text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse_yaml(text: str) -> Any:
+    """One YAML document as plain data.
+
+    Raises:
+        yaml.YAMLError: it is no YAML.
+    """
+    return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+
+
+def _yaml_documents(text: str) -> Iterator[tuple[int, str]]:
+    """The documents of a YAML text, each with the number of its first line, counted from 0."""
+    place, line = 0, 0
+    for found in (*_DOCUMENT.finditer(text), None):
+        end = len(text) if found is None else found.start()
+        document = text[place:end]
+        if document.strip():
+            yield line, document
+        line += document.count("\n")
+        place = end if found is None else found.end()
+
+
+def _yaml_problem(error: Exception, line: int) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return f"{problem}, in line {line + mark.line + 1}" if mark is not None else problem
+
+
+def _after_space(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _with_kind(item: object, name: str, version: str) -> object:
+    # The items of a typed list as the API server sends it have no kind of their own.
+    if name and isinstance(item, dict) and not item.get("kind"):
+        return {"kind": name, "apiVersion": version, **item}
+    return item
+
+
+def _named(data: Mapping[object, object]) -> str:
+    metadata = data.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f" (metadata.name is {name!r})" if isinstance(name, str) else ""
+
+
+def _describe(data: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    if data is None:
+        return "empty"
+    return names.get(type(data), "a number" if isinstance(data, int | float) else "no object")

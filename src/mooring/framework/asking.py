@@ -1,0 +1,158 @@
+"""Asking a plugin's filter or score, whatever its form, and checking what it answers.
+
+Singular hooks are asked for one node after the other, plural ones for all at once; both answers
+become `Verdicts` or whole numbers. Called by the runtime. An illegal answer is a `PolicyError` that
+names the plugin.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from mooring.framework import hook
+from mooring.framework.arrays import Amounts, Floats, Scores
+from mooring.framework.cycle import Cycle
+from mooring.framework.nodes import Nodes
+from mooring.framework.rules import FilterRule, ScoreRule
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.pod import Pod
+
+#: The best normalised score.
+MAX_SCORE = 100
+
+
+class AskFilter(Protocol):
+    """A filter plugin, ready to be asked."""
+
+    #: Whether asking costs time for each node, so that only possible nodes are worth asking.
+    by_node: bool
+    name: str
+
+    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """The verdicts for the nodes; None if all are accepted."""
+
+
+class AskScore(Protocol):
+    """A score plugin, ready to be asked."""
+
+    name: str
+
+    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
+        """The raw scores for the nodes, and those from 0 to 100."""
+
+
+def filter_asker(plugin: hook.Filter | hook.FilterNodes, name: str) -> AskFilter:
+    """The way to ask a filter plugin."""
+    if isinstance(plugin, hook.FilterNodes):
+        return _PluralFilter(plugin, name)
+    return _SingularFilter(plugin, name)
+
+
+def score_asker(plugin: hook.Score | hook.ScoreNodes, name: str) -> AskScore:
+    """The way to ask a score plugin."""
+    if isinstance(plugin, hook.ScoreNodes) and (
+        isinstance(plugin, hook.Normalize) or plugin.max_score == MAX_SCORE
+    ):
+        return _RawScore(plugin, name)
+    return _ScaledScore(plugin, name)
+
+
+class _PluralFilter:
+    by_node = False
+
+    def __init__(self, plugin: hook.FilterNodes, name: str) -> None:
+        self.name = name
+        self._plugin = plugin
+        self._rule = FilterRule(
+            kind="filter_nodes", name=name, function=plugin.filter_nodes, reason=plugin.reason
+        )
+
+    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        answers = self._plugin.filter_nodes(pod, nodes)
+        if answers is None:
+            return None
+        if isinstance(answers, Verdicts):
+            if len(answers) != len(nodes):
+                raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
+            return answers
+        return _verdicts(self._rule.checked(answers, nodes), len(nodes))
+
+
+class _SingularFilter:
+    by_node = True
+
+    def __init__(self, plugin: hook.Filter, name: str) -> None:
+        self.name = name
+        self._rule = FilterRule(kind="filter", name=name, function=plugin.filter)
+
+    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        return _verdicts(self._rule.rejections(pod, nodes), len(nodes))
+
+
+def _verdicts(rejections: Sequence[tuple[int, Verdict]], size: int) -> Verdicts | None:
+    if not rejections:
+        return None
+    table: list[Verdict] = [ACCEPT]
+    places: dict[Verdict, int] = {}
+    choice = np.zeros(size, np.int32)
+    for index, verdict in rejections:
+        place = places.get(verdict)
+        if place is None:
+            place = places[verdict] = len(table)
+            table.append(verdict)
+        choice[index] = place
+    return Verdicts(choice, table)
+
+
+class _RawScore:
+    """Raw scores in whole numbers, which the plugin may bring to 0..100 itself."""
+
+    def __init__(self, plugin: hook.ScoreNodes, name: str) -> None:
+        self.name = name
+        self._plugin = plugin
+        self._normalize = plugin.normalize if isinstance(plugin, hook.Normalize) else None
+        self._rule = ScoreRule(kind="score_nodes", name=name, function=plugin.score_nodes)
+
+    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
+        raw = self._whole(self._plugin.score_nodes(cycle.pod, nodes), nodes)
+        if self._normalize is None:
+            normalized = raw
+        else:
+            normalized = self._whole(self._normalize(cycle, nodes, raw), nodes)
+        if len(normalized) and (normalized.min() < 0 or normalized.max() > MAX_SCORE):
+            self._rule.checked(normalized, nodes)  # names the node
+        return raw, normalized
+
+    def _whole(self, scores: Scores, nodes: Nodes) -> Amounts:
+        found = np.asarray(scores)
+        if found.dtype == np.int64 and found.shape == (len(nodes),):
+            return found
+        if self._normalize is None:
+            return whole(self._rule.checked(scores, nodes))
+        if found.shape != (len(nodes),) or found.dtype.kind not in "iuf":
+            raise self._rule.wrong(f"must return one number for each of the {len(nodes)} nodes")
+        return np.floor(found + 0.5).astype(np.int64)
+
+
+class _ScaledScore:
+    """Scores from 0 to the plugin's `max_score`."""
+
+    def __init__(self, plugin: hook.Score | hook.ScoreNodes, name: str) -> None:
+        self.name = name
+        plural = isinstance(plugin, hook.ScoreNodes)
+        self._rule = ScoreRule(
+            kind="score_nodes" if plural else "score",
+            name=name,
+            function=plugin.score_nodes if isinstance(plugin, hook.ScoreNodes) else plugin.score,
+            max_score=plugin.max_score,
+        )
+
+    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
+        scores = whole(self._rule.scores(cycle.pod, nodes))
+        return scores, scores
+
+
+def whole(scores: Floats) -> Amounts:
+    """Scores from 0 to 100 as whole numbers, halves rounded up."""
+    return np.floor(scores + 0.5).astype(np.int64)

@@ -1,0 +1,67 @@
+"""Making a profile's plugins and putting them into a runtime.
+
+Called by whoever runs decisions: the scheduler, the simulator, `explain`. Each plugin is made once
+for a profile, whatever the number of extension points it has there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mooring.framework.configuration import read_configuration
+from mooring.framework.policy import Policy
+from mooring.framework.policy_plugin import policy_plugin
+from mooring.framework.profiles import Profile, profiles_from
+from mooring.framework.registry import Registry, points
+from mooring.framework.runtime import Placed, Runtime
+from mooring.state.cluster import Cluster
+
+
+def build_runtime(
+    profile: Profile, registry: Registry, cluster: Cluster, now_ns: Callable[[], int]
+) -> Runtime:
+    """A runtime with the plugins of one profile.
+
+    Args:
+        profile: which plugins run where, with their arguments.
+        registry: makes the plugins.
+        cluster: the state they decide on.
+        now_ns: the clock, nanoseconds since 1970.
+
+    Raises:
+        InputError: a plugin cannot be made.
+    """
+    runtime = Runtime(cluster, now_ns)
+    made = {
+        name: registry.make(name, profile.args.get(name), runtime, profile.args_paths.get(name, ""))
+        for name in profile.plugins
+    }
+    runtime.install(
+        profile.scheduler_name,
+        {
+            point: [Placed(one.name, made[one.name], one.weight) for one in enabled]
+            for point, enabled in profile.points.items()
+        },
+    )
+    return runtime
+
+
+def build_profiles(
+    config: Mapping[str, Any] | None, registry: Registry, policies: Iterable[Policy] = ()
+) -> dict[str, Profile]:
+    """The profiles of a configuration by scheduler name, with policies as plugins of their own.
+
+    Args:
+        config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
+        registry: the plugins there are; the policies are added.
+        policies: each is enabled in every profile with weight 1, unless the configuration
+            mentions it by its name.
+
+    Raises:
+        InputError: the configuration is wrong, or a policy has the name of a plugin.
+    """
+    names = []
+    for policy in policies:
+        plugin = policy_plugin(policy)
+        registry.add(lambda plugin=plugin: plugin, policy.name, points=points(type(plugin)))
+        names.append(policy.name)
+    return profiles_from(read_configuration(config), registry, names)

@@ -1,0 +1,35 @@
+"""One decision in progress: the pod, the nodes and what plugins keep between hooks.
+
+Made by the runtime for each pod and thrown away after the decision. A plugin keeps what it computed
+in `pre_filter` under its own name: ``cycle.data[self.name]``.
+"""
+
+from typing import Any
+
+from mooring.framework.nodes import Nodes
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+from mooring.state.shapes import Shape
+
+
+class Cycle:
+    """One decision for one pod.
+
+    Attributes:
+        pod: the pod to place.
+        shape: the pod's compiled description.
+        cluster: the state; read-only for plugins.
+        nodes: all nodes of the cluster.
+        data: what plugins keep between hooks, by plugin name.
+        skipped: the plugins that said in `pre_filter` that they have nothing to say.
+    """
+
+    __slots__ = ("cluster", "data", "nodes", "pod", "shape", "skipped")
+
+    def __init__(self, pod: Pod, shape: Shape, cluster: Cluster, nodes: Nodes) -> None:
+        self.pod = pod
+        self.shape = shape
+        self.cluster = cluster
+        self.nodes = nodes
+        self.data: dict[str, Any] = {}
+        self.skipped: set[str] = set()

@@ -1,0 +1,186 @@
+"""What came out of the filters of one decision, and what preemption makes of it.
+
+Made by the runtime; read by `PostFilter` plugins and by the decision's `Record`. Who refused a node
+first is worked out when somebody asks: most decisions find a node and nobody does.
+"""
+
+import functools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from mooring.framework.arrays import Choice, Mask, Rows
+from mooring.framework.verdict import Verdict, Verdicts, reject
+from mooring.model.pod import Pod
+
+#: Stands where a plugin's name would, for nodes outside a narrowed set.
+NARROWED: Final = "PreFilterResult"
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Who refused a node first, in the order of plugins, and why."""
+
+    plugin: str
+    verdict: Verdict
+
+
+class Narrowing(msgspec.Struct, frozen=True):
+    """Plugins that said before the filters which nodes alone are possible."""
+
+    mask: Mask
+    plugins: tuple[str, ...]
+
+    @property
+    def refusal(self) -> Refusal:
+        """The refusal of every other node."""
+        names = " ".join(sorted(self.plugins))
+        return Refusal(
+            NARROWED, reject(f"node(s) didn't satisfy plugin(s) [{names}]", unresolvable=True)
+        )
+
+
+class Filtering:
+    """The nodes on which a pod fits, and the first refusal of each other node.
+
+    Attributes:
+        feasible: the rows of the nodes that passed.
+        size: how many nodes there are.
+        whole: the refusal of the pod as such, before any node was asked.
+    """
+
+    def __init__(
+        self,
+        mask: Mask,
+        answers: Sequence[tuple[str, Verdicts]] = (),
+        *,
+        narrowing: Narrowing | None = None,
+        special: Mapping[int, Refusal] | None = None,
+        whole: Refusal | None = None,
+    ) -> None:
+        self.size = len(mask)
+        self.feasible: Rows = np.flatnonzero(mask)
+        self.whole = whole
+        self._answers = answers
+        self._narrowing = narrowing
+        self._special = special or {}
+
+    @functools.cached_property
+    def _first(self) -> Choice:
+        """(n,) for each node the number of the plugin that refused it first, counted from 1."""
+        first = np.zeros(self.size, np.int16)
+        for number, (_, verdicts) in reversed(list(enumerate(self._answers, 1))):
+            first[verdicts.choice != 0] = number
+        return first
+
+    def refusal(self, row: int) -> Refusal | None:
+        """The first refusal of a node; None if the pod fits there."""
+        if self.whole is not None:
+            return self.whole
+        if self._narrowing is not None and not self._narrowing.mask[row]:
+            return self._narrowing.refusal
+        special = self._special.get(row)
+        if special is not None:
+            return special
+        number = int(self._first[row])
+        if not number:
+            return None
+        name, verdicts = self._answers[number - 1]
+        return Refusal(name, verdicts[row])
+
+    @property
+    def resolvable(self) -> list[int]:
+        """The rows whose refusal eviction might resolve."""
+        if self.whole is not None:
+            verdict = self.whole.verdict
+            return [] if verdict.unresolvable or verdict.error else list(range(self.size))
+        mask = np.zeros(self.size, np.bool_)
+        for number, (_, verdicts) in enumerate(self._answers, 1):
+            yes = np.array([not (v.accepted or v.unresolvable or v.error) for v in verdicts.table])
+            mask |= (self._first == number) & yes[verdicts.choice]
+        for row, refusal in self._special.items():
+            mask[row] = not (refusal.verdict.unresolvable or refusal.verdict.error)
+        if self._narrowing is not None:
+            mask &= self._narrowing.mask
+        rows: list[int] = np.flatnonzero(mask).tolist()
+        return rows
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """On how many nodes each reason was given by the plugin that refused first."""
+        counts: Counter[str] = Counter()
+        asked = np.ones(self.size, np.bool_)
+        if self._narrowing is not None:
+            asked = self._narrowing.mask.copy()
+            outside = self.size - int(asked.sum())
+            if outside:
+                counts[self._narrowing.refusal.verdict.reason] += outside
+        for row, refusal in self._special.items():
+            if asked[row]:
+                asked[row] = False
+                counts.update(refusal.verdict.reasons)
+        for number, (_, verdicts) in enumerate(self._answers, 1):
+            places = verdicts.choice[(self._first == number) & asked]
+            for place, count in zip(*np.unique(places, return_counts=True), strict=True):
+                for reason in verdicts.table[int(place)].reasons:
+                    counts[reason] += int(count)
+        return counts
+
+    @property
+    def error(self) -> str | None:
+        """Why the question could not be answered for some node, if so."""
+        if not any(verdict.error for _, answers in self._answers for verdict in answers.table):
+            return None
+        found = [
+            f'running "{name}" filter plugin: {verdict.reason}'
+            for number, (name, verdicts) in enumerate(self._answers, 1)
+            for place, verdict in enumerate(verdicts.table)
+            if verdict.error and np.any((self._first == number) & (verdicts.choice == place))
+        ]
+        return min(found, default=None)
+
+    @property
+    def message(self) -> str:
+        """Why the pod is pending, in kube-scheduler's own form."""
+        # parity v1.36.4: framework/types.go FitError
+        start = f"0/{self.size} nodes are available:"
+        if self.whole is not None:
+            return f"{start} {', '.join(self.whole.verdict.reasons)}."
+        reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in self.reasons.items()))
+        return f"{start} {reasons}." if reasons else start
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node where evicting pods makes room.
+
+    Attributes:
+        node: the node's name.
+        victims: the pods to evict, most important first.
+        pdb_violations: how many of them are protected by a disruption budget.
+    """
+
+    node: str
+    victims: tuple[Pod, ...]
+    pdb_violations: int = 0
+
+
+class Preemption(msgspec.Struct, frozen=True):
+    """What a search for room found, in full.
+
+    Attributes:
+        verdict: accepts if a node was found, else says why not.
+        eligible: whether the pod may preempt at all.
+        potential: the nodes on which eviction could help.
+        candidates: the nodes on which it does.
+        refused: for the other potential nodes, why it does not.
+        best: the candidates among which the choice is free.
+    """
+
+    verdict: Verdict
+    eligible: bool = False
+    potential: Sequence[str] = ()
+    candidates: Mapping[str, Candidate] = {}
+    refused: Mapping[str, Verdict] = {}
+    best: Sequence[str] = ()

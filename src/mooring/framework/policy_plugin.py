@@ -1,0 +1,80 @@
+"""A policy as one plugin of mooring's own scheduler.
+
+All filters and scores of the policy run under the policy's name, with the very code that answers
+kube-scheduler's webhook, so both give the same verdicts and the same scores.
+"""
+
+from collections.abc import Sequence
+
+from mooring.framework import hook
+from mooring.framework.arrays import Scores
+from mooring.framework.nodes import Nodes
+from mooring.framework.policy import Policy
+from mooring.framework.question import keep_victims, reject_nodes, score_nodes
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+
+class PolicyFilter(hook.FilterNodes):
+    """The filters of a policy; every reason counts."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """Ask every filter about every node."""
+        verdicts = [ACCEPT] * len(nodes)
+        for _, rejections in reject_nodes(self._policy.filters, pod, nodes):
+            for index, verdict in rejections:
+                verdicts[index] = _both(verdicts[index], verdict)
+        return Verdicts.each(verdicts)
+
+
+class PolicyScore(hook.ScoreNodes):
+    """The scores of a policy: their weighted mean, from 0 to 100."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def score_nodes(self, pod: Pod, nodes: Nodes) -> Scores:
+        """Ask every score about every node."""
+        return score_nodes(self._policy.scores, pod, nodes)
+
+
+class PolicyPreempt(hook.Preempt):
+    """The say of a policy in preemption."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Sequence[Pod]:
+        """The victims that every function leaves."""
+        return keep_victims(self._policy.preempts, pod, node, victims)
+
+
+def _both(one: Verdict, other: Verdict) -> Verdict:
+    if one.accepted:
+        return other
+    return Verdict(
+        accepted=False,
+        reason=one.reason,
+        also=(*one.also, *other.reasons),
+        unresolvable=one.unresolvable or other.unresolvable,
+    )
+
+
+def policy_plugin(policy: Policy) -> hook.Hook:
+    """The plugin a policy is: it has exactly the hooks the policy has functions for."""
+    bases: list[type[hook.Hook]] = []
+    if policy.filters:
+        bases.append(PolicyFilter)
+    if policy.scores:
+        bases.append(PolicyScore)
+    if policy.preempts:
+        bases.append(PolicyPreempt)
+    made: hook.Hook = type("PolicyPlugin", tuple(bases) or (hook.Hook,), {})(policy)
+    return made

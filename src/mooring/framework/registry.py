@@ -1,0 +1,210 @@
+"""The plugins that a configuration can name.
+
+A registry is an ordinary object: mooring's own plugins, those of installed packages (entry points
+of the group ``mooring.plugins``, imported only when they are named or listed), and what a program
+adds. The runtime makes plugins through it; it never runs one.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from mooring.errors import InputError
+from mooring.framework import hook, plugin_entry
+from mooring.framework.handle import Handle
+from mooring.framework.plugin_entry import POINTS, Entry, Factory, describe, points
+from mooring.framework.reading import Problem, nearest, shown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "POINTS", "Entry", "Factory", "Registry", "installed_plugins", "points"]
+
+#: The group of entry points in which packages offer plugins.
+GROUP: Final = "mooring.plugins"
+_LIST_THEM: Final = "`moor plugins` lists them"
+
+
+class Registry:
+    """Plugins by name.
+
+    Args:
+        installed: finds the entry points of installed packages; None looks for none.
+    """
+
+    def __init__(self, installed: "Callable[[], Iterable[EntryPoint]] | None" = None) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._installed = installed
+        self._entry_points: dict[str, EntryPoint] | None = None
+
+    @classmethod
+    def default(cls) -> "Registry":
+        """Mooring's own plugins and those of installed packages."""
+        registry = cls(installed_plugins)
+        # The plugins are above the framework, so they are found by name, like those of others.
+        for plugin in importlib.import_module("mooring.plugins").IN_TREE:
+            registry.add(plugin)
+        return registry
+
+    def add(
+        self,
+        plugin: hook.Hook | type[hook.Hook] | Factory,
+        name: str | None = None,
+        *,
+        points: Iterable[str] | None = None,
+    ) -> None:
+        """Add a plugin.
+
+        Args:
+            plugin: its class, a function that makes it, or the plugin itself, ready made.
+            name: what configurations call it; the class's own name if left out.
+            points: the extension points; needed for a function whose result type does not say.
+
+        Raises:
+            InputError: the name is taken, or it is not known what the plugin implements.
+        """
+        self._keep(describe(plugin, name, points=points))
+
+    def names(self) -> list[str]:
+        """The names of all plugins: mooring's own, added ones, and those of installed packages.
+
+        Raises:
+            InputError: two packages offer the same name.
+        """
+        return list(dict.fromkeys((*self._entries, *self._offered())))
+
+    def entries(self) -> Iterator[Entry | Problem]:
+        """Every plugin; a `Problem` stands for one that is installed but cannot be used."""
+        names = list(self._entries)
+        try:
+            names = self.names()
+        except InputError as error:
+            yield Problem(GROUP, str(error))
+        for name in names:
+            try:
+                yield self.entry(name)
+            except InputError as error:
+                yield Problem(name, str(error))
+
+    def entry(self, name: str) -> Entry:
+        """The plugin of a name.
+
+        Raises:
+            InputError: there is none, or the package that offers it is broken.
+        """
+        found = self._entries.get(name) or self._load(name)
+        if found is None:
+            meant = self.meant(name)
+            hint = f"did you mean {meant}? {_LIST_THEM}" if meant else _LIST_THEM
+            raise InputError(f"there is no plugin {shown(name)}, {hint}")
+        return found
+
+    def meant(self, name: str) -> str | None:
+        """The plugin that a wrong name is nearest to; None if none is near."""
+        return nearest(name, self.names())
+
+    def points(self, plugin: str | type[hook.Hook]) -> tuple[str, ...]:
+        """The extension points of a plugin, given by its name or its class."""
+        if isinstance(plugin, str):
+            return self.entry(plugin).points
+        return plugin_entry.points(plugin)
+
+    def read_args(
+        self, name: str, raw: Mapping[str, Any] | None, path: str, problems: list[Problem]
+    ) -> msgspec.Struct | None:
+        """A plugin's arguments; None if it takes none or there is a mistake.
+
+        Args:
+            name: the plugin's name.
+            raw: the parsed YAML or JSON; None or empty means the defaults.
+            path: where they are, for messages.
+            problems: gets every mistake.
+        """
+        return self.entry(name).read_args(raw, path, problems)
+
+    def make(
+        self,
+        name: str,
+        raw_args: Mapping[str, Any] | None = None,
+        handle: Handle | None = None,
+        path: str = "",
+    ) -> hook.Hook:
+        """Make a plugin.
+
+        Args:
+            name: its name.
+            raw_args: its arguments as they were written.
+            handle: the scheduler that will run it.
+            path: where the arguments are, for messages.
+
+        Raises:
+            InputError: there is no such plugin, its arguments are wrong, or its constructor fails.
+        """
+        return self.entry(name).make(raw_args, handle, path or f"args of {name}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._offered()
+
+    def _keep(self, entry: Entry) -> Entry:
+        taken = self._entries.get(entry.name)
+        if taken is not None:
+            raise InputError(
+                f"plugin {entry.name!r} of {entry.origin} has the name of a plugin of "
+                f"{taken.origin}, choose another name"
+            )
+        self._entries[entry.name] = entry
+        return entry
+
+    def _offered(self) -> "dict[str, EntryPoint]":
+        """The entry points by name; read once."""
+        if self._entry_points is None:
+            found: dict[str, EntryPoint] = {}
+            for point in self._installed() if self._installed is not None else ():
+                rival = found.setdefault(point.name, point)
+                if rival.value != point.value:
+                    raise InputError(
+                        f"plugin {point.name!r} is offered by {_package(rival)} and by "
+                        f"{_package(point)}, uninstall one of them"
+                    )
+                taken = self._entries.get(point.name)
+                if taken is not None:
+                    raise InputError(
+                        f"plugin {point.name!r} of {_package(point)} has the name of a plugin of "
+                        f"{taken.origin}, rename it or uninstall the package"
+                    )
+            self._entry_points = found
+        return self._entry_points
+
+    def _load(self, name: str) -> Entry | None:
+        point = self._offered().get(name)
+        if point is None:
+            return None
+        where = f"plugin {name!r} of {_package(point)} ({point.value})"
+        try:
+            plugin = point.load()
+        except (Exception, SystemExit) as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"{where} cannot be loaded, {said}") from error
+        if not callable(plugin):
+            raise InputError(f"{where} is {shown(plugin)}, it must be a plugin's class")
+        own = getattr(plugin, "name", "") if isinstance(plugin, type) else ""
+        if own and own != name:
+            raise InputError(f"{where} calls itself {own!r}, give it and its entry point one name")
+        try:
+            return self._keep(describe(plugin, name, origin=_package(point)))
+        except InputError as error:
+            raise InputError(f"{where} cannot be used, {error}") from error
+
+
+def installed_plugins() -> "Iterable[EntryPoint]":
+    """The plugins that installed packages offer; none of them is imported."""
+    # Slow to import, and needed only where a name is not mooring's own.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    return entry_points(group=GROUP)
+
+
+def _package(point: "EntryPoint") -> str:
+    return f"package {point.dist.name}" if point.dist is not None else "an installed package"

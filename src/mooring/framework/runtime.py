@@ -1,0 +1,384 @@
+"""The runtime: one profile's plugins, run at every extension point of a decision.
+
+`decide` is the fast way, for a scheduler: it stops where nothing can change any more. `Record`s,
+which want every plugin's word about every node, are made by `examine` from the same parts. Called
+by the scheduler, the simulator and `explain`; never waits and never reads a clock of its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, NoReturn, TypeVar
+
+import numpy as np
+
+from mooring.errors import MooringError, PluginError
+from mooring.framework import hook
+from mooring.framework.arrays import Amounts, Mask, Rows
+from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
+from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, reject
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+from mooring.state.shapes import shape_of
+
+H = TypeVar("H", bound=hook.Hook)
+
+_NO_GROUPS = "pod groups (spec.schedulingGroup) are not supported by mooring yet"
+
+
+class Placed(NamedTuple):
+    """A plugin at one extension point, under its name."""
+
+    name: str
+    plugin: hook.Hook
+    weight: int = 1
+
+
+#: A profile's plugins by extension point, such as ``filter``, in the order they run.
+Points = dict[str, list[Placed]]
+
+
+class Score(NamedTuple):
+    """What one plugin said about the possible nodes."""
+
+    name: str
+    weight: int
+    raw: Amounts | None = None
+    normalized: Amounts | None = None
+
+
+class Scoring(NamedTuple):
+    """All scores of one decision, for the possible nodes in order."""
+
+    scores: list[Score]
+    total: Amounts
+
+
+class Decision(NamedTuple):
+    """Where a pod may go.
+
+    Attributes:
+        cycle: the decision's working state, for the hooks that follow.
+        filtering: the possible nodes, and why the others are not.
+        best: the rows of the nodes among which the choice is free; empty if there is none.
+        preemption: if no node was possible, what the search for room found.
+    """
+
+    cycle: Cycle
+    filtering: Filtering
+    best: Rows
+    preemption: Preemption | Verdict | None = None
+
+
+class Runtime:
+    """One profile's plugins on one cluster.
+
+    Args:
+        cluster: the state.
+        now_ns: the clock, nanoseconds since 1970.
+    """
+
+    def __init__(self, cluster: Cluster, now_ns: Callable[[], int] = lambda: 0) -> None:
+        self._cluster = cluster
+        self._now_ns = now_ns
+        self.name = ""
+        self.points: Points = {}
+        self.pre_filters: list[tuple[str, hook.PreFilter]] = []
+        self.filters: list[AskFilter] = []
+        self.post_filters: list[tuple[str, hook.PostFilter]] = []
+        self.pre_scores: list[tuple[str, hook.PreScore]] = []
+        self.scores: list[tuple[AskScore, int]] = []
+        self.preempts: list[tuple[str, hook.Preempt]] = []
+        self._what_ifs: list[tuple[str, hook.WhatIf]] = []
+
+    def install(self, name: str, points: Points) -> None:
+        """Take a profile's plugins; they may have been made with this runtime as their handle."""
+        self.name = name
+        self.points = points
+        self.pre_filters = list(_of(hook.PreFilter, points.get("preFilter", ())))
+        self._what_ifs = [
+            (name, one) for name, one in self.pre_filters if isinstance(one, hook.WhatIf)
+        ]
+        self.filters = [
+            filter_asker(one.plugin, one.name)
+            for one in points.get("filter", ())
+            if isinstance(one.plugin, (hook.Filter, hook.FilterNodes))
+        ]
+        self.post_filters = list(_of(hook.PostFilter, points.get("postFilter", ())))
+        self.pre_scores = list(_of(hook.PreScore, points.get("preScore", ())))
+        self.scores = [
+            (score_asker(one.plugin, one.name), one.weight)
+            for one in points.get("score", ())
+            if isinstance(one.plugin, (hook.Score, hook.ScoreNodes))
+        ]
+        every = {one.name: one for placed in points.values() for one in placed}
+        self.preempts = list(_of(hook.Preempt, every.values()))
+
+    # -- what plugins may ask (see `Handle`)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster's state."""
+        return self._cluster
+
+    @property
+    def now_ns(self) -> Callable[[], int]:
+        """The clock."""
+        return self._now_ns
+
+    def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+        """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        promised = self._cluster.nominations.counting(
+            self._cluster.columns.nodes[row].name, cycle.pod
+        )
+        if promised:
+            # parity v1.36.4: runtime/framework.go RunFilterPluginsWithNominatedPods
+            for pod in promised:
+                self.add_pod(cycle, pod, row)
+            refused = self._first_refusal(cycle, row)
+            for pod in reversed(promised):
+                self.remove_pod(cycle, pod, row)
+            if refused is not None:
+                return refused
+        return self._first_refusal(cycle, row)
+
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Put a pod on a node in thought."""
+        self._cluster.add_in_thought(pod, row)
+        for name, plugin in self._what_ifs:
+            if name not in cycle.skipped:
+                try:
+                    plugin.add_pod(cycle, pod, row)
+                except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                    _blame(error, name, "add_pod", cycle.pod)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Take a pod off its node in thought."""
+        self._cluster.remove_in_thought(pod, row)
+        for name, plugin in self._what_ifs:
+            if name not in cycle.skipped:
+                try:
+                    plugin.remove_pod(cycle, pod, row)
+                except Exception as error:  # noqa: BLE001
+                    _blame(error, name, "remove_pod", cycle.pod)
+
+    def _first_refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+        nodes = cycle.nodes.subset(np.array([row]))
+        for asker in self.filters:
+            if asker.name not in cycle.skipped:
+                try:
+                    verdicts = asker.ask(cycle.pod, nodes)
+                except Exception as error:  # noqa: BLE001
+                    _blame(error, asker.name, "filter", cycle.pod)
+                if verdicts is not None and verdicts.choice[0]:
+                    return Refusal(asker.name, verdicts[0])
+        return None
+
+    # -- the points of a decision
+
+    def begin(self, pod: Pod) -> Cycle:
+        """Start a decision."""
+        nodes = Nodes.all_of(self._cluster.columns)
+        cycle = Cycle(pod, shape_of(pod), self._cluster, nodes)
+        nodes.attach(cycle)
+        return cycle
+
+    def pre_enqueue(self, pod: Pod) -> dict[str, Verdict]:
+        """What each plugin says to letting the pod into the queue."""
+        answers = {}
+        for name, plugin in _of(hook.PreEnqueue, self.points.get("preEnqueue", ())):
+            try:
+                answers[name] = _one_verdict(plugin.pre_enqueue(pod), name)
+            except Exception as error:  # noqa: BLE001
+                _blame(error, name, "pre_enqueue", pod)
+        return answers
+
+    def pre_filter(self, cycle: Cycle) -> Iterator[tuple[str, hook.PreFilterAnswer]]:
+        """Ask each plugin; the caller decides how far to go."""
+        for name, plugin in self.pre_filters:
+            try:
+                answer = plugin.pre_filter(cycle)
+            except Exception as error:  # noqa: BLE001
+                _blame(error, name, "pre_filter", cycle.pod)
+            if answer is hook.SKIP:
+                cycle.skipped.add(name)
+            yield name, answer
+
+    def filter(self, cycle: Cycle) -> Filtering:
+        """Find the nodes on which the pod fits; stops where nothing can change any more."""
+        whole, narrowing = self.narrow(cycle, self.pre_filter(cycle))
+        size = len(cycle.nodes)
+        if whole is not None:
+            return Filtering(np.zeros(size, np.bool_), whole=whole)
+        mask = narrowing.mask.copy() if narrowing is not None else np.ones(size, np.bool_)
+        answers = []
+        skipped = cycle.skipped
+        for asker in self.filters:
+            if asker.name in skipped:
+                continue
+            verdicts = self.ask(asker, cycle, mask)
+            if verdicts is not None:
+                answers.append((asker.name, verdicts))
+                mask &= verdicts.choice == 0
+                if not mask.any():
+                    break
+        special = self.ask_again(cycle, mask, narrowing)
+        return Filtering(mask, answers, narrowing=narrowing, special=special)
+
+    def ask(self, asker: AskFilter, cycle: Cycle, mask: Mask | None = None) -> Verdicts | None:
+        """What one filter says of all nodes; of those in a mask, if asking costs for each node."""
+        every = mask is None or not asker.by_node or mask.all()
+        rows = np.flatnonzero(mask) if mask is not None and not every else None
+        try:
+            verdicts = asker.ask(
+                cycle.pod, cycle.nodes if rows is None else cycle.nodes.subset(rows)
+            )
+        except Exception as error:  # noqa: BLE001
+            _blame(error, asker.name, "filter", cycle.pod)
+        if verdicts is None or rows is None or mask is None:
+            return verdicts
+        choice = np.zeros(len(mask), np.int32)
+        choice[rows] = verdicts.choice
+        return Verdicts(choice, verdicts.table)
+
+    def narrow(
+        self, cycle: Cycle, answers: Iterable[tuple[str, hook.PreFilterAnswer]]
+    ) -> tuple[Refusal | None, Narrowing | None]:
+        """The refusal of the pod as such, or the only nodes that are possible."""
+        # parity v1.36.4: runtime/framework.go RunPreFilterPlugins
+        if cycle.pod.spec.scheduling_group is not None:
+            return Refusal("GangScheduling", reject(_NO_GROUPS, unresolvable=True)), None
+        refused: Refusal | None = None
+        names: set[str] | None = None
+        plugins: list[str] = []
+        for plugin, answer in answers:
+            if isinstance(answer, Verdict):
+                if answer.accepted:
+                    continue
+                refused = Refusal(plugin, answer)
+                if answer.unresolvable or answer.error:
+                    return refused, None
+            elif answer is not None and answer is not hook.SKIP:
+                plugins.append(plugin)
+                names = set(answer) if names is None else names & set(answer)
+                if not names:
+                    return _nothing_left(sorted(plugins)), None
+        if refused is not None or names is None:
+            return refused, None
+        mask = np.zeros(len(cycle.nodes), np.bool_)
+        row_of = self._cluster.columns.row_of
+        mask[[row_of[name] for name in names if name in row_of]] = True
+        return None, Narrowing(mask, tuple(plugins))
+
+    def ask_again(
+        self, cycle: Cycle, mask: Mask, narrowing: Narrowing | None
+    ) -> dict[int, Refusal]:
+        """Ask anew about nodes promised to other pods; takes those that refuse out of the mask."""
+        special: dict[int, Refusal] = {}
+        nominations = self._cluster.nominations
+        if not nominations:
+            return special
+        for name in nominations.nodes:
+            row = self._cluster.columns.row_of.get(name)
+            possible = row is not None and (narrowing is None or narrowing.mask[row])
+            if row is None or not possible or not nominations.counting(name, cycle.pod):
+                continue
+            refused = self.refusal(cycle, row)
+            if refused is not None:
+                special[row] = refused
+                mask[row] = False
+        return special
+
+    def score(self, cycle: Cycle, rows: Rows) -> Scoring:
+        """Score the possible nodes."""
+        nodes = cycle.nodes if len(rows) == len(cycle.nodes) else cycle.nodes.subset(rows)
+        skipped = set()
+        for name, plugin in self.pre_scores:
+            try:
+                if plugin.pre_score(cycle, nodes) is hook.SKIP:
+                    skipped.add(name)
+            except Exception as error:  # noqa: BLE001
+                _blame(error, name, "pre_score", cycle.pod)
+        total = np.zeros(len(rows), np.int64)
+        scores = []
+        for asker, weight in self.scores:
+            if asker.name in skipped:
+                scores.append(Score(asker.name, weight))
+                continue
+            try:
+                raw, normalized = asker.ask(cycle, nodes)
+            except Exception as error:  # noqa: BLE001
+                _blame(error, asker.name, "score", cycle.pod)
+            scores.append(Score(asker.name, weight, raw, normalized))
+            total += normalized if weight == 1 else normalized * weight
+        if not self.scores:
+            total += 1  # parity v1.36.4: schedule_one.go prioritizeNodes
+        return Scoring(scores, total)
+
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict | None:
+        """Look for room by evicting pods; the first plugin that finds some ends the search."""
+        answer: Preemption | Verdict | None = None
+        for name, plugin in self.post_filters:
+            try:
+                answer = plugin.post_filter(cycle, filtering)
+            except Exception as error:  # noqa: BLE001
+                _blame(error, name, "post_filter", cycle.pod)
+            if answer if isinstance(answer, Verdict) else answer.verdict:
+                return answer
+        return answer
+
+    def decide(self, pod: Pod) -> Decision:
+        """Find the best nodes for a pod.
+
+        Raises:
+            PluginError: a plugin failed, or could not answer for some node.
+        """
+        cycle = self.begin(pod)
+        filtering = self.filter(cycle)
+        feasible = filtering.feasible
+        if filtering.error is not None:
+            raise PluginError(
+                f"pod {pod.key}: {filtering.error}", plugin="", hook="filter", pod=pod.key
+            )
+        if not len(feasible):
+            return Decision(cycle, filtering, feasible, self.post_filter(cycle, filtering))
+        nominated = self._cluster.columns.row_of.get(pod.status.nominated_node_name or "")
+        if nominated is not None and nominated in feasible:
+            return Decision(cycle, filtering, np.array([nominated]))
+        if len(feasible) == 1:
+            return Decision(cycle, filtering, feasible)
+        total = self.score(cycle, feasible).total
+        return Decision(cycle, filtering, feasible[total == total.max()])
+
+
+def _blame(error: Exception, plugin: str, where: str, pod: Pod) -> NoReturn:
+    """Turn whatever a plugin raised into an error that names it."""
+    if isinstance(error, PluginError):
+        raise error
+    kind, said = type(error).__name__, str(error)
+    what = said if isinstance(error, MooringError) else f"{kind}: {said}"
+    raise PluginError(
+        f"plugin {plugin} failed in {where} for pod {pod.key}: {what}",
+        plugin=plugin, hook=where, pod=pod.key,
+    ) from error  # fmt: skip
+
+
+def _of(kind: type[H], placed: Iterable[Placed]) -> Iterator[tuple[str, H]]:
+    return ((one.name, one.plugin) for one in placed if isinstance(one.plugin, kind))
+
+
+def _one_verdict(answer: hook.FilterAnswer, name: str) -> Verdict:
+    if answer is None or answer is True:
+        return ACCEPT
+    if isinstance(answer, Verdict):
+        return answer
+    return reject(answer if isinstance(answer, str) else f"rejected by {name}")
+
+
+def _nothing_left(plugins: Sequence[str]) -> Refusal:
+    if len(plugins) == 1:
+        what = f"plugin {plugins[0]}"
+    else:
+        what = f"plugin(s) [{' '.join(plugins)}] simultaneously"
+    return Refusal("", reject(f"node(s) didn't satisfy {what}", unresolvable=True))

@@ -1,0 +1,136 @@
+"""The kinds of objects scheduling reads: their names, where they are served, how to read one.
+
+Owns the table of kinds. Called by whoever reads objects of several kinds: snapshots, test vectors,
+informers. It reads objects as they are and sets no defaults (`mooring.model.defaults` does).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from mooring.errors import InputError
+from mooring.model.meta import KubeObject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from mooring.model.workloads import (
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+CORE: Final = ""
+APPS: Final = "apps"
+POLICY: Final = "policy"
+SCHEDULING: Final = "scheduling.k8s.io"
+STORAGE: Final = "storage.k8s.io"
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of object.
+
+    Attributes:
+        type: the class; its ``kind_name`` is the kind's name in Kubernetes.
+        group: the API group; empty for the core group.
+        resource: the plural in the API server's paths, such as ``pods``.
+        list_name: the name of a list of such objects in a cluster description.
+    """
+
+    type: type[KubeObject]
+    group: str
+    resource: str
+    list_name: str
+
+    @property
+    def name(self) -> str:
+        """The kind's name in Kubernetes, such as ``Pod``."""
+        return self.type.kind_name
+
+
+#: All kinds, those that others refer to before those that refer to them.
+KINDS: Final = (
+    Kind(PriorityClass, SCHEDULING, "priorityclasses", "priorityClasses"),
+    Kind(Namespace, CORE, "namespaces", "namespaces"),
+    Kind(Node, CORE, "nodes", "nodes"),
+    Kind(StorageClass, STORAGE, "storageclasses", "storageClasses"),
+    Kind(CSINode, STORAGE, "csinodes", "csiNodes"),
+    Kind(CSIDriver, STORAGE, "csidrivers", "csiDrivers"),
+    Kind(CSIStorageCapacity, STORAGE, "csistoragecapacities", "csiStorageCapacities"),
+    Kind(PersistentVolume, CORE, "persistentvolumes", "pvs"),
+    Kind(PersistentVolumeClaim, CORE, "persistentvolumeclaims", "pvcs"),
+    Kind(VolumeAttachment, STORAGE, "volumeattachments", "volumeAttachments"),
+    Kind(Service, CORE, "services", "services"),
+    Kind(ReplicaSet, APPS, "replicasets", "replicaSets"),
+    Kind(StatefulSet, APPS, "statefulsets", "statefulSets"),
+    Kind(ReplicationController, CORE, "replicationcontrollers", "replicationControllers"),
+    Kind(PodDisruptionBudget, POLICY, "poddisruptionbudgets", "pdbs"),
+    Kind(Pod, CORE, "pods", "pods"),
+)
+#: The kinds by their name in Kubernetes, such as ``PersistentVolumeClaim``.
+BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
+#: The kinds by the name of their list in a cluster description, such as ``pvcs``.
+BY_LIST_NAME: Final[Mapping[str, Kind]] = {kind.list_name: kind for kind in KINDS}
+#: The kinds by their class.
+BY_TYPE: Final[Mapping[type[KubeObject], Kind]] = {kind.type: kind for kind in KINDS}
+
+
+def find_kind(name: str, api_version: str = "") -> Kind | None:
+    """A kind by its name; None if scheduling reads no such objects.
+
+    Args:
+        name: the kind's name in Kubernetes, such as ``Pod``.
+        api_version: group and version, such as ``apps/v1``. Any version of the right group will do;
+            empty leaves it open.
+    """
+    kind = BY_NAME.get(name)
+    if kind is None or (api_version and _group(api_version) != kind.group):
+        return None
+    return kind
+
+
+def _group(api_version: str) -> str:
+    group, slash, _ = api_version.rpartition("/")
+    return group if slash else CORE
+
+
+def read_objects(data: object) -> Iterator[KubeObject]:
+    """Read an object as kubectl prints it, or a list of objects, which may hold further lists.
+
+    Objects of kinds that scheduling does not read are left out.
+
+    Args:
+        data: parsed JSON or YAML.
+
+    Raises:
+        InputError: the data is no object, has no kind, or a field has the wrong type.
+    """
+    if not isinstance(data, dict):
+        raise InputError(f"a Kubernetes object is expected, and this is {type(data).__name__}")
+    name, version = data.get("kind"), data.get("apiVersion") or ""
+    if not isinstance(name, str) or not isinstance(version, str) or not name:
+        raise InputError(
+            "a Kubernetes object is expected, and this has no apiVersion and kind; "
+            "write for example `apiVersion: v1` and `kind: Pod`"
+        )
+    kind = find_kind(name, version)
+    items = data.get("items")
+    if kind is not None:
+        yield kind.type.from_dict(data)
+    elif name.endswith("List") and isinstance(items, list):
+        # The items of a typed list, as the API server sends it, have no kind of their own.
+        typed = {"kind": name.removesuffix("List"), "apiVersion": version} if name != "List" else {}
+        for item in items:
+            yield from read_objects({**typed, **item} if isinstance(item, dict) else item)

@@ -1,0 +1,29 @@
+"""NodeName: a pod that names its node goes there."""
+
+from typing import Final
+
+import numpy as np
+
+from mooring.framework.hook import FilterNodes
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import Verdicts, reject
+from mooring.model.pod import Pod
+
+_REFUSED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
+
+
+class NodeName(FilterNodes):
+    """Refuses all nodes but the one that the pod names, if it names one."""
+
+    name = "NodeName"
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """Refuse all other nodes."""
+        # parity v1.36.4: plugins/nodename/node_name.go
+        if not pod.node_name:
+            return None
+        others = np.ones(len(nodes.columns), np.bool_)
+        row = nodes.columns.row_of.get(pod.node_name)
+        if row is not None:
+            others[row] = False
+        return Verdicts.where(nodes.take(others), _REFUSED)

@@ -1,0 +1,260 @@
+"""NodeResourcesFit: does the pod fit, and how full would the node be.
+
+For pods that ask for the same amounts, verdicts and scores of all nodes are remembered, and only
+nodes whose pods changed are looked at again.
+"""
+
+import functools
+from collections.abc import Iterable
+from typing import Any, ClassVar, cast
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mooring.framework.arrays import Amounts, Rows
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook import FilterNodes, PreFilter, PreScore, ScoreNodes
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.pod import Pod
+from mooring.model.resources import (
+    CPU,
+    MEMORY,
+    PODS,
+    container_scoring_requests,
+    spec_requests,
+)
+from mooring.plugins.label_syntax import is_label_key
+from mooring.plugins.remembered import RememberedRows, part
+from mooring.plugins.resource_names import NATIVE, is_counted, is_extended, is_scalar
+from mooring.plugins.resource_scoring import (
+    LEAST_ALLOCATED,
+    Level,
+    ScoringStrategy,
+    capacity_of,
+    strategy_of,
+)
+from mooring.state.columns import Columns
+
+#: Resources with amounts, in the order in which they are looked at.
+Wanted = tuple[tuple[str, int], ...]
+#: What of a pod decides its scores: places of resources in the strategy, with amounts.
+Scored = tuple[tuple[int, int], ...]
+Choices = npt.NDArray[np.int32]
+
+_DEFAULT_STRATEGY = ScoringStrategy(type=LEAST_ALLOCATED)
+_TOO_MANY_PODS = "Too many pods"
+#: So many answers fit into the bits of one 64-bit number.
+_BITS = 62
+#: Up to so many rows are looked at one by one.
+_FEW = 4
+
+
+class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Arguments of NodeResourcesFit.
+
+    Attributes:
+        ignored_resources: extended resources that are not looked at.
+        ignored_resource_groups: prefixes of extended resources that are not looked at.
+        scoring_strategy: which nodes are good; the emptier the better if absent.
+    """
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy | None = None
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        """What kube-scheduler would refuse."""
+        # parity v1.36.4: apis/config/validation/validation_pluginargs.go
+        for index, name in enumerate(self.ignored_resources):
+            if not is_label_key(name):
+                yield (
+                    f"ignoredResources[{index}]",
+                    f"{name!r} is no name, write for example x.io/gpu",
+                )
+        for index, group in enumerate(self.ignored_resource_groups):
+            if "/" in group or not is_label_key(group):
+                yield (
+                    f"ignoredResourceGroups[{index}]",
+                    f"{group!r} is no prefix, write what stands before the slash, as example.com",
+                )
+        if self.scoring_strategy is not None:
+            yield from self.scoring_strategy.check("scoringStrategy")
+
+
+class _Answers:
+    """The different refusals there were so far, each with its place in a table for `Verdicts`."""
+
+    def __init__(self) -> None:
+        self.table: list[Verdict] = [ACCEPT]
+        self._places: dict[tuple[tuple[str, ...], bool], int] = {}
+
+    def place(self, reasons: tuple[str, ...], unresolvable: bool) -> int:
+        if not reasons:
+            return 0
+        key = (reasons, unresolvable)
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = len(self.table)
+            self.table.append(
+                Verdict(
+                    accepted=False,
+                    reason=reasons[0],
+                    also=reasons[1:],
+                    unresolvable=unresolvable,
+                )
+            )
+        return found
+
+
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
+    """Refuses nodes without enough free resources; prefers emptier, fuller or shaped ones."""
+
+    name = "NodeResourcesFit"
+    Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
+
+    def __init__(self, args: NodeResourcesFitArgs) -> None:
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        strategy = args.scoring_strategy or _DEFAULT_STRATEGY
+        self._resources = strategy.counted
+        self._strategy = strategy_of(strategy)
+        self._answers = _Answers()
+        self._choices: RememberedRows[Wanted, np.int32] = RememberedRows(self._choose)
+        self._scores: RememberedRows[Scored, np.int64] = RememberedRows(self._score)
+        self._wanted_key = (self.name, "wanted", self._ignored, self._ignored_groups)
+        self._scored_key = (self.name, "scored", self._resources)
+
+    def pre_filter(self, cycle: Cycle) -> None:
+        """Note what the pod asks for."""
+        cycle.data[self.name] = self._wanted(cycle)
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
+        """Refuse nodes where something is short; evicting does not help if it never is enough."""
+        cycle = nodes.cycle
+        wanted = cast("Wanted | None", cycle.data.get(self.name))
+        if wanted is None:
+            wanted = self._wanted(cycle)
+        columns, rows = nodes.columns, nodes.rows
+        if rows is not None and len(rows) == 1:
+            place = self._choose_one(columns, int(rows[0]), wanted)
+            return Verdicts(np.array([place], np.int32), self._answers.table) if place else None
+        choice = nodes.take(self._choices.read(columns, wanted))
+        return Verdicts(choice, self._answers.table) if choice.any() else None
+
+    def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
+        """Note which amounts of the pod count."""
+        cycle.data[f"{self.name}/score"] = self._scored(cycle)
+
+    def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
+        """How good the nodes' utilization would be with the pod."""
+        cycle = nodes.cycle
+        scored = cast("Scored | None", cycle.data.get(f"{self.name}/score"))
+        if scored is None:
+            scored = self._scored(cycle)
+        return nodes.take(self._scores.read(nodes.columns, scored))
+
+    # -- what of the pod counts
+
+    def _wanted(self, cycle: Cycle) -> Wanted:
+        data = cycle.shape.data
+        known = data.get(self._wanted_key)
+        if known is None:
+            requests = spec_requests(cycle.pod)
+            names = [name for name in NATIVE if name in requests]
+            names += sorted(name for name in requests if name not in NATIVE)
+            known = tuple(
+                (name, requests[name])
+                for name in names
+                if requests[name] > 0 and is_counted(name) and not self._is_ignored(name)
+            )
+            data[self._wanted_key] = known
+        return cast("Wanted", known)
+
+    def _is_ignored(self, name: str) -> bool:
+        if not is_extended(name):
+            return False
+        return name in self._ignored or name.partition("/")[0] in self._ignored_groups
+
+    def _scored(self, cycle: Cycle) -> Scored:
+        data = cycle.shape.data
+        known = data.get(self._scored_key)
+        if known is None:
+            requests = container_scoring_requests(cycle.pod)
+            known = data[self._scored_key] = tuple(
+                (place, requests[resource.name])
+                for place, resource in enumerate(self._resources)
+                # parity v1.36.4: plugins/noderesources/resource_allocation.go: a scalar
+                # resource that the pod does not ask for does not count.
+                if resource.name in NATIVE or (requests[resource.name] and is_scalar(resource.name))
+            )
+        return cast("Scored", known)
+
+    # -- what the nodes answer
+
+    def _choose(self, columns: Columns, rows: Rows | None, wanted: Wanted) -> Choices:
+        # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
+        if rows is not None and len(rows) <= _FEW:
+            few = [self._choose_one(columns, row, wanted) for row in rows.tolist()]
+            return np.array(few, np.int32)
+        short = [
+            part(columns.allocatable(name), rows) - part(columns.used(name), rows) < amount
+            for name, amount in ((PODS, 1), *wanted)
+        ]
+        refused = functools.reduce(np.logical_or, short).nonzero()[0]
+        choice = np.zeros(len(short[0]), np.int32)
+        if len(refused):
+            never = np.zeros(len(choice), np.bool_)
+            for name, amount in wanted:
+                never |= part(columns.allocatable(name), rows) < amount
+            choice[refused] = self._places([*short, never], refused, wanted)
+        return choice
+
+    def _places(self, facts: list[npt.NDArray[np.bool_]], refused: Rows, wanted: Wanted) -> Choices:
+        """For refused rows, the place of their reasons; the last fact is "it never is enough"."""
+        # As bits of one number, so that the few different combinations are found at once.
+        kind = np.int64 if len(facts) <= _BITS else np.object_
+        bits: npt.NDArray[Any] = np.zeros(len(refused), kind)
+        for place, fact in enumerate(facts):
+            bits[fact[refused]] += 1 << place
+        different, which = np.unique(bits, return_inverse=True)
+        reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name, _ in wanted))
+        places = [
+            self._answers.place(
+                tuple(reason for place, reason in enumerate(reasons) if found >> place & 1),
+                bool(found >> len(reasons) & 1),
+            )
+            for found in different.tolist()
+        ]
+        return np.array(places, np.int32)[which]
+
+    def _choose_one(self, columns: Columns, row: int, wanted: Wanted) -> int:
+        """The same for one row: faster for few rows, and preemption asks for one at a time."""
+        reasons = []
+        never = False
+        if columns.allocatable(PODS)[row] - columns.used(PODS)[row] < 1:
+            reasons.append(_TOO_MANY_PODS)
+        for name, amount in wanted:
+            capacity = columns.allocatable(name)[row]
+            if capacity - columns.used(name)[row] < amount:
+                reasons.append(f"Insufficient {name}")
+                never = never or bool(capacity < amount)
+        return self._answers.place(tuple(reasons), never)
+
+    def _score(self, columns: Columns, rows: Rows | None, scored: Scored) -> Amounts:
+        # parity v1.36.4: plugins/noderesources/resource_allocation.go
+        levels = []
+        for place, amount in scored:
+            resource = self._resources[place]
+            if resource.name == CPU:
+                used = columns.nonzero_cpu
+            elif resource.name == MEMORY:
+                used = columns.nonzero_memory
+            else:
+                used = columns.used(resource.name)
+            capacity = capacity_of(columns, resource.name).part(rows)
+            levels.append(Level(resource.counts, part(used, rows) + amount, capacity))
+        if not levels:
+            return np.zeros(len(columns) if rows is None else len(rows), np.int64)
+        return self._strategy(levels)

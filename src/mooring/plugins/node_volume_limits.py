@@ -1,0 +1,77 @@
+"""NodeVolumeLimits: a node can have only so many volumes of a CSI driver.
+
+What counts where is the business of `volume_handles` and `volume_attachments`; this module asks
+them and makes verdicts of the answers.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook import SKIP, FilterNodes, PreFilter, PreFilterAnswer
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
+from mooring.model.pod import Pod
+from mooring.plugins.volume_attachments import Attachments
+from mooring.plugins.volume_handles import Problem
+from mooring.plugins.volume_translation import in_tree_plugin
+from mooring.state.cluster import Cluster
+
+_TOO_MANY: Final = reject("node(s) exceed max volume count")
+
+
+class NodeVolumeLimits(PreFilter, FilterNodes):
+    """Keeps a pod away from nodes that cannot take more volumes of its CSI drivers."""
+
+    name = "NodeVolumeLimits"
+
+    def __init__(self) -> None:
+        self._attachments: tuple[Cluster, Attachments] | None = None
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
+        """Go on only if the pod has volumes that a CSI driver attaches."""
+        # parity v1.36.4: plugins/nodevolumelimits/csi.go PreFilter
+        for volume in cycle.pod.spec.volumes or ():
+            if (
+                volume.persistent_volume_claim is not None
+                or volume.ephemeral is not None
+                or in_tree_plugin(volume) is not None
+            ):
+                return None
+        return SKIP
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Refuse nodes that would have more volumes than they can have."""
+        attachments = self._attachments_of(nodes.cycle.cluster)
+        table: list[Verdict] = [ACCEPT, _TOO_MANY]
+        choice = np.zeros(len(nodes.columns), np.int32)
+
+        new = attachments.handles.of_new(pod, inline=True)
+        if isinstance(new, Problem):
+            choice[attachments.has_csi_node] = len(table)
+            table.append(_verdict(new))
+        elif new:
+            choice[attachments.exceeded(new) & attachments.is_limited] = 1
+            for row, problem in attachments.failures.items():
+                if attachments.is_limited[row]:
+                    choice[row] = len(table)
+                    table.append(_verdict(problem))
+        # Without a CSI node there is no limit, and the in-tree volumes do not count.
+        elsewhere = attachments.handles.of_new(pod, inline=False)
+        if isinstance(elsewhere, Problem):
+            choice[~attachments.has_csi_node] = len(table)
+            table.append(_verdict(elsewhere))
+        return Verdicts(nodes.take(choice), table)
+
+    def _attachments_of(self, cluster: Cluster) -> Attachments:
+        if self._attachments is None or self._attachments[0] is not cluster:
+            self._attachments = (cluster, Attachments(cluster))
+        self._attachments[1].refresh()
+        return self._attachments[1]
+
+
+def _verdict(problem: Problem) -> Verdict:
+    if problem.missing:
+        return reject(problem.reason, unresolvable=True)
+    return fail(problem.reason)

@@ -1,0 +1,130 @@
+"""Asking the filters about nodes from which pods were taken in thought, as often as needed.
+
+A search for victims asks the same filters thousands of times. What most of them say depends on
+nothing that such a search changes, so they are asked once for all nodes; some look at the pods of
+their own node only, so many nodes can be changed and asked at a time. The answers are those of
+`Handle.refusal`, which is asked wherever this is not known to be so.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+
+from mooring.framework.asking import AskFilter
+from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Refusal
+from mooring.framework.handle import Handle
+
+#: Default plugins whose filter does not look at pods on nodes.
+_FIXED: Final = frozenset(
+    {
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "VolumeBinding",
+        "VolumeZone",
+        "NodeDeclaredFeatures",
+        "DynamicResources",
+    }
+)
+#: Default plugins whose filter looks at the pods on the node it is asked about, and no others.
+_ALONE: Final = frozenset({"NodePorts", "NodeResourcesFit", "NodeVolumeLimits"})
+
+
+@runtime_checkable
+class HasFilters(Protocol):
+    """A handle that shows its filters, as the runtime does."""
+
+    filters: list[AskFilter]
+
+
+class WhatIfFilters:
+    """The filters of one decision.
+
+    Args:
+        handle: the scheduler.
+        cycle: the decision.
+        rows: the nodes that will be asked about.
+    """
+
+    def __init__(self, handle: Handle, cycle: Cycle, rows: Sequence[int]) -> None:
+        self._handle = handle
+        self._cycle = cycle
+        self._nominations = handle.cluster.nominations
+        self._moving: list[tuple[int, AskFilter]] = []
+        self._fixed: dict[int, tuple[int, Refusal]] = {}
+        #: Whether what happens on one node may change the answer for another.
+        self.one_by_one = True
+        self._quick = isinstance(handle, HasFilters)
+        if isinstance(handle, HasFilters):
+            active = [one for one in handle.filters if one.name not in cycle.skipped]
+            self._moving = [
+                (place, one) for place, one in enumerate(active) if one.name not in _FIXED
+            ]
+            self._ask_fixed(active, rows)
+            self.one_by_one = not all(one.name in _ALONE for _, one in self._moving)
+
+    def _ask_fixed(self, active: Sequence[AskFilter], rows: Sequence[int]) -> None:
+        left = np.array(sorted(rows), np.intp)
+        for place, asker in enumerate(active):
+            if asker.name in _FIXED and len(left):
+                verdicts = asker.ask(self._cycle.pod, self._cycle.nodes.subset(left))
+                if verdicts is None:
+                    continue
+                for index in np.flatnonzero(verdicts.choice).tolist():
+                    refusal = Refusal(asker.name, verdicts[index])
+                    self._fixed[int(left[index])] = (place, refusal)
+                left = left[verdicts.choice == 0]
+
+    def refusals(self, rows: Sequence[int]) -> dict[int, Refusal]:
+        """The first refusal of each node as it is now; nodes on which the pod fits are left out."""
+        if self.one_by_one or len(rows) == 1:
+            found = ((row, self._refusal(row)) for row in rows)
+            return {row: refusal for row, refusal in found if refusal is not None}
+        refused: dict[int, Refusal] = {}
+        left = np.array(sorted(row for row in rows if not self._promised(row)), np.intp)
+        if len(left) < len(rows):
+            for row in set(rows).difference(left.tolist()):
+                refusal = self._handle.refusal(self._cycle, row)
+                if refusal is not None:
+                    refused[row] = refusal
+        fixed = self._fixed
+        for place, asker in self._moving:
+            verdicts = (
+                asker.ask(self._cycle.pod, self._cycle.nodes.subset(left)) if len(left) else None
+            )
+            if verdicts is None:
+                continue
+            for row, choice in zip(left.tolist(), verdicts.choice.tolist(), strict=True):
+                if choice:
+                    earlier = row in fixed and fixed[row][0] < place
+                    said = Refusal(asker.name, verdicts.table[choice])
+                    refused[row] = fixed[row][1] if earlier else said
+            left = left[verdicts.choice == 0]
+        refused |= {row: fixed[row][1] for row in left.tolist() if row in fixed}
+        return refused
+
+    def _refusal(self, row: int) -> Refusal | None:
+        if not self._quick or self._promised(row):
+            return self._handle.refusal(self._cycle, row)
+        fixed = self._fixed.get(row)
+        nodes = self._cycle.nodes.subset(np.array([row]))
+        for place, asker in self._moving:
+            if fixed is not None and fixed[0] < place:
+                break
+            try:
+                verdicts = asker.ask(self._cycle.pod, nodes)
+            except Exception:  # noqa: BLE001 - the runtime asks again and says who failed
+                return self._handle.refusal(self._cycle, row)
+            if verdicts is not None and verdicts.choice[0]:
+                return Refusal(asker.name, verdicts[0])
+        return fixed[1] if fixed is not None else None
+
+    def _promised(self, row: int) -> bool:
+        nominations = self._nominations
+        if not nominations:
+            return False
+        name = self._handle.cluster.columns.nodes[row].name
+        return bool(nominations.counting(name, self._cycle.pod))

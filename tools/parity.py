@@ -1,0 +1,246 @@
+"""Compares mooring with kube-scheduler's own answers: ``python -m tools.parity FILES``.
+
+Reads files of test vectors, evaluates every pod of every case and compares value by value. Prints
+agreement for each file and each plugin, and the last line ``parity: X of Y checks agree``; the exit
+code is 1 if a check differs. With ``--oracle PROGRAM`` the files may also hold cases without
+answers, and ``-`` reads them from a pipe.
+"""
+
+import argparse
+import gzip
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mooring.errors import MooringError
+from mooring.explain.explainer import Explainer
+
+VECTORS = Path(__file__).parents[1] / "tests" / "parity" / "vectors"
+#: What belongs to no plugin.
+DECISION = "(decision)"
+PROFILES = "(profiles)"
+PREEMPTION = "DefaultPreemption"
+#: The extension points that vectors list for each profile.
+POINTS = ("preEnqueue", "preFilter", "filter", "postFilter", "preScore", "score")
+
+
+class Place(NamedTuple):
+    """Where a value is: whose it is, what it is, and for which node."""
+
+    plugin: str
+    what: str
+    node: str = ""
+
+
+class Check(NamedTuple):
+    """One comparable value, as kube-scheduler and as mooring have it."""
+
+    case: str
+    pod: str
+    place: Place
+    expected: object
+    got: object
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are the same."""
+        return self.expected == self.got
+
+    def __str__(self) -> str:
+        where = " ".join(part for part in (self.case, self.pod, *self.place) if part)
+        return f"{where}\n    expected {self.expected}\n    got      {self.got}"
+
+
+class Tally(NamedTuple):
+    """How many checks agree, by plugin."""
+
+    agree: dict[str, int]
+    count: dict[str, int]
+
+    @property
+    def total(self) -> tuple[int, int]:
+        """Over all plugins."""
+        return sum(self.agree.values()), sum(self.count.values())
+
+    def add(self, check: Check) -> None:
+        """Count a check."""
+        plugin = check.place.plugin
+        self.count[plugin] = self.count.get(plugin, 0) + 1
+        self.agree[plugin] = self.agree.get(plugin, 0) + check.agrees
+
+
+def compare(case: Mapping[str, Any]) -> Iterator[Check]:
+    """Evaluate one case and compare all its values."""
+    given, expect = case["case"], case["expect"]
+    try:
+        explainer = Explainer(given["objects"], given.get("config"), pending=given["pending"])
+    except MooringError as error:
+        yield Check(given["id"], "", Place(DECISION, "case"), "can be read", str(error))
+        return
+    profiles = {
+        name: {point: [(one.name, one.weight) for one in profile.points[point]] for point in POINTS}
+        for name, profile in explainer.profiles.items()
+    }
+    yield from _compare(given["id"], "", _profiles(expect["profiles"]), _points(profiles))
+    for pod, expected in zip(given["pending"], expect["pods"], strict=True):
+        wanted = values(expected)
+        try:
+            got = values(explainer.record(pod).to_dict())
+        except MooringError as error:
+            got = dict.fromkeys(wanted, f"{type(error).__name__}: {error}")
+        yield from _compare(given["id"], expected["pod"], wanted, got)
+
+
+def _compare(
+    case: str, pod: str, expected: Mapping[Place, object], got: Mapping[Place, object]
+) -> Iterator[Check]:
+    for place in sorted(expected.keys() | got.keys()):
+        yield Check(case, pod, place, expected.get(place), got.get(place))
+
+
+def _profiles(expected: Mapping[str, Mapping[str, Any]]) -> dict[Place, object]:
+    return _points(
+        {
+            name: {
+                point: [(one["name"], one.get("weight", 0)) for one in points.get(point) or ()]
+                for point in POINTS
+            }
+            for name, points in expected.items()
+        }
+    )
+
+
+def _points(profiles: Mapping[str, Mapping[str, list[tuple[str, int]]]]) -> dict[Place, object]:
+    return {
+        Place(PROFILES, f"{name} {point}"): plugins
+        for name, points in profiles.items()
+        for point, plugins in points.items()
+    }
+
+
+def values(pod: Mapping[str, Any]) -> dict[Place, object]:
+    """Every comparable value of a pod's record, by its place."""
+    out: dict[Place, object] = {}
+    for what in ("profile", "priority", "gated", "error"):
+        out[Place(DECISION, what)] = pod.get(what)
+    for what in ("feasible", "best", "selected"):
+        out[Place(DECISION, what)] = sorted(pod.get(what) or ())
+    for what in ("nominatedShortcut", "feasibleWithoutNominated"):
+        if pod.get(what) is not None:
+            out[Place(DECISION, what)] = pod[what]
+    for plugin, one in pod["preEnqueue"].items():
+        out[Place(plugin, "preEnqueue")] = _status(one)
+    for plugin, one in pod["preFilter"].items():
+        nodes = one.get("nodes")
+        out[Place(plugin, "preFilter")] = (*_status(one), nodes and sorted(nodes))
+    for plugin, answers in pod["filter"].items():
+        if isinstance(answers, str):
+            out[Place(plugin, "filter")] = answers
+        else:
+            for node, one in answers.items():
+                out[Place(plugin, "filter", node)] = _status(one)
+    for node, one in (pod.get("nodeStatus") or {}).items():
+        out[Place(DECISION, "nodeStatus", node)] = (one["plugin"], one["code"])
+    for plugin, one in (pod.get("score") or {}).items():
+        out[Place(plugin, "weight")] = one["weight"]
+        out[Place(plugin, "skipped")] = one["skipped"]
+        for what in ("raw", "normalized"):
+            for node, score in (one.get(what) or {}).items():
+                out[Place(plugin, what, node)] = score
+    for node, score in (pod.get("total") or {}).items():
+        out[Place(DECISION, "total", node)] = score
+    if pod.get("postFilter") is not None:
+        out.update(_preemption(pod["postFilter"]))
+    return out
+
+
+def _preemption(found: Mapping[str, Any]) -> Iterator[tuple[Place, object]]:
+    yield Place(PREEMPTION, "postFilter"), _status(found)
+    yield Place(PREEMPTION, "eligible"), found.get("eligible")
+    yield Place(PREEMPTION, "nondeterministic"), bool(found.get("nondeterministic"))
+    for what in ("potentialNodes", "bestNodes"):
+        yield Place(PREEMPTION, what), sorted(found.get(what) or ())
+    for node, one in (found.get("candidates") or {}).items():
+        yield Place(PREEMPTION, "candidate", node), (one["victims"], one["pdbViolations"])
+    for node, one in (found.get("dryRunStatus") or {}).items():
+        yield Place(PREEMPTION, "dryRunStatus", node), _status(one)
+    if not found.get("nondeterministic"):
+        # Where several nodes are equally good, `bestNodes` has them and the pick is left to chance.
+        yield Place(PREEMPTION, "nominatedNode"), found.get("nominatedNode")
+        yield Place(PREEMPTION, "victims"), found.get("victims")
+
+
+def _status(one: Mapping[str, Any]) -> tuple[str, list[str]]:
+    return one["code"], sorted(one.get("reasons") or ())
+
+
+def read_cases(file: Path, oracle: str | None = None) -> Iterator[Mapping[str, Any]]:
+    """The cases of a file, with their answers; an oracle is asked for those that have none."""
+    opened = gzip.open if file.suffix == ".gz" else open
+    without: list[bytes] = []
+    with sys.stdin.buffer if str(file) == "-" else opened(file, "rb") as lines:
+        for line in lines:
+            case = msgspec.json.decode(line)
+            if "expect" in case:
+                yield case
+            else:
+                without.append(line)
+    if not without:
+        return
+    if oracle is None:
+        sys.exit(f"parity: {file} has cases without answers; give --oracle PROGRAM")
+    ran = subprocess.run([oracle], input=b"".join(without), stdout=subprocess.PIPE, check=True)
+    for line, answer in zip(without, ran.stdout.splitlines(), strict=True):
+        yield {"case": msgspec.json.decode(line), "expect": msgspec.json.decode(answer)}
+
+
+def main() -> int:
+    """Compare the files named on the command line."""
+    options = _options()
+    tallies: list[Tally] = []
+    left = options.show
+    for file in options.files or sorted(VECTORS.glob("*.ndjson.gz")):
+        tally = Tally({}, {})
+        for case in read_cases(file, options.oracle):
+            if options.case and options.case not in case["case"]["id"]:
+                continue
+            for check in compare(case):
+                if options.plugin and check.place.plugin not in options.plugin:
+                    continue
+                tally.add(check)
+                if left and not check.agrees:
+                    left -= 1
+                    print(check)
+        tallies.append(tally)
+        _report(file.name.partition(".")[0], tally)
+    agree, count = (sum(numbers) for numbers in zip(*(one.total for one in tallies), strict=True))
+    print(f"parity: {agree} of {count} checks agree")
+    return int(agree != count)
+
+
+def _report(profile: str, tally: Tally) -> None:
+    agree, count = tally.total
+    print(f"{profile}: {agree} of {count} checks agree")
+    for plugin in sorted(tally.count):
+        good, every = tally.agree[plugin], tally.count[plugin]
+        differ = "" if good == every else f"   {every - good} differ"
+        print(f"  {plugin:<32}{good:>8} of {every:>7}{differ}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="parity", description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("files", nargs="*", type=Path, help="files of vectors; default: tests/parity/vectors/*")
+    add("--show", type=int, default=0, metavar="N", help="print the first N differences")
+    add("--plugin", action="append", metavar="NAME", help="only this plugin; may be repeated")
+    add("--case", metavar="TEXT", help="only cases whose id has this text")
+    add("--oracle", metavar="PROGRAM", help="asked about cases without answers")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
