@@ -43,7 +43,7 @@ def _rounded(value: object) -> object:
     return value
 
 
-def table(title: str, console: Console) -> Table:
+def new_table(title: str, console: Console) -> Table:
     """An empty table; plain text when the output is no terminal."""
     style = box.SIMPLE_HEAD if console.is_terminal else box.ASCII2
     return Table(title=title, title_justify="left", box=style, pad_edge=False)

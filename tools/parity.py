@@ -10,6 +10,7 @@ import argparse
 import gzip
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mooring.errors import MooringError
-from mooring.explain.explainer import Explainer
+from mooring.explaining.explainer import Explainer
 
 VECTORS = Path(__file__).parents[1] / "tests" / "parity" / "vectors"
 #: What belongs to no plugin.
@@ -55,22 +56,22 @@ class Check(NamedTuple):
         return f"{where}\n    expected {self.expected}\n    got      {self.got}"
 
 
-class Tally(NamedTuple):
-    """How many checks agree, by plugin."""
+class Tally:
+    """How many checks there are and how many agree, by plugin."""
 
-    agree: dict[str, int]
-    count: dict[str, int]
+    def __init__(self) -> None:
+        self.agree: Counter[str] = Counter()
+        self.every: Counter[str] = Counter()
 
     @property
     def total(self) -> tuple[int, int]:
         """Over all plugins."""
-        return sum(self.agree.values()), sum(self.count.values())
+        return self.agree.total(), self.every.total()
 
     def add(self, check: Check) -> None:
         """Count a check."""
-        plugin = check.place.plugin
-        self.count[plugin] = self.count.get(plugin, 0) + 1
-        self.agree[plugin] = self.agree.get(plugin, 0) + check.agrees
+        self.every[check.place.plugin] += 1
+        self.agree[check.place.plugin] += check.agrees
 
 
 def compare(case: Mapping[str, Any]) -> Iterator[Check]:
@@ -204,7 +205,7 @@ def main() -> int:
     tallies: list[Tally] = []
     left = options.show
     for file in options.files or sorted(VECTORS.glob("*.ndjson.gz")):
-        tally = Tally({}, {})
+        tally = Tally()
         for case in read_cases(file, options.oracle):
             if options.case and options.case not in case["case"]["id"]:
                 continue
@@ -225,8 +226,8 @@ def main() -> int:
 def _report(profile: str, tally: Tally) -> None:
     agree, count = tally.total
     print(f"{profile}: {agree} of {count} checks agree")
-    for plugin in sorted(tally.count):
-        good, every = tally.agree[plugin], tally.count[plugin]
+    for plugin in sorted(tally.every):
+        good, every = tally.agree[plugin], tally.every[plugin]
         differ = "" if good == every else f"   {every - good} differ"
         print(f"  {plugin:<32}{good:>8} of {every:>7}{differ}")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.extender import nodes, pods
 from benchmarks.command import BenchError
+from benchmarks.extender import nodes, pods
 
 #: Nodes with a new heartbeat in each request. At 5,000 nodes and a status update from each kubelet
 #: every five minutes, five are what a cluster shows at three pods a second.

@@ -7,7 +7,7 @@ from rich.table import Table
 from benchmarks.environment import Environment
 from benchmarks.extender.scheduler import GO_WHOLE, SchedulerResult
 from benchmarks.extender.wire import WireResult
-from benchmarks.reporting import Goal, print_ending, table, times
+from benchmarks.reporting import Goal, new_table, print_ending, times
 
 
 class Report(msgspec.Struct):
@@ -43,20 +43,20 @@ def _size(n_bytes: int) -> str:
 
 
 def _wire_table(results: list[WireResult], console: Console) -> Table:
-    found = table("Requests, in milliseconds, Go / mooring", console)
+    table = new_table("Requests, in milliseconds, Go / mooring", console)
     for name in ("case", "verb"):
-        found.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True)
     for name in (
         "Go\np50", "mooring\np50", "times\nfaster", "Go\np99", "mooring\np99", "times\nfaster",
         "first request", "CPU ms", "memory MB", "request", "reply",
     ):  # fmt: skip
-        found.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     previous = ""
     for result in results:
         go, mooring = result.go, result.mooring
         if previous and result.case != previous:
-            found.add_section()
-        found.add_row(
+            table.add_section()
+        table.add_row(
             result.case,
             result.verb,
             _milliseconds(go.p50_ms),
@@ -72,25 +72,25 @@ def _wire_table(results: list[WireResult], console: Console) -> Table:
             f"{_size(go.reply_bytes)} / {_size(mooring.reply_bytes)}",
         )
         previous = result.case
-    return found
+    return table
 
 
 def _scheduler_table(results: list[SchedulerResult], console: Console) -> Table:
-    found = table("Pods bound by kube-scheduler v1.36.4", console)
-    found.add_column("nodes", justify="right")
-    found.add_column("set-up", no_wrap=True)
+    table = new_table("Pods bound by kube-scheduler v1.36.4", console)
+    table.add_column("nodes", justify="right")
+    table.add_column("set-up", no_wrap=True)
     for name in (
         "pods", "pods/s", "times Go", "scheduler\nCPU ms/pod", "extender\nCPU ms/pod",
         "extender\nmemory MB",
     ):  # fmt: skip
-        found.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     go = {result.nodes: result.pods_per_second for result in results if result.setup == GO_WHOLE}
     previous = 0
     for result in results:
         if previous not in (0, result.nodes):
-            found.add_section()
+            table.add_section()
         cpu, memory = result.extender_cpu_ms, result.extender_peak_memory_mb
-        found.add_row(
+        table.add_row(
             f"{result.nodes:,}",
             result.setup,
             str(result.pods),
@@ -101,4 +101,4 @@ def _scheduler_table(results: list[SchedulerResult], console: Console) -> Table:
             "" if memory is None else f"{memory:.0f}",
         )
         previous = result.nodes
-    return found
+    return table

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mooring import Node, Pod
 from mooring.state.cluster import Cluster
@@ -129,6 +129,14 @@ class ColumnsMachine(RuleBasedStateMachine):
         self.pods: dict[str, Pod] = {}
         self.places: dict[str, str] = {}
         self.confirmed: set[str] = set()
+
+    @initialize(variants=st.tuples(*[st.integers(0, 2)] * 3), places=st.permutations("abcab"))
+    def fill(self, variants: tuple[int, ...], places: list[str]) -> None:
+        """Begin with something to lose."""
+        for name, variant in zip("abc", variants, strict=True):
+            self.put_node(name, variant)
+        for number, (name, where) in enumerate(zip("pqrst", places, strict=True)):
+            self.put_pod(name, number % 4, where, terminating=False)
 
     @rule(name=NODES, variant=st.integers(0, 2))
     def put_node(self, name: str, variant: int) -> None:

@@ -89,7 +89,7 @@ def _print(found: list[dict[str, Any]]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="bold")
     table.add_column("plugin", no_wrap=True)
     table.add_column("default", no_wrap=True)
-    table.add_column("extension points")
+    table.add_column("extension points", max_width=24)
     table.add_column("what it does, arguments")
     for one in found:
         name, default, points, arguments, summary = _cells(one)

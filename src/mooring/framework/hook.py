@@ -308,3 +308,11 @@ class Sign(Hook):
     @abstractmethod
     def sign(self, pod: Pod) -> Hashable | None:
         """Equal for pods this plugin treats alike; None if it cannot say."""
+
+
+#: Hooks that prepare the plugin's own filter or score: it cannot do without them.
+PREPARING: Final = (PreFilter, PreScore, Normalize)
+#: Hooks that an extender has no verb for.
+SCHEDULER_ONLY: Final = (
+    PreEnqueue, QueueSort, Requeues, PostFilter, Reserve, Permit, PreBind, PostBind, Sign,
+)  # fmt: skip

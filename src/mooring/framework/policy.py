@@ -54,6 +54,8 @@ class Policy:
         self.scores: list[ScoreRule] = []
         self.preempts: list[PreemptRule] = []
         self.binds: list[BindRule] = []
+        #: The added plugins that have hooks which only mooring's own scheduler runs.
+        self.plugins: list[hook.Hook] = []
 
     @property
     def needs_pods(self) -> bool:
@@ -207,11 +209,28 @@ class Policy:
     def add(self, plugin: hook.Hook) -> None:
         """Register every hook that a plugin implements.
 
+        Filters, scores, `Preempt` and `Bind` join the policy's functions and run everywhere. A
+        plugin with further hooks is also a plugin of its own in mooring's scheduler, and one that
+        prepares its filter or score there (`PreFilter`, `PreScore`, `Normalize`) runs there alone.
+
         Raises:
             InputError: it implements none, or its name is taken.
         """
         name = plugin.name or type(plugin).__name__
         before = len(self.rules)
+        alone = isinstance(plugin, hook.PREPARING)
+        if not alone:
+            self._add_rules(plugin, name)
+        if alone or isinstance(plugin, hook.SCHEDULER_ONLY):
+            if any((other.name or type(other).__name__) == name for other in self.plugins):
+                raise InputError(f"policy {self.name!r} has two plugins named {name!r}")
+            self.plugins.append(plugin)
+        elif len(self.rules) == before:
+            raise InputError(
+                f"plugin {name!r} implements no hook; inherit hook.Filter, hook.Score or another"
+            )
+
+    def _add_rules(self, plugin: hook.Hook, name: str) -> None:
         if isinstance(plugin, hook.Filter):
             self.filter(name=name)(plugin.filter)
         if isinstance(plugin, hook.FilterNodes):
@@ -226,10 +245,6 @@ class Policy:
             self.preempt(name=name)(plugin.preempt)
         if isinstance(plugin, hook.Bind):
             self.bind(name=name)(plugin.bind)
-        if len(self.rules) == before:
-            raise InputError(
-                f"plugin {name!r} implements no hook; inherit hook.Filter, hook.Score or another"
-            )
 
     def _decorate(
         self,

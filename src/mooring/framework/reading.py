@@ -70,10 +70,10 @@ def join(path: str, name: str) -> str:
     return f"{path}.{name}" if path and name and not name.startswith("[") else path + name
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str], *, likeness: float = 0.7) -> str | None:
     """The name that was probably meant, whatever its case; None if none is near."""
     lower = {one.lower(): one for one in names}
-    found = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.7)
+    found = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=likeness)
     return lower[found[0]] if found else None
 
 

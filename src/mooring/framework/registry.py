@@ -103,7 +103,8 @@ class Registry:
 
     def meant(self, name: str) -> str | None:
         """The plugin that a wrong name is nearest to; None if none is near."""
-        return nearest(name, self.names())
+        # Names of plugins have words in common: Coscheduling is no slip for GangScheduling.
+        return nearest(name, self.names(), likeness=0.8)
 
     def points(self, plugin: str | type[hook.Hook]) -> tuple[str, ...]:
         """The extension points of a plugin, given by its name or its class."""

@@ -1,15 +1,14 @@
-"""The kinds of objects scheduling reads: their names, where they are served, how to read one.
+"""The kinds of objects scheduling reads, and what they are called.
 
-Owns the table of kinds. Called by whoever reads objects of several kinds: snapshots, test vectors,
-informers. It reads objects as they are and sets no defaults (`mooring.model.defaults` does).
+Owns the table of kinds. Called by whoever deals with objects of several kinds: readers of files,
+snapshots, informers. It reads nothing itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from mooring.errors import InputError
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -83,8 +82,6 @@ KINDS: Final = (
 BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
 #: The kinds by the name of their list in a cluster description, such as ``pvcs``.
 BY_LIST_NAME: Final[Mapping[str, Kind]] = {kind.list_name: kind for kind in KINDS}
-#: The kinds by their class.
-BY_TYPE: Final[Mapping[type[KubeObject], Kind]] = {kind.type: kind for kind in KINDS}
 
 
 def find_kind(name: str, api_version: str = "") -> Kind | None:
@@ -104,33 +101,3 @@ def find_kind(name: str, api_version: str = "") -> Kind | None:
 def _group(api_version: str) -> str:
     group, slash, _ = api_version.rpartition("/")
     return group if slash else CORE
-
-
-def read_objects(data: object) -> Iterator[KubeObject]:
-    """Read an object as kubectl prints it, or a list of objects, which may hold further lists.
-
-    Objects of kinds that scheduling does not read are left out.
-
-    Args:
-        data: parsed JSON or YAML.
-
-    Raises:
-        InputError: the data is no object, has no kind, or a field has the wrong type.
-    """
-    if not isinstance(data, dict):
-        raise InputError(f"a Kubernetes object is expected, and this is {type(data).__name__}")
-    name, version = data.get("kind"), data.get("apiVersion") or ""
-    if not isinstance(name, str) or not isinstance(version, str) or not name:
-        raise InputError(
-            "a Kubernetes object is expected, and this has no apiVersion and kind; "
-            "write for example `apiVersion: v1` and `kind: Pod`"
-        )
-    kind = find_kind(name, version)
-    items = data.get("items")
-    if kind is not None:
-        yield kind.type.from_dict(data)
-    elif name.endswith("List") and isinstance(items, list):
-        # The items of a typed list, as the API server sends it, have no kind of their own.
-        typed = {"kind": name.removesuffix("List"), "apiVersion": version} if name != "List" else {}
-        for item in items:
-            yield from read_objects({**typed, **item} if isinstance(item, dict) else item)

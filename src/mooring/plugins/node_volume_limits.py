@@ -14,10 +14,13 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
 from mooring.model.pod import Pod
 from mooring.plugins.volume_attachments import Attachments
-from mooring.plugins.volume_handles import Problem
-from mooring.plugins.volume_translation import in_tree_plugin
+from mooring.plugins.volume_handles import Handle, Problem, attachable
 from mooring.state.cluster import Cluster
 
+#: The volumes of a pod, or why they cannot be counted.
+Found = set[Handle] | Problem
+#: For so many nodes, asking one after the other is faster.
+_FEW: Final = 4
 _TOO_MANY: Final = reject("node(s) exceed max volume count")
 
 
@@ -31,23 +34,20 @@ class NodeVolumeLimits(PreFilter, FilterNodes):
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Go on only if the pod has volumes that a CSI driver attaches."""
-        # parity v1.36.4: plugins/nodevolumelimits/csi.go PreFilter
-        for volume in cycle.pod.spec.volumes or ():
-            if (
-                volume.persistent_volume_claim is not None
-                or volume.ephemeral is not None
-                or in_tree_plugin(volume) is not None
-            ):
-                return None
-        return SKIP
+        return None if attachable(cycle.pod) else SKIP
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:
         """Refuse nodes that would have more volumes than they can have."""
         attachments = self._attachments_of(nodes.cycle.cluster)
+        # In-tree volumes count only where a node has told of its CSI drivers; elsewhere there is
+        # no limit, but a claim must exist all the same.
+        new = attachments.handles.of_new(pod, inline=True)
+        elsewhere = attachments.handles.of_new(pod, inline=False)
+        if nodes.rows is not None and len(nodes.rows) <= _FEW:
+            rows: list[int] = nodes.rows.tolist()
+            return Verdicts.each([_at(row, attachments, new, elsewhere) for row in rows])
         table: list[Verdict] = [ACCEPT, _TOO_MANY]
         choice = np.zeros(len(nodes.columns), np.int32)
-
-        new = attachments.handles.of_new(pod, inline=True)
         if isinstance(new, Problem):
             choice[attachments.has_csi_node] = len(table)
             table.append(_verdict(new))
@@ -57,8 +57,6 @@ class NodeVolumeLimits(PreFilter, FilterNodes):
                 if attachments.is_limited[row]:
                     choice[row] = len(table)
                     table.append(_verdict(problem))
-        # Without a CSI node there is no limit, and the in-tree volumes do not count.
-        elsewhere = attachments.handles.of_new(pod, inline=False)
         if isinstance(elsewhere, Problem):
             choice[~attachments.has_csi_node] = len(table)
             table.append(_verdict(elsewhere))
@@ -69,6 +67,19 @@ class NodeVolumeLimits(PreFilter, FilterNodes):
             self._attachments = (cluster, Attachments(cluster))
         self._attachments[1].refresh()
         return self._attachments[1]
+
+
+def _at(row: int, attachments: Attachments, new: Found, elsewhere: Found) -> Verdict:
+    """The verdict for one node."""
+    here = new if attachments.has_csi_node[row] else elsewhere
+    if isinstance(here, Problem):
+        return _verdict(here)
+    if not here or not attachments.is_limited[row]:
+        return ACCEPT
+    problem = attachments.failures.get(row)
+    if problem is not None:
+        return _verdict(problem)
+    return _TOO_MANY if attachments.exceeded_at(row, here) else ACCEPT
 
 
 def _verdict(problem: Problem) -> Verdict:

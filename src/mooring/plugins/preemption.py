@@ -53,8 +53,8 @@ class _Trial:
         #: The pods on the node before the search, and those of them that may be evicted.
         self.before = before
         self.lower = [pod for pod in before if pod.priority < priority]
-        #: The pods that are off the node now, in thought.
-        self.off: dict[str, Pod] = {}
+        #: The pods that are off the node now, in thought; by identity, because it is asked often.
+        self.off: set[int] = set()
         #: The pods to be put back if possible, in this order; the first ones break a budget.
         self.waiting: list[Pod] = []
         self.breaking = 0
@@ -164,37 +164,34 @@ class Search:
     # -- changes in thought, and how they are taken back
 
     def _take_off(self, trial: _Trial, pod: Pod) -> None:
-        trial.off[pod.key] = pod
+        trial.off.add(id(pod))
         self._handle.remove_pod(self._cycle, pod, trial.row)
 
     def _put_back(self, trial: _Trial, pod: Pod) -> None:
         self._handle.add_pod(self._cycle, pod, trial.row)
-        del trial.off[pod.key]
+        trial.off.remove(id(pod))
 
     def _put_all_back(self, trials: Sequence[_Trial]) -> None:
         for trial in trials:
-            if trial.off and have_equals(trial.lower):
+            if len(trial.off) < len(trial.lower) and have_equals(trial.lower):
                 # Among equally important pods their order on the node decides: restore it as well.
                 for pod in trial.lower:
-                    if pod.key not in trial.off:
+                    if id(pod) not in trial.off:
                         self._take_off(trial, pod)
             for pod in trial.lower:
-                if pod.key in trial.off:
+                if id(pod) in trial.off:
                     self._put_back(trial, pod)
 
     def _restore(self, trials: Sequence[_Trial]) -> None:
         """Put the state right after a failure; the decision is lost, so no plugin is told."""
         cluster = self._handle.cluster
         for trial in trials:
-            before = {pod.key for pod in trial.before}
-            now = self._columns.usage(trial.row).pods
-            for pod in now:
-                if pod.key not in before:
+            stayed = {id(pod) for pod in trial.before}.difference(map(id, trial.lower))
+            for pod in self._columns.usage(trial.row).pods:
+                if id(pod) not in stayed:
                     cluster.remove_in_thought(pod, trial.row)
-            present = {pod.key for pod in now}
-            for pod in trial.before:
-                if pod.key not in present:
-                    cluster.add_in_thought(pod, trial.row)
+            for pod in trial.lower:
+                cluster.add_in_thought(pod, trial.row)
 
 
 def _as_status(refusal: Refusal) -> Verdict:

@@ -13,7 +13,7 @@ import numpy as np
 from mooring.framework.arrays import Amounts, Floats, Rows
 from mooring.framework.reading import Int32, Int64
 from mooring.model.resources import CPU, MEMORY
-from mooring.plugins.scores import MAX_SCORE
+from mooring.plugins.scores import MAX_SCORE, divide
 from mooring.state.columns import Columns
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
@@ -24,8 +24,6 @@ _MAX_WEIGHT: Final = 100
 _MAX_UTILIZATION: Final = 100
 #: The best score in a shape; it stands for `MAX_SCORE`.
 _MAX_SHAPE_SCORE: Final = 10
-#: Amounts up to this can be multiplied by 100 in 64 bits.
-_SAFE: Final = 2**56
 #: Below this, whole percents are exact in floats: a hundredfold amount has less than 53 bits, and a
 #: quotient that is no whole number is farther from the next one than rounding can take it.
 _EXACT: Final = 2**46
@@ -174,10 +172,8 @@ def percent(amounts: Amounts, divisor: Amounts | Floats) -> Amounts:
     """How many whole percent the amounts are; they are not above the divisor."""
     if divisor.dtype == np.float64:
         return (amounts * float(MAX_SCORE) / divisor).astype(np.int64)
-    whole = divisor.astype(np.int64, copy=False)
-    if whole.max(initial=0) > _SAFE:
-        amounts, whole = amounts >> 8, np.maximum(whole >> 8, 1)
-    return amounts * MAX_SCORE // whole
+    # Amounts above 2**56 lose bits here, in Go as well as in numpy.
+    return divide(amounts * MAX_SCORE, divisor.astype(np.int64, copy=False))
 
 
 def _free_percent(level: Level) -> Amounts:
@@ -199,11 +195,16 @@ def _weighted_mean(levels: Sequence[Level], score: Callable[[Level], Amounts]) -
         found = score(level)
         total += found if level.weight == 1 else found * level.weight
     if all(level.capacity.complete for level in levels):
-        return total // sum(level.weight for level in levels)
-    weights: Amounts = np.zeros(len(total), np.int64)
-    for level in levels:
-        weights += (level.capacity.amounts != 0) * level.weight
-    return total // np.maximum(weights, 1)
+        mean = divide(total, sum(level.weight for level in levels))
+    else:
+        weights: Amounts = np.zeros(len(total), np.int64)
+        for level in levels:
+            weights += (level.capacity.amounts != 0) * level.weight
+        mean = divide(total, np.maximum(weights, 1))
+    if all(level.capacity.divisor.dtype == np.float64 for level in levels):
+        return mean
+    # Amounts that lost bits can be out of range; kube-scheduler would not place the pod at all.
+    return mean.clip(0, MAX_SCORE)
 
 
 def least_allocated(levels: Sequence[Level]) -> Amounts:

@@ -15,7 +15,7 @@ MAX_SCORE: Final = 100
 
 def divide(amounts: Amounts, divisor: Amounts | int) -> Amounts:
     """Whole quotients cut toward zero, as Go divides; the divisor is positive."""
-    if amounts.size and amounts.min() < 0:
+    if amounts.min(initial=0) < 0:
         return np.asarray(np.sign(amounts) * (np.abs(amounts) // divisor), np.int64)
     return amounts // divisor
 

@@ -6,17 +6,20 @@ the state; only what changed is looked at again. Called by NodeVolumeLimits alon
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Set
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from mooring.framework.arrays import Amounts, Mask
 from mooring.model.pod import Pod
 from mooring.model.storage import CSINode, PersistentVolume, VolumeAttachment
-from mooring.plugins.volume_handles import Handle, Problem, VolumeHandles
+from mooring.plugins.volume_handles import Handle, Problem, VolumeHandles, attachable
 from mooring.state.cluster import Cluster
+from mooring.state.shapes import shape_of
 from mooring.state.volumes import CatalogChanges, RowChanges
 
+K = TypeVar("K")
+V = TypeVar("V")
 #: Stands for "no limit"; more than any count.
 _UNLIMITED: Final = 2**62
 
@@ -87,8 +90,8 @@ class Attachments:
         self._rows: dict[int, _Row] = {}
         self._rows_of_claim: defaultdict[str, set[int]] = defaultdict(set)
         self._rows_of_handle: defaultdict[Handle, set[int]] = defaultdict(set)
-        self._attachments_on: defaultdict[str, dict[str, VolumeAttachment]] = defaultdict(dict)
-        self._nodes_of_volume: defaultdict[str, set[str]] = defaultdict(set)
+        self._attachments_on: defaultdict[str, set[str]] = defaultdict(set)
+        self._attachments_of: defaultdict[str | None, set[str]] = defaultdict(set)
         self._used = _ByDriver(0)
         self._limits = _ByDriver(_UNLIMITED)
         self._has_node: Mask = np.zeros(0, np.bool_)
@@ -110,17 +113,17 @@ class Attachments:
         names: set[str] = {name for name, _, _ in self._node_changes.take()}
         for key, before, now in self._attachment_changes.take():
             if before is not None:
-                self._attachments_on[before.spec.node_name].pop(key, None)
                 names.add(before.spec.node_name)
+                _discard(self._attachments_on, before.spec.node_name, key)
+                _discard(self._attachments_of, before.spec.source.persistent_volume_name, key)
             if now is not None:
-                self._attachments_on[now.spec.node_name][key] = now
                 names.add(now.spec.node_name)
-                volume = now.spec.source.persistent_volume_name
-                if volume is not None:
-                    self._nodes_of_volume[volume].add(now.spec.node_name)
+                self._attachments_on[now.spec.node_name].add(key)
+                self._attachments_of[now.spec.source.persistent_volume_name].add(key)
         stale, volumes = self.handles.refresh()
         for volume in volumes:
-            names |= self._nodes_of_volume.get(volume, set())
+            for attachment in self._some(self._attachments_of.get(volume, ())):
+                names.add(attachment.spec.node_name)
         dirty |= {row for row in map(self._columns.row_of.get, names) if row is not None}
         if stale is None:
             dirty.update(range(len(self._columns)))
@@ -149,13 +152,17 @@ class Attachments:
         # A volume that a pod of the node has already is not new there. One that is only attached
         # counts as used and as new, as it does in kube-scheduler.
         for row in {row for one in new for row in self._rows_of_handle.get(one, ())}:
-            here = self._rows[row]
-            count_by_driver = Counter(one.driver for one in new - here.attached)
-            exceeded[row] = any(
-                here.used.get(driver, 0) + count > here.limits.get(driver, _UNLIMITED)
-                for driver, count in count_by_driver.items()
-            )
+            exceeded[row] = self.exceeded_at(row, new)
         return exceeded
+
+    def exceeded_at(self, row: int, new: Set[Handle]) -> bool:
+        """Whether one node would have too many volumes with some more."""
+        here = self._rows[row]
+        count_by_driver = Counter(one.driver for one in new - here.attached)
+        return any(
+            here.used.get(driver, 0) + count > here.limits.get(driver, _UNLIMITED)
+            for driver, count in count_by_driver.items()
+        )
 
     def _look(self, row: int) -> None:
         name = self._columns.nodes[row].name
@@ -166,7 +173,7 @@ class Attachments:
         attached: set[Handle] = set()
         claims: set[str] = set()
         for pod in self._columns.usage(row).pods:
-            if pod.spec.volumes:
+            if _counts(pod):
                 claims |= _claims(pod)
                 handles = self.handles.of_existing(pod)
                 if isinstance(handles, Problem):
@@ -197,7 +204,7 @@ class Attachments:
     def _attached_to(self, node: str) -> set[Handle]:
         # parity v1.36.4: plugins/nodevolumelimits/csi.go getNodeVolumeAttachmentInfo
         found = set()
-        for attachment in self._attachments_on.get(node, {}).values():
+        for attachment in self._some(self._attachments_on.get(node, ())):
             spec = attachment.spec
             if spec.attacher and spec.source.persistent_volume_name is not None:
                 volume = self._catalog.get(PersistentVolume, spec.source.persistent_volume_name)
@@ -205,14 +212,30 @@ class Attachments:
                     found.add(Handle(spec.attacher, volume.spec.csi.volume_handle))
         return found
 
+    def _some(self, keys: Iterable[str]) -> Iterable[VolumeAttachment]:
+        known = self._catalog.all(VolumeAttachment)
+        return [known[key] for key in keys]
+
+
+def _counts(pod: Pod) -> bool:
+    """Whether any volume of the pod can count; most pods have none."""
+    if not pod.spec.volumes:
+        return False
+    shape = shape_of(pod)
+    known = shape.data.get(_counts)
+    if known is None:
+        known = shape.data[_counts] = attachable(pod)
+    return bool(known)
+
 
 def _claims(pod: Pod) -> set[str]:
     names = (one.claim_for(pod.name) for one in pod.spec.volumes or ())
     return {f"{pod.namespace}/{name}" for name in names if name is not None}
 
 
-def _discard(rows: "dict[str, set[int]] | dict[Handle, set[int]]", key: object, row: int) -> None:
-    found = rows[key]  # type: ignore[index]
-    found.discard(row)
+def _discard(sets: dict[K, set[V]], key: K, value: V) -> None:
+    """Take a value out of the set of a key, and the key if nothing is left."""
+    found = sets[key]
+    found.discard(value)
     if not found:
-        del rows[key]  # type: ignore[arg-type]
+        del sets[key]

@@ -42,6 +42,17 @@ class Problem(msgspec.Struct, frozen=True):
     missing: bool = False
 
 
+def attachable(pod: Pod) -> bool:
+    """Whether a pod has volumes that a CSI driver may attach."""
+    # parity v1.36.4: plugins/nodevolumelimits/csi.go PreFilter
+    return any(
+        one.persistent_volume_claim is not None
+        or one.ephemeral is not None
+        or in_tree_plugin(one) is not None
+        for one in pod.spec.volumes or ()
+    )
+
+
 class VolumeHandles:
     """The handles behind the claims of a cluster, remembered until something changes."""
 

@@ -121,21 +121,24 @@ class _DisksInUse:
     def __init__(self, cluster: Cluster) -> None:
         self._columns = cluster.columns
         self._changes = RowChanges(cluster.columns)
-        self._by_row: dict[int, list[_Identity]] = {}
+        self._by_row: dict[int, set[_Identity]] = {}
         self._disks: dict[_Identity, dict[int, list[Volume]]] = {}
 
     def refresh(self) -> None:
         """Look again at the rows that changed."""
         for row in self._changes.take():
             for old in self._by_row.pop(row, ()):
-                self._disks[old].pop(row, None)
+                rows = self._disks[old]
+                del rows[row]
+                if not rows:
+                    del self._disks[old]
             if row >= len(self._columns):
                 continue
             for pod in self._columns.usage(row).pods:
                 for volume in pod.spec.volumes or ():
                     identity = _identity(volume)
                     if identity is not None:
-                        self._by_row.setdefault(row, []).append(identity)
+                        self._by_row.setdefault(row, set()).add(identity)
                         self._disks.setdefault(identity, {}).setdefault(row, []).append(volume)
 
     def conflicts(self, disk: Volume) -> Iterator[int]:

@@ -89,6 +89,7 @@ class Cluster:
         self._by_uid: dict[str, Pod] = {}
         self._assumed: dict[str, Assumption] = {}
         self._claims: dict[str, int] = {}
+        self._thoughts: dict[tuple[int, str], int] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -197,10 +198,26 @@ class Cluster:
         """Count a pod on a node for a what-if; `remove_in_thought` takes that back."""
         self.columns.usage(row).add(pod)
         self._count(row, pod, 1)
+        self._think(row, pod, 1)
 
     def remove_in_thought(self, pod: Pod, row: int) -> None:
         """Count a pod on a node no more, for a what-if; `add_in_thought` takes that back."""
-        self._count(row, self.columns.usage(row).remove(pod.key), -1)
+        removed = self.columns.usage(row).remove(pod.key)
+        self._count(row, removed, -1)
+        self._think(row, removed, -1)
+
+    def _think(self, row: int, pod: Pod, sign: int) -> None:
+        # parity v1.36.4: framework/types.go HostPortInfo is a set: a pod that is taken off in
+        # thought frees its ports even if another pod on the node has them too.
+        for port in shape_of(pod).host_ports:
+            self.columns.take_port_in_thought(row, port, taken=sign > 0)
+        key = (row, pod.key)
+        if self._thoughts.get(key, 0) + sign:
+            self._thoughts[key] = sign
+        else:
+            del self._thoughts[key]
+            if not self._thoughts:
+                self.columns.end_thought()
 
     @property
     def assumed(self) -> int:

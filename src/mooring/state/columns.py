@@ -21,8 +21,12 @@ T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
+#: An address, a protocol and a port number.
+Port = tuple[str, str, int]
 
 _ANY_IP = "0.0.0.0"  # noqa: S104 - a host port on all addresses, not something we listen on
+#: Amounts are whole numbers of 64 bits.
+_LIMIT = 2**63
 #: So many changes of rows are remembered one by one.
 _RECENT = 1024
 #: So many values of a label that no node has any more are kept before the column is made anew.
@@ -117,6 +121,7 @@ class Columns:
         self._labels: dict[str, LabelColumn] = {}
         self._images: dict[str, ImageState] = {}
         self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
+        self._ports_in_thought: dict[Port, dict[int, bool]] = {}
         self._memo: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
@@ -226,9 +231,19 @@ class Columns:
     def port_mask(self, ip: str, protocol: str, port: int) -> Mask:
         """(n,) where a host port is taken already."""
         mask = np.zeros(len(self), np.bool_)
-        for taken, tally in self._ports.get((protocol, port), {}).items():
+        addresses = self._ports.get((protocol, port), {})
+        if not self._ports_in_thought:
+            for taken, tally in addresses.items():
+                if _ANY_IP in (ip, taken) or ip == taken:
+                    mask |= tally.array > 0
+            return mask
+        thought = {one[0] for one in self._ports_in_thought if one[1:] == (protocol, port)}
+        for taken in thought | set(addresses):
             if _ANY_IP in (ip, taken) or ip == taken:
-                mask |= tally.array > 0
+                here = addresses[taken].array > 0 if taken in addresses else np.zeros_like(mask)
+                for row, is_taken in self._ports_in_thought.get((taken, protocol, port), {}).items():
+                    here[row] = is_taken
+                mask |= here
         return mask
 
     def usage(self, row: int) -> NodeUsage:
@@ -281,16 +296,16 @@ class Columns:
     def count_amounts(self, row: int, amounts: tuple[tuple[str, int], ...], sign: int) -> None:
         """Count a pod's requests and the pod itself."""
         for name, amount in amounts:
-            self._used_column(name).data[row] += sign * amount
+            _add(self._used_column(name).data, row, sign * amount)
         self._used[PODS].data[row] += sign
         self.touch(row)
 
     def count_scoring(self, row: int, cpu: int, memory: int) -> None:
         """Count the amounts that matter for scoring."""
-        self._nonzero_cpu.data[row] += cpu
-        self._nonzero_memory.data[row] += memory
+        _add(self._nonzero_cpu.data, row, cpu)
+        _add(self._nonzero_memory.data, row, memory)
 
-    def count_port(self, row: int, port: tuple[str, str, int], sign: int) -> None:
+    def count_port(self, row: int, port: Port, sign: int) -> None:
         """Count a host port."""
         ip, protocol, number = port
         taken = self._ports.setdefault((protocol, number), {})
@@ -302,6 +317,14 @@ class Columns:
             del taken[ip]
             if not taken:
                 del self._ports[protocol, number]
+
+    def take_port_in_thought(self, row: int, port: Port, *, taken: bool) -> None:
+        """Take or free a host port for a what-if, whoever else may have it."""
+        self._ports_in_thought.setdefault(port, {})[row] = taken
+
+    def end_thought(self) -> None:
+        """No what-if is going on any more."""
+        self._ports_in_thought.clear()
 
     def touch(self, row: int) -> None:
         """Something in the row changed."""
@@ -352,6 +375,13 @@ class Columns:
                 state.count(row, sign)
                 if not state.spread:
                     del self._images[name]
+
+
+def _add(data: npt.NDArray[np.int64], row: int, amount: int) -> None:
+    total = data.item(row) + amount
+    if not -_LIMIT <= total < _LIMIT:  # wraps around, as in kube-scheduler
+        total = (total + _LIMIT) % (2 * _LIMIT) - _LIMIT
+    data[row] = total
 
 
 def _same(old: Node, new: Node) -> bool:

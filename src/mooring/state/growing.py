@@ -116,9 +116,8 @@ class Tally:
             self._array.data[row] = now
 
     def move(self, source: int, target: int) -> None:
-        """A row got another number; its old target is lost. The array moves with the table."""
-        self.rows.pop(target, None)
-        count = self.rows.pop(source, 0) if source != target else 0
+        """A row got another number, that of a row without counts; the array moves with the table."""
+        count = self.rows.pop(source, 0)
         if count:
             self.rows[target] = count
 

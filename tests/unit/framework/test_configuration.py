@@ -257,13 +257,13 @@ class TestRefusals:
             ("x", "a KubeSchedulerConfiguration is an object with named fields, not 'x'"),
             (
                 {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "foo": 1},
-                "apiVersion: 'kubescheduler.config.k8s.io/v1beta3' is another version of the "
-                "format, convert it to kubescheduler.config.k8s.io/v1",
+                ("apiVersion: 'kubescheduler.config.k8s.io/v1beta3' is another version of the "
+                "format, convert it to kubescheduler.config.k8s.io/v1"),
             ),
             (
                 {"apiVersion": "v1", "kind": "Policy"},
-                "apiVersion: 'v1' is not understood, write kubescheduler.config.k8s.io/v1; "
-                "kind: 'Policy' is not understood, write KubeSchedulerConfiguration",
+                ("apiVersion: 'v1' is not understood, write kubescheduler.config.k8s.io/v1; "
+                "kind: 'Policy' is not understood, write KubeSchedulerConfiguration"),
             ),
             (
                 {"profils": []},
@@ -272,8 +272,8 @@ class TestRefusals:
             (
                 {"profiles": [{"plugins": {"score": {"enabled": [{"name": "a"}] * 2 + [
                     {"name": "b", "weight": "5"}]}}}]},
-                "profiles[0].plugins.score.enabled[2].weight: '5' cannot be used, "
-                "give a whole number",
+                ("profiles[0].plugins.score.enabled[2].weight: '5' cannot be used, "
+                "give a whole number"),
             ),
             (
                 {"profiles": [{"plugins": {"Filter": {}}}]},
@@ -293,8 +293,8 @@ class TestRefusals:
             ),
             (
                 {"leaderElection": {"leaseDuration": 15}},
-                "leaderElection.leaseDuration: 15 is no duration, "
-                "write for example 15s, 1m30s or 100ms",
+                ("leaderElection.leaseDuration: 15 is no duration, "
+                "write for example 15s, 1m30s or 100ms"),
             ),
             (
                 {"percentageOfNodesToScore": 101},
@@ -310,7 +310,7 @@ class TestRefusals:
         assert refused(data) == sentence
 
     def test_many_mistakes(self) -> None:
-        data = {name: 1 for name in "abcdefg"} | {"parallelism": "x"}
+        data = dict.fromkeys("abcdefg", 1) | {"parallelism": "x"}
         sentence = refused(data)
         assert sentence.startswith("a: there is no such field, remove it; b: ")
         assert sentence.endswith("; and 3 more")

@@ -38,8 +38,10 @@ def problems(**data: Any) -> list[str]:
         ),
         (
             {"leaderElection": {"renewDeadline": "2.4s"}},
-            "leaderElection.renewDeadline: 2.4s must be more than 1.2 times retryPeriod, "
-            "which is 2s",
+            (
+                "leaderElection.renewDeadline: 2.4s must be more than 1.2 times retryPeriod, "
+                "which is 2s"
+            ),
         ),
         (
             {"leaderElection": {"retryPeriod": "-1s"}},
@@ -63,13 +65,17 @@ def problems(**data: Any) -> list[str]:
         ),
         (
             {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "EBSLimits"}]}}}]},
-            "profiles[0].plugins.filter.enabled[0].name: Kubernetes removed EBSLimits, "
-            "NodeVolumeLimits does its work",
+            (
+                "profiles[0].plugins.filter.enabled[0].name: Kubernetes removed EBSLimits, "
+                "NodeVolumeLimits does its work"
+            ),
         ),
         (
             {"profiles": [{"pluginConfig": [{"name": "GCEPDLimits"}]}]},
-            "profiles[0].pluginConfig[0].name: Kubernetes removed GCEPDLimits, "
-            "NodeVolumeLimits does its work",
+            (
+                "profiles[0].pluginConfig[0].name: Kubernetes removed GCEPDLimits, "
+                "NodeVolumeLimits does its work"
+            ),
         ),
         (
             {"profiles": [{"pluginConfig": [{"name": "A"}, {"name": "A"}]}]},

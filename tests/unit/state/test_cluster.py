@@ -259,3 +259,46 @@ def test_without_pods_nothing_is_said_about_usage() -> None:
     assert cluster.usage("a") is None
     with pytest.raises(NotAvailable):
         _ = cluster.nodes["a"].free
+
+
+def with_port(name: str, node: str = "") -> Pod:
+    return Pod.from_dict(
+        {
+            "metadata": {"name": name},
+            "spec": {"nodeName": node, "containers": [{"ports": [{"hostPort": 80}]}]},
+        }
+    )
+
+
+def test_a_pod_taken_off_in_thought_frees_its_port_even_if_another_has_it() -> None:
+    cluster = cluster_with(make_node("a"), with_port("p", "a"), with_port("q", "a"))
+    taken = ("10.0.0.1", "TCP", 80)
+    first = cluster.pods_on(0)[0]
+    cluster.remove_in_thought(first, 0)
+    assert cluster.columns.port_mask(*taken).tolist() == [False]
+    cluster.add_in_thought(first, 0)
+    assert cluster.columns.port_mask(*taken).tolist() == [True]
+    cluster.remove_pod("default/p")
+    assert cluster.columns.port_mask(*taken).tolist() == [True]
+
+
+def test_a_port_taken_in_thought_is_free_again_afterwards() -> None:
+    cluster = cluster_with(make_node("a"), make_node("b"), with_port("p", "b"))
+    guest = with_port("guest")
+    for row in (0, 1):
+        cluster.add_in_thought(guest, row)
+        assert cluster.columns.port_mask("0.0.0.0", "TCP", 80).tolist() == [row == 0, True]  # noqa: S104
+        cluster.remove_in_thought(guest, row)
+    assert cluster.columns.port_mask("0.0.0.0", "TCP", 80).tolist() == [False, True]  # noqa: S104
+
+
+def test_sums_beyond_64_bits_wrap_around_as_in_go() -> None:
+    most = {"cpu": "9223372036854775807m"}
+    cluster = cluster_with(
+        make_node("a"),
+        make_pod("p", requests=most, node="a"),
+        make_pod("q", requests=most, node="a"),
+    )
+    assert cluster.columns.used("cpu").tolist() == [-2]
+    cluster.remove_pod("default/p")
+    assert cluster.columns.used("cpu").tolist() == [2**63 - 1]

@@ -4,14 +4,20 @@
 and the parity tool. Nothing is changed by asking: what was taken out of the state is put back.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
 
 from mooring.errors import InputError
-from mooring.explain.reading import Objects, Reader
-from mooring.explain.snapshot import Snapshot
+from mooring.explaining.change import Suggestion
+from mooring.explaining.edits import with_spec
+from mooring.explaining.reading import Objects, Reader
+from mooring.explaining.search import Search
+from mooring.explaining.snapshot import Snapshot
+from mooring.explaining.trial import Trial
 from mooring.framework.building import build_profiles, build_runtime
 from mooring.framework.examine import examine
 from mooring.framework.policy import Policy
@@ -22,6 +28,22 @@ from mooring.model.pod import Pod
 
 #: A pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
 PodLike = Pod | Mapping[str, Any] | str
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """A decision, and what would change it.
+
+    Attributes:
+        pod: the pod.
+        record: the decision in full.
+        bound_to: the node the pod is on already; it was asked about as if it were not.
+        suggestions: if it does not fit, the smallest changes with which it does, each one tried.
+    """
+
+    pod: Pod
+    record: Record
+    bound_to: str = ""
+    suggestions: tuple[Suggestion, ...] = ()
 
 
 class Explainer:
@@ -47,10 +69,11 @@ class Explainer:
         pending: Iterable[Pod | Mapping[str, Any]] = (),
         now_ns: Callable[[], int] = lambda: 0,
     ) -> None:
+        self._registry = Registry.default()
+        policies = [policy] if policy is not None else []
+        self.profiles = build_profiles(config, self._registry, policies)
         self.snapshot = _snapshot(objects)
         self.cluster = self.snapshot.build()
-        self.registry = Registry.default()
-        self.profiles = build_profiles(config, self.registry, [policy] if policy is not None else [])
         self._now_ns = now_ns
         self._runtimes: dict[str, Runtime] = {}
         for one in pending:
@@ -77,41 +100,69 @@ class Explainer:
     def record(self, wanted: PodLike) -> Record:
         """Decide about a pod and note everything that was said.
 
-        A pod that is on a node already is taken off for the time of the question.
+        A pod of the cluster that is on a node already is taken off for the time of the question.
 
         Raises:
             InputError: there is no such pod, or something in it is wrong.
             PluginError: a plugin failed.
         """
-        pod = self.pod(wanted)
-        known = self.cluster.pod(pod.namespace, pod.name)
-        if known is None or not known.node_name:
+        with self._waiting(self.pod(wanted)) as pod:
             return self._record(pod)
-        self.cluster.remove_pod(known.key)
-        try:
-            return self._record(replace(pod, spec=replace(pod.spec, node_name=None)))
-        finally:
-            self.cluster.put_pod(known)
 
-    def _record(self, pod: Pod) -> Record:
-        runtime = self.runtime(pod.scheduler_name)
-        if runtime is None:
-            name = pod.scheduler_name.replace("\\", "\\\\").replace('"', '\\"')
-            return Record(
-                pod=pod.key,
-                profile=pod.scheduler_name,
-                priority=pod.priority,
-                error=f'no profile for scheduler name "{name}"',
-            )
-        return examine(runtime, pod)
+    def explain(self, wanted: PodLike, node: str = "") -> Explanation:
+        """Decide about a pod, and find out what would make it fit if it does not.
+
+        Args:
+            wanted: the pod.
+            node: what would make it fit on this node, even if it fits elsewhere.
+
+        Raises:
+            InputError: there is no such pod or node, or something in the pod is wrong.
+            PluginError: a plugin failed.
+        """
+        asked = self.pod(wanted)
+        with self._waiting(asked) as pod:
+            record = self._record(pod)
+            refused = node not in record.feasible if node else not record.feasible
+            suggestions: list[Suggestion] = []
+            if refused or record.gated:
+                trial = Trial(self.cluster, pod, self.runtime)
+                suggestions = Search(trial, self.profiles).suggestions(record, node)
+        bound = asked.node_name if asked.node_name != pod.node_name else ""
+        return Explanation(pod, record, bound, tuple(suggestions))
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
         if scheduler_name not in self._runtimes and scheduler_name in self.profiles:
             self._runtimes[scheduler_name] = build_runtime(
-                self.profiles[scheduler_name], self.registry, self.cluster, self._now_ns
+                self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns
             )
         return self._runtimes.get(scheduler_name)
+
+    @contextmanager
+    def _waiting(self, pod: Pod) -> Iterator[Pod]:
+        """The pod as it would wait; if it is on a node of the cluster, it is off for a while."""
+        known = self.cluster.pod(pod.namespace, pod.name)
+        if known is None or not known.node_name:
+            yield pod
+            return
+        self.cluster.remove_pod(known.key)
+        try:
+            yield with_spec(pod, node_name=None)
+        finally:
+            self.cluster.put_pod(known)
+
+    def _record(self, pod: Pod) -> Record:
+        runtime = self.runtime(pod.scheduler_name)
+        if runtime is not None:
+            return examine(runtime, pod)
+        return Record(
+            pod=pod.key,
+            profile=pod.scheduler_name,
+            priority=pod.priority,
+            nodes=self.cluster.columns.names,
+            error=f"no profile for scheduler name {json.dumps(pod.scheduler_name)}",
+        )
 
 
 def _snapshot(objects: Objects | Snapshot) -> Snapshot:
@@ -132,8 +183,9 @@ def explain(
 
     Args:
         objects: the cluster: lists of objects by name (``nodes``, ``pods``, ...), or objects as
-            parsed JSON or as model objects.
-        pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
+            parsed JSON or as model objects. They are treated as the API server would treat them.
+        pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one of the objects;
+            a pod that is on a node already is decided about as if it were not.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
         pending: other waiting pods, which count where they are nominated.
 

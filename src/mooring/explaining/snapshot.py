@@ -3,7 +3,7 @@
 `Snapshot` takes objects in any order, gives them the API server's defaults and puts them into a
 `Cluster`. A strict snapshot raises at the first object it cannot use; a lenient one leaves the
 object out and remembers why, so that nothing is skipped silently. Reading texts is the business of
-`mooring.explain.reading`; this module opens no files.
+`mooring.explaining.reading`; this module opens no files.
 """
 
 from collections import Counter
@@ -125,5 +125,3 @@ def _lost(cluster: Cluster, pod: Pod) -> str | None:
     if not pod.node_name or pod.node_name in cluster.nodes or pod.finished:
         return None
     return f"Pod {pod.key} is on node {pod.node_name}, which is not in the snapshot"
-
-

@@ -8,14 +8,13 @@ objects: the items of a list are cut out as bytes and each is read once, which m
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from mooring.errors import InputError
-from mooring.explain.snapshot import Snapshot
+from mooring.explaining.snapshot import Snapshot
 from mooring.model.kinds import BY_LIST_NAME, Kind, find_kind
 from mooring.model.meta import KubeObject
 
@@ -28,7 +27,6 @@ _Bytes = bytes | memoryview
 _HEAD: Final = re.compile(
     rb'\s*\{\s*"apiVersion"\s*:\s*"([^"\\]*)"\s*,\s*"kind"\s*:\s*"([^"\\]*)"\s*,'
 )
-_DOCUMENT: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _LIST: Final = "List"
 
 
@@ -141,7 +139,7 @@ class Reader:
     def _json_lists(self, data: _Bytes, source: str) -> None:
         """An object without a kind: lists of objects by name, or nothing we know."""
         found = _read_lists(data)
-        if found.keys() & BY_LIST_NAME.keys():
+        if _is_lists(found):
             self.lists(found)
         else:
             self.data(found, source)
@@ -152,14 +150,16 @@ class Reader:
         except UnicodeDecodeError:
             self._snapshot.skip(source, f"{source} is no text in UTF-8, so neither YAML nor JSON")
             return
-        for number, (line, document) in enumerate(_yaml_documents(text), 1):
+        from mooring.explaining import yaml_text  # noqa: PLC0415 - slow to import
+
+        for number, (line, document) in enumerate(yaml_text.documents(text), 1):
             place = f"{source}, document {number}" if number > 1 else source
             try:
-                found = parse_yaml(document)
-            except (yaml.YAMLError, ValueError, RecursionError) as error:
-                self._snapshot.skip(place, f"{place} is no YAML: {_yaml_problem(error, line)}")
+                found = yaml_text.parse(document, line)
+            except yaml_text.YamlProblem as problem:
+                self._snapshot.skip(place, f"{place} is no YAML: {problem}")
                 continue
-            if isinstance(found, dict) and "kind" not in found and found.keys() & BY_LIST_NAME.keys():
+            if _is_lists(found):
                 self.lists(found)
             elif found is not None:
                 self.data(found, place)
@@ -215,7 +215,9 @@ class Reader:
                 self._snapshot.skip(str(name), problem)
             elif not isinstance(items, list | tuple):
                 if items is not None:
-                    self._snapshot.skip(name, f"{name} is {_describe(items)}, not a list of objects")
+                    self._snapshot.skip(
+                        name, f"{name} is {_describe(items)}, not a list of objects"
+                    )
             else:
                 for item in items:
                     self._object(kind, item)
@@ -236,45 +238,15 @@ class Reader:
             self._snapshot.add(thing)
 
     def _skip_unknown(self, source: str, what: str) -> None:
-        problem = f"something in {source} {what}; a Kubernetes object has apiVersion, kind, metadata"
+        problem = (
+            f"something in {source} {what}; a Kubernetes object has apiVersion, kind, metadata"
+        )
         self._snapshot.skip(source, problem)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Reads YAML as Kubernetes does: a date stays a text."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def parse_yaml(text: str) -> Any:
-    """One YAML document as plain data.
-
-    Raises:
-        yaml.YAMLError: it is no YAML.
-    """
-    return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-
-
-def _yaml_documents(text: str) -> Iterator[tuple[int, str]]:
-    """The documents of a YAML text, each with the number of its first line, counted from 0."""
-    place, line = 0, 0
-    for found in (*_DOCUMENT.finditer(text), None):
-        end = len(text) if found is None else found.start()
-        document = text[place:end]
-        if document.strip():
-            yield line, document
-        line += document.count("\n")
-        place = end if found is None else found.end()
-
-
-def _yaml_problem(error: Exception, line: int) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    return f"{problem}, in line {line + mark.line + 1}" if mark is not None else problem
+def _is_lists(data: object) -> bool:
+    """Whether this is a mapping of lists of objects by name."""
+    return isinstance(data, dict) and "kind" not in data and bool(data.keys() & BY_LIST_NAME.keys())
 
 
 def _after_space(text: str, place: int) -> int:

@@ -1,0 +1,117 @@
+"""Draws the picture of a run; called by `__main__`."""
+
+from pathlib import Path
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks.core.by_plugin import ASSUME, FRAMEWORK, SHAPE, Costs
+from benchmarks.core.goals import GOAL_NODES, LEAST_PODS_PER_SECOND, MAX_RATIO
+from benchmarks.core.growth import Growth
+from benchmarks.core.report import Report, part_names
+from benchmarks.core.speed import Speed
+from benchmarks.plotting import (
+    ACCENT,
+    MOORING,
+    NOTE,
+    OTHER,
+    PALE,
+    TIMES,
+    dress,
+    save,
+    write_above,
+)
+from benchmarks.reporting import times
+
+_BY_SIZE = (PALE, OTHER, MOORING)
+_NO_PLUGIN_COLORS = {SHAPE: OTHER, ASSUME: NOTE, FRAMEWORK: PALE}
+#: A plugin that takes less than this share everywhere is drawn with the others.
+_LEAST_SHARE = 0.02
+_OTHERS = "other plugins"
+
+
+def draw(report: Report, file: Path) -> None:
+    """Write a PNG: pods a second, the parts of a decision, the growth with pods."""
+    widths = (8.0, 8.0, 5.0)
+    figure = Figure(figsize=(sum(widths), 6.0))
+    axes = list(figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0])
+    _draw_speed(axes[0], report.speed)
+    _draw_parts(axes[1], report.largest())
+    _draw_growth(axes[2], report.growth)
+    save(figure, report.environment, file)
+
+
+def _name_places(axes: Axes, workloads: list[str]) -> None:
+    labels = [workload.replace("-", "\n", 1) for workload in workloads]
+    axes.set_xticks(range(len(labels)), labels, fontsize=8.5)
+
+
+def _draw_speed(axes: Axes, speeds: list[Speed]) -> None:
+    workloads = list(dict.fromkeys(speed.workload for speed in speeds))
+    counts = sorted({speed.nodes for speed in speeds})
+    width = 0.84 / len(counts)
+    drawn = set()
+    for speed in speeds:
+        order = counts.index(speed.nodes)
+        place = workloads.index(speed.workload) + (order + 0.5) * width - 0.42
+        color = _BY_SIZE[order - len(counts)] if len(counts) <= len(_BY_SIZE) else MOORING
+        label = "" if speed.nodes in drawn else f"{speed.nodes:,} nodes"
+        drawn.add(speed.nodes)
+        axes.bar(place, speed.pods_per_second, width=width * 0.94, color=color, label=label)
+        least = LEAST_PODS_PER_SECOND.get(speed.workload)
+        if speed.nodes == counts[-1]:
+            text = f"{speed.pods_per_second:,.0f}"
+            write_above(axes, place, speed.pods_per_second, text, MOORING)
+        if speed.nodes == GOAL_NODES and least is not None:
+            axes.hlines(least, place - width / 2, place + width / 2, color=ACCENT, linewidth=2)
+    if GOAL_NODES in counts:
+        axes.plot([], [], color=ACCENT, linewidth=2, label=f"goal at {GOAL_NODES:,} nodes")
+    _name_places(axes, workloads)
+    dress(axes, "Decisions on one core, more is better", "pods a second", log=False)
+    axes.set_ylim(top=max(speed.pods_per_second for speed in speeds) * 1.25)
+    axes.legend(frameon=False, loc="upper right", ncols=2, fontsize=9)
+
+
+def _draw_parts(axes: Axes, costs: list[Costs]) -> None:
+    names = part_names(costs)
+    shown = [name for name in names if name in _NO_PLUGIN_COLORS or _matters(name, costs)]
+    plugins = [name for name in shown if name not in _NO_PLUGIN_COLORS]
+    colors = {
+        **{name: colormaps["tab10"](place % 10) for place, name in enumerate(plugins)},
+        _OTHERS: ACCENT,
+        **_NO_PLUGIN_COLORS,
+    }
+    for place, one in enumerate(costs):
+        parts = {name: one.parts.get(name, 0.0) for name in [*plugins, _OTHERS, *_NO_PLUGIN_COLORS]}
+        parts[_OTHERS] = one.microseconds - sum(parts.values())
+        bottom = 0.0
+        for name, part in parts.items():
+            label = name if place == 0 else ""
+            axes.bar(place, part, 0.7, bottom=bottom, color=colors[name], label=label)
+            bottom += part
+        write_above(axes, place, bottom, f"{bottom:,.0f}", NOTE)
+    _name_places(axes, [one.workload for one in costs])
+    title = f"One decision at {costs[0].nodes:,} nodes, less is better"
+    dress(axes, title, "µs of CPU time", log=False)
+    axes.set_ylim(top=max(one.microseconds for one in costs) * 1.55)
+    axes.legend(frameon=False, loc="upper left", fontsize=8.5, ncols=2, reverse=True)
+
+
+def _matters(name: str, costs: list[Costs]) -> bool:
+    return any(one.parts.get(name, 0.0) >= _LEAST_SHARE * one.microseconds for one in costs)
+
+
+def _draw_growth(axes: Axes, growths: list[Growth]) -> None:
+    for place, growth in enumerate(growths):
+        axes.bar(place, growth.ratio, 0.7, color=MOORING)
+        write_above(axes, place, growth.ratio, times(growth.ratio), MOORING)
+    axes.axhline(MAX_RATIO, color=ACCENT, linewidth=2, label="goal: not above")
+    axes.set_xticks(
+        range(len(growths)), [growth.workload for growth in growths], rotation=90, fontsize=8.5
+    )
+    first, *_, last = growths[0].pods
+    title = f"Cost with {last:,} pods on {growths[0].nodes:,} nodes,\n{TIMES} that with {first:,}"
+    dress(axes, title, "times", log=False)
+    axes.set_ylim(bottom=0, top=max(MAX_RATIO, *(growth.ratio for growth in growths)) * 1.2)
+    axes.legend(frameon=False, loc="upper right", fontsize=9)

@@ -1,0 +1,103 @@
+"""One change to a pod or to the cluster that might make the pod fit, and what it costs.
+
+The costs rank suggestions, the smallest first. They say how much a change asks of people: a pod's
+wish is given up more easily than a demand, a pod is changed more easily than a node, and nothing is
+dearer than a machine.
+
+    1 to 5   less of a resource: 1, and 4 times the part of the request that is given up
+    1        remove a scheduling gate; name a scheduler that exists
+    2        tolerate a taint; give up one condition on nodes; raise maxSkew (a little more the
+             further it is raised); not name the node
+    2.5      give up a host port; make a spread constraint a wish
+    3        give up an affinity or anti-affinity term; change a label of a node; uncordon a node
+    3.5      remove a taint from a node
+    4        take another pod off a node; tolerate a cordoned node
+    5        give up a volume; another kubelet on a node
+    6        one more node
+
+A combination costs the sum.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+FREE_HAND: Final = 1.0
+GIVE_UP_CONDITION: Final = 2.0
+GIVE_UP_PORT: Final = 2.5
+GIVE_UP_TERM: Final = 3.0
+CHANGE_NODE: Final = 3.0
+REMOVE_TAINT: Final = 3.5
+MOVE_POD: Final = 4.0
+GIVE_UP_VOLUME: Final = 5.0
+ADD_NODE: Final = 6.0
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One change; exactly one of the last four fields is set.
+
+    Attributes:
+        text: what to do, as a clause such as ``uncordon node-3``.
+        cost: how much it asks of people.
+        kind: changes of the same kind are alternatives of which the cheapest is enough.
+        pod: makes the changed pod.
+        node: makes the changed node; the node is the one the plan is about.
+        moved: the key of a pod that is taken off its node.
+        added: a node that is added.
+    """
+
+    text: str
+    cost: float
+    kind: tuple[str, ...]
+    pod: Callable[[Pod], Pod] | None = None
+    node: Callable[[Node], Node] | None = None
+    moved: str = ""
+    added: Node | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Changes that are to make a pod fit on a node.
+
+    Attributes:
+        node: the node's name.
+        changes: what to do, in order.
+    """
+
+    node: str
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """What all changes cost together."""
+        return sum(one.cost for one in self.changes)
+
+    @property
+    def kinds(self) -> frozenset[tuple[str, ...]]:
+        """The kinds of its changes."""
+        return frozenset(one.kind for one in self.changes)
+
+    def then(self, change: Change) -> "Plan":
+        """The plan with one more change."""
+        return Plan(self.node, (*self.changes, change))
+
+    @property
+    def text(self) -> str:
+        """What to do, as one clause."""
+        texts = [one.text for one in self.changes]
+        return " and ".join((", ".join(texts[:-1]), texts[-1])) if texts[1:] else "".join(texts)
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A plan that was tried: with it, the pod fits.
+
+    Attributes:
+        plan: what to do.
+        nodes: the names of the nodes on which the pod then fits, sorted.
+    """
+
+    plan: Plan
+    nodes: tuple[str, ...]

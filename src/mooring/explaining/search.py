@@ -1,0 +1,178 @@
+"""The smallest changes that would make a pending pod fit, each proved by asking again.
+
+A search for the cheapest plan: it starts at a few promising nodes, asks every plugin about the node
+as the plan leaves it, and goes on with the remedies against the first objection, cheapest plan
+first. A plan that leaves no objection is a suggestion. What a change costs is in
+`mooring.explaining.change`.
+"""
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from mooring.explaining import change as costs
+from mooring.explaining import edits
+from mooring.explaining.amounts import show
+from mooring.explaining.change import Change, Plan, Suggestion
+from mooring.explaining.node_demands import demanded_labels
+from mooring.explaining.remedies import Case, remedies
+from mooring.explaining.trial import Trial
+from mooring.framework.arrays import Floats
+from mooring.framework.record import Record
+from mooring.framework.verdict import Verdicts
+from mooring.model.node import Node
+from mooring.model.resources import CPU, MEMORY, spec_requests
+
+#: A plan has so many changes at most.
+_MAX_CHANGES: Final = 3
+#: So many suggestions are enough.
+_ENOUGH: Final = 3
+#: The search starts at so many nodes of a group that has the same verdicts, and of so many groups.
+_PER_GROUP: Final = 2
+_GROUPS: Final = 12
+#: So many kinds of nodes are tried as a new node.
+_NEW_NODES: Final = 8
+#: Asking costs more on a large cluster, so fewer plans are tried there.
+_FEWEST_ASKED, _MOST_ASKED, _ASKED_NODES = 60, 400, 400_000
+
+
+class Search:
+    """Looks for what would help a pod.
+
+    Args:
+        trial: the pod on the cluster.
+        profiles: the scheduler names that have a profile.
+    """
+
+    def __init__(self, trial: Trial, profiles: Iterable[str] = ()) -> None:
+        self._trial = trial
+        self._profiles = tuple(profiles)
+
+    def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
+        """The cheapest plans of different kinds that work, cheapest first.
+
+        Args:
+            record: the decision that refused the pod.
+            node: look for plans for this node only.
+        """
+        if not record.nodes:
+            return []
+        starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
+        found = list(self._cheapest(starts))
+        if not node:
+            new = self._new_node()
+            if new is not None:
+                found.append(new)
+        found.sort(key=lambda one: one.plan.cost)
+        return found[:_ENOUGH]
+
+    def _cheapest(self, starts: Sequence[str]) -> Iterator[Suggestion]:
+        order = itertools.count()
+        heap = [(0.0, next(order), Plan(name)) for name in starts]
+        nodes = len(self._trial.cluster.columns)
+        asked = max(_FEWEST_ASKED, min(_MOST_ASKED, _ASKED_NODES // nodes))
+        seen: list[frozenset[tuple[str, ...]]] = []
+        while heap and asked and len(seen) < _ENOUGH:
+            _, _, plan = heapq.heappop(heap)
+            if any(kinds <= plan.kinds for kinds in seen):
+                continue  # a part of this plan is enough
+            asked -= 1
+            with self._trial.made(plan) as pod:
+                fitting = self._fitting(plan, pod)
+                if fitting:
+                    seen.append(plan.kinds)
+                    yield Suggestion(plan, tuple(fitting))
+                    continue
+                if len(plan.changes) == _MAX_CHANGES:
+                    continue
+                # Every plan that works has a remedy against the first objection.
+                objection = self._trial.objections(pod, plan.node)[0]
+                case = Case(self._trial, pod, self._trial.node(plan.node), objection)
+                for change in list(remedies(case, self._profiles)):
+                    longer = plan.then(change)
+                    heapq.heappush(heap, (longer.cost, next(order), longer))
+
+    def _fitting(self, plan: Plan, pod: Pod) -> list[str]:
+        """The nodes on which the pod fits as the plan leaves it; none if not on the plan's node.
+
+        A plan that changes the pod alone may help on any node.
+        """
+        if self._trial.objections(pod, plan.node):
+            anywhere = plan.changes and all(one.pod is not None for one in plan.changes)
+            return self._trial.fitting(pod) if anywhere and not self._only else []
+        found = self._trial.fitting(pod)
+        return found if plan.node in found else []
+
+    def _starts(self, record: Record) -> list[int]:
+        """A few nodes of every group with the same verdicts, those that lack least."""
+        groups = _groups(record)
+        lacking = self._lacking()
+        found: list[int] = []
+        for rows in groups[:_GROUPS]:
+            order = rows[np.argsort(lacking[rows], kind="stable")]
+            found.extend(order[:_PER_GROUP].tolist())
+        return found
+
+    def _lacking(self) -> Floats:
+        """(n,) how much of the pod's requests is missing, as a part of them, summed up."""
+        columns = self._trial.cluster.columns
+        lacking = np.zeros(len(columns), np.float64)
+        for name, amount in spec_requests(self._trial.pod).items():
+            if amount > 0:
+                missing = amount - (columns.allocatable(name) - columns.used(name))
+                lacking += np.maximum(missing, 0) / amount
+        return lacking
+
+    def _new_node(self) -> Suggestion | None:
+        for node in self._kinds_of_nodes():
+            name = f"{node.name}-new"
+            while name in self._trial.cluster.nodes:
+                name += "-new"
+            amounts = " and ".join(
+                f"{show(resource, node.allocatable[resource])} {resource}"
+                for resource in (CPU, MEMORY)
+            )
+            change = Change(
+                f"add one more node like {node.name} ({amounts})",
+                costs.ADD_NODE,
+                ("node",),
+                added=edits.like(node, name),
+            )
+            plan = Plan(name, (change,))
+            with self._trial.made(plan) as pod:
+                fitting = self._trial.fitting(pod)
+                if name in fitting:
+                    return Suggestion(plan, tuple(fitting))
+        return None
+
+    def _kinds_of_nodes(self) -> list[Node]:
+        """One node of each kind that is large enough, the smallest first."""
+        asked = spec_requests(self._trial.pod)
+        keys = demanded_labels(self._trial.pod)
+        kinds: dict[object, Node] = {}
+        for node in self._trial.cluster.columns.nodes:
+            if all(node.allocatable[name] >= amount for name, amount in asked.items()):
+                labels = tuple(node.labels.get(key) for key in keys)
+                kind = (frozenset(node.allocatable.items()), tuple(node.taints), labels)
+                kinds.setdefault(kind, node)
+        smallest = sorted(
+            kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])
+        )
+        return smallest[:_NEW_NODES]
+
+
+def _groups(record: Record) -> list[np.typing.NDArray[np.intp]]:
+    """The rows of nodes with the same verdicts; those that fewest plugins refuse come first."""
+    answers = [one for one in record.filter.values() if isinstance(one, Verdicts)]
+    if not answers:
+        return [np.arange(len(record.nodes))]
+    table = np.stack([one.choice.astype(np.int64) for one in answers], axis=1)
+    different, group = np.unique(table, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    refusals = (different != 0).sum(axis=1)
+    sizes = np.bincount(group, minlength=len(different))
+    order = sorted(range(len(different)), key=lambda one: (refusals[one], -sizes[one]))
+    return [np.flatnonzero(group == one) for one in order]

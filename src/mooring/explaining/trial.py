@@ -1,0 +1,127 @@
+"""Changing the cluster in thought and asking all plugins again.
+
+A `Trial` makes the changes of a plan, lets the caller ask, and takes everything back, also when a
+plugin fails. Suggestions are found and proved with it; nothing is claimed that was not asked.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from mooring.explaining.change import Change, Plan
+from mooring.framework.hook import SKIP
+from mooring.framework.runtime import Runtime
+from mooring.framework.verdict import Verdict, reject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+
+#: Stands where a plugin's name would, if no profile is there for the pod's scheduler name.
+NO_PROFILE = "(no profile)"
+
+
+class Objection(NamedTuple):
+    """A plugin that refuses the node in question.
+
+    Attributes:
+        plugin: its name.
+        verdict: its answer.
+        promised: it accepts the node as it is, but not with the pods that were promised a place.
+    """
+
+    plugin: str
+    verdict: Verdict
+    promised: bool = False
+
+
+class Trial:
+    """Questions about one pod on a cluster that may be changed in thought.
+
+    Args:
+        cluster: the state; the pod is not on any node.
+        pod: the pod.
+        runtime: gives the plugins that decide for a scheduler name.
+    """
+
+    def __init__(
+        self, cluster: Cluster, pod: Pod, runtime: Callable[[str], Runtime | None]
+    ) -> None:
+        self.cluster = cluster
+        self.pod = pod
+        self._runtime = runtime
+
+    @contextmanager
+    def made(self, plan: Plan) -> Iterator[Pod]:
+        """Make a plan's changes for a while; gives the changed pod."""
+        pod = self.pod
+        with ExitStack() as undo:
+            for change in plan.changes:
+                if change.pod is not None:
+                    pod = change.pod(pod)
+                else:
+                    self._change_cluster(plan, change, undo)
+            yield pod
+
+    def _change_cluster(self, plan: Plan, change: Change, undo: ExitStack) -> None:
+        cluster = self.cluster
+        if change.node is not None:
+            node = cluster.nodes[plan.node]
+            cluster.put_node(change.node(node))
+            undo.callback(cluster.put_node, node)
+        elif change.added is not None:
+            cluster.put_node(change.added)
+            undo.callback(cluster.remove_node, change.added.name)
+        else:
+            namespace, _, name = change.moved.partition("/")
+            pod = cluster.pod(namespace, name)
+            if pod is not None:
+                cluster.remove_pod(pod.key)
+                undo.callback(cluster.put_pod, pod)
+
+    def node(self, name: str) -> Node:
+        """A node as it is now."""
+        return self.cluster.nodes[name]
+
+    def objections(self, pod: Pod, name: str) -> list[Objection]:
+        """Every plugin that keeps a pod from a node, in the order they are asked."""
+        runtime = self._runtime(pod.scheduler_name)
+        if runtime is None:
+            return [Objection(NO_PROFILE, reject("no profile for its scheduler name"))]
+        gates = runtime.pre_enqueue(pod).items()
+        found = [Objection(plugin, verdict) for plugin, verdict in gates if not verdict.accepted]
+        cycle = runtime.begin(pod)
+        answers = list(runtime.pre_filter(cycle))
+        for plugin, answer in answers:
+            if isinstance(answer, Verdict):
+                if not answer.accepted:
+                    found.append(Objection(plugin, answer))
+            elif answer is not None and answer is not SKIP and name not in answer:
+                found.append(Objection(plugin, reject("it looks at other nodes only")))
+        refused = {one.plugin for one in found}
+        row = self.cluster.columns.row_of[name]
+        nodes = cycle.nodes.subset(np.array([row]))
+        for asker in runtime.filters:
+            if asker.name in cycle.skipped or asker.name in refused:
+                continue
+            verdicts = asker.ask(pod, nodes)
+            if verdicts is not None and not verdicts[0].accepted:
+                found.append(Objection(asker.name, verdicts[0]))
+        if not found:
+            whole, _ = runtime.narrow(cycle, answers)
+            refusal = whole if whole is not None else runtime.refusal(cycle, row)
+            if refusal is not None:
+                found.append(Objection(refusal.plugin, refusal.verdict, promised=whole is None))
+        return found
+
+    def fitting(self, pod: Pod) -> list[str]:
+        """The names of the nodes on which a pod fits, sorted."""
+        runtime = self._runtime(pod.scheduler_name)
+        if runtime is None or any(not one.accepted for one in runtime.pre_enqueue(pod).values()):
+            return []
+        filtering = runtime.filter(runtime.begin(pod))
+        if filtering.error:
+            return []
+        nodes = self.cluster.columns.nodes
+        return sorted(nodes[row].name for row in filtering.feasible.tolist())

@@ -1,0 +1,119 @@
+"""``moor plugins``: what it lists, for people, pipes and programs."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.cli import main as cli
+from mooring.framework.profiles import DEFAULT_PLUGINS
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["moor", "plugins", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert (ended.value.code or 0, err) == (0, "")
+        return out
+
+    return call
+
+
+@pytest.fixture
+def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package is installed that offers a good and a broken plugin."""
+    info = tmp_path / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\n")
+    offers = "[mooring.plugins]\nAcme = acme_good:Acme\nAcmeOld = acme_gone:Acme\n"
+    (info / "entry_points.txt").write_text(offers)
+    (tmp_path / "acme_good.py").write_text(
+        "import mooring\n"
+        "class Acme(mooring.hook.Filter):\n"
+        "    '''Keeps pods on our own nodes.'''\n"
+        "    def filter(self, pod, node):\n"
+        "        return True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def as_json(run: Run) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(run("-o", "json"))}
+
+
+def test_json(run: Run) -> None:
+    found = as_json(run)
+    assert found["InterPodAffinity"] == {
+        "name": "InterPodAffinity",
+        "default": True,
+        "weight": 2,
+        "points": ["preFilter", "filter", "preScore", "score"],
+        "arguments": {"hardPodAffinityWeight": 1, "ignorePreferredTermsOfExistingPods": False},
+        "summary": found["InterPodAffinity"]["summary"],
+        "origin": "mooring",
+    }
+    assert found["NodeName"]["weight"] is None
+    assert found["NodeName"]["arguments"] == {}
+    assert found["VolumeBinding"]["weight"] == 1
+    assert found["GangScheduling"]["default"] is False
+    default = [name for name, one in found.items() if one["default"]]
+    assert default == [plugin.name for plugin in DEFAULT_PLUGINS]
+
+
+def test_a_pipe_gets_one_line_for_each_plugin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    heading, *lines = run().splitlines()
+    assert heading.split() == ["PLUGIN", "DEFAULT", "POINTS", "ARGUMENTS", "WHAT", "IT", "DOES"]
+    assert [line.split()[0] for line in lines] == list(as_json(run))
+    rows = {line.split()[0]: re.split(r"  +", line) for line in lines}
+    assert rows["InterPodAffinity"][1:4] == [
+        "weight 2",
+        "preFilter,filter,preScore,score",
+        "hardPodAffinityWeight=1 ignorePreferredTermsOfExistingPods=false",
+    ]
+    assert rows["NodeName"][1:4] == ["yes", "filter", "-"]
+    assert rows["SchedulerTimestamp"][1] == "-"
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_a_terminal_gets_a_table_that_keeps_names_whole(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "90")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", run())
+    assert max(map(len, text.splitlines())) <= 90
+    for name in as_json(run):
+        assert re.search(rf"^{name} ", text, re.MULTILINE), name
+    assert "hardPodAffinityWeight=1" in text
+
+
+@pytest.mark.usefixtures("acme")
+def test_installed_packages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = as_json(run)
+    assert found["Acme"]["origin"] == "package acme"
+    assert found["Acme"]["points"] == ["filter"]
+    problem = (
+        "plugin 'AcmeOld' of package acme (acme_gone:Acme) cannot be loaded, "
+        "ModuleNotFoundError: No module named 'acme_gone'"
+    )
+    assert found["AcmeOld"] == {"name": "AcmeOld", "problem": problem}
+    *_, good, broken = run().splitlines()
+    assert good.split()[0] == "Acme"
+    assert good.endswith("Keeps pods on our own nodes. (package acme)")
+    assert broken.split()[0] == "AcmeOld"
+    assert broken.endswith(problem)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "acme_gone" in run()

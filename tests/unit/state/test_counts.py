@@ -1,0 +1,107 @@
+"""Counts of pods: bounded, and right whatever was dropped."""
+
+from typing import Any
+
+import pytest
+
+from mooring import Pod
+from mooring.state import counts as counts_module
+from mooring.state.counts import Group, PodCounts, TermCounts
+from mooring.state.growing import Table
+from mooring.state.shapes import Shape, shape_of
+
+
+def table(rows: int) -> Table:
+    made = Table()
+    for _ in range(rows):
+        made.append()
+    return made
+
+
+def shape(app: str, namespace: str = "default", spec: dict[str, Any] | None = None) -> Shape:
+    meta = {"name": "p", "namespace": namespace, "labels": {"app": app}}
+    return shape_of(Pod.from_dict({"metadata": meta, "spec": spec or {}}))
+
+
+def of_app(app: str) -> Any:
+    return lambda group: group.labels["app"] == app
+
+
+def test_pods_are_counted_by_selector() -> None:
+    counts = PodCounts(table(3))
+    counts.count(shape("web"), 0, 1, terminating=False)
+    assert counts.matching("web", of_app("web")).tolist() == [1, 0, 0]
+    counts.count(shape("web", "other"), 2, 1, terminating=True)
+    counts.count(shape("db"), 1, 1, terminating=False)
+    assert counts.matching("web", of_app("web")).tolist() == [1, 0, 1]
+    counts.count(shape("web"), 0, -1, terminating=False)
+    assert counts.matching("web", of_app("web")).tolist() == [0, 0, 1]
+
+
+def test_a_selector_that_was_dropped_is_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts_module, "_FOLLOWED", 2)
+    counts = PodCounts(table(1))
+    for app in ("a", "b", "c", "d"):
+        counts.count(shape(app), 0, 1, terminating=False)
+        assert counts.matching(app, of_app(app)).tolist() == [1]
+    counts.count(shape("a"), 0, 1, terminating=False)
+    assert counts.matching("a", of_app("a")).tolist() == [2]
+    assert len(counts._followed) == 2
+
+
+def test_empty_groups_are_cleaned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts_module, "_EMPTY_GROUPS", 3)
+    counts = PodCounts(table(1))
+    for number in range(20):
+        counts.count(shape(f"a{number}"), 0, 1, terminating=False)
+        counts.count(shape(f"a{number}"), 0, -1, terminating=False)
+    assert len(counts._groups) <= 4
+
+
+def test_a_group_is_asked_once() -> None:
+    asked: list[Group] = []
+    counts = PodCounts(table(1))
+
+    def test(group: Group) -> bool:
+        asked.append(group)
+        return True
+
+    counts.matching("all", test)
+    for _ in range(5):
+        counts.count(shape("web"), 0, 1, terminating=False)
+    assert len(asked) == 1
+    assert counts.matching("all", test).tolist() == [5]
+
+
+def with_term(app: str) -> Shape:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return shape("x", spec={"affinity": {"podAntiAffinity": required}})
+
+
+def test_terms_are_found_for_the_pods_they_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts_module, "_DEAD_TERMS", 2)
+    counts = TermCounts(table(2))
+    terms = {app: with_term(app).anti_affinity[0] for app in "abcdef"}
+    for app, term in terms.items():
+        counts.count(term.key, term, 0, 0, 1)
+        assert [one.term for one in counts.about(shape(app), {}, 0)] == [term]
+    for term in terms.values():
+        counts.count(term.key, term, 0, 0, -1)
+    assert not counts
+    assert list(counts.about(shape("a"), {}, 0)) == []
+    counts.count(terms["a"].key, terms["a"], 0, 1, 1)
+    found = list(counts.about(shape("a"), {}, 0))
+    assert [one.tally.array.tolist() for one in found] == [[0, 1]]
+    assert list(counts.about(shape("a", "elsewhere"), {}, 0)) == []
+
+
+def test_a_term_may_select_namespaces_by_their_labels() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {},
+            "namespaceSelector": {"matchLabels": {"team": "red"}}}  # fmt: skip
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    compiled = shape("x", spec={"affinity": {"podAffinity": required}}).affinity[0]
+    counts = TermCounts(table(1))
+    counts.count(compiled.key, compiled, 0, 0, 1)
+    assert list(counts.about(shape("y", "far"), {}, 0)) == []
+    assert len(list(counts.about(shape("y", "far"), {"team": "red"}, 1))) == 1
