@@ -84,7 +84,7 @@ class Bench:
         if not len(best):
             raise BenchError(f"{pod.key} finds no room on {self.nodes} nodes.")
         row = int(best[self._random.randrange(len(best))])
-        return self.cluster.columns.names[row]
+        return self.cluster.columns.nodes[row].name
 
     def place(self, pods: list[Pod]) -> None:
         """Decide about pods, one after the other, and count each where it goes."""

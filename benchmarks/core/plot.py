@@ -33,12 +33,11 @@ _OTHERS = "other plugins"
 
 def draw(report: Report, file: Path) -> None:
     """Write a PNG: pods a second, the parts of a decision, the growth with pods."""
-    widths = (8.0, 8.0, 5.0)
-    figure = Figure(figsize=(sum(widths), 6.0))
-    axes = list(figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0])
-    _draw_speed(axes[0], report.speed)
-    _draw_parts(axes[1], report.largest())
-    _draw_growth(axes[2], report.growth)
+    figure = Figure(figsize=(13.5, 10.0))
+    grid = figure.add_gridspec(2, 2, width_ratios=(8, 5))
+    _draw_speed(figure.add_subplot(grid[0, 0]), report.speed)
+    _draw_growth(figure.add_subplot(grid[0, 1]), report.growth)
+    _draw_parts(figure.add_subplot(grid[1, :]), report.largest())
     save(figure, report.environment, file)
 
 
@@ -77,9 +76,10 @@ def _draw_parts(axes: Axes, costs: list[Costs]) -> None:
     names = part_names(costs)
     shown = [name for name in names if name in _NO_PLUGIN_COLORS or _matters(name, costs)]
     plugins = [name for name in shown if name not in _NO_PLUGIN_COLORS]
+    palette = colormaps["Set2"]
     colors = {
-        **{name: colormaps["tab10"](place % 10) for place, name in enumerate(plugins)},
-        _OTHERS: ACCENT,
+        **{name: palette(place % palette.N) for place, name in enumerate(plugins)},
+        _OTHERS: "#343a40",
         **_NO_PLUGIN_COLORS,
     }
     for place, one in enumerate(costs):
@@ -94,8 +94,8 @@ def _draw_parts(axes: Axes, costs: list[Costs]) -> None:
     _name_places(axes, [one.workload for one in costs])
     title = f"One decision at {costs[0].nodes:,} nodes, less is better"
     dress(axes, title, "µs of CPU time", log=False)
-    axes.set_ylim(top=max(one.microseconds for one in costs) * 1.55)
-    axes.legend(frameon=False, loc="upper left", fontsize=8.5, ncols=2, reverse=True)
+    axes.set_ylim(top=max(one.microseconds for one in costs) * 1.1)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
 
 
 def _matters(name: str, costs: list[Costs]) -> bool:
@@ -108,7 +108,12 @@ def _draw_growth(axes: Axes, growths: list[Growth]) -> None:
         write_above(axes, place, growth.ratio, times(growth.ratio), MOORING)
     axes.axhline(MAX_RATIO, color=ACCENT, linewidth=2, label="goal: not above")
     axes.set_xticks(
-        range(len(growths)), [growth.workload for growth in growths], rotation=90, fontsize=8.5
+        range(len(growths)),
+        [growth.workload for growth in growths],
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+        fontsize=8.5,
     )
     first, *_, last = growths[0].pods
     title = f"Cost with {last:,} pods on {growths[0].nodes:,} nodes,\n{TIMES} that with {first:,}"

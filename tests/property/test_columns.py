@@ -54,7 +54,9 @@ def pod(name: str, template: int, target: str = "", *, terminating: bool = False
         "nodeName": target,
     }
     if template == 1:
-        spec["containers"].append({"ports": [{"hostPort": 80}, {"hostPort": 80, "protocol": "UDP"}]})
+        spec["containers"].append(
+            {"ports": [{"hostPort": 80}, {"hostPort": 80, "protocol": "UDP"}]}
+        )
         spec["affinity"] = {"podAntiAffinity": required}
     elif template == 2:
         spec["containers"][0]["ports"] = [{"hostPort": 80, "hostIP": "10.0.0.1"}]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mooring.cli.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.serve import serve
 from mooring.errors import InputError, MooringError
@@ -23,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(serve)
+app.command()(explain)
 app.command()(plugins)
 
 

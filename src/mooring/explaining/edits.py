@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mooring.explaining.amounts import written
 from mooring.model.meta import KubeObject, keep_raw
 from mooring.model.node import Node
-from mooring.model.pod import Container, Pod, PodSpec, TopologySpreadConstraint
+from mooring.model.pod import Container, Pod, PodSpec, PodStatus, TopologySpreadConstraint
 from mooring.model.resources import is_pod_level, read_resources, spec_requests
 from mooring.model.selectors import NodeSelector, PodAffinityTerm
 from mooring.model.taints import Taint, Toleration
@@ -25,6 +25,11 @@ def _copied(thing: T, **fields: object) -> T:
 def with_spec(pod: Pod, **fields: object) -> Pod:
     """A pod with other fields in its spec."""
     return _copied(pod, spec=replace(pod.spec, **fields))
+
+
+def as_new(pod: Pod) -> Pod:
+    """A pod as it was before it was placed."""
+    return _copied(pod, spec=replace(pod.spec, node_name=None), status=PodStatus())
 
 
 def tolerating(pod: Pod, taints: Iterable[Taint]) -> Pod:

@@ -17,13 +17,14 @@ from mooring.explaining import change as costs
 from mooring.explaining import edits
 from mooring.explaining.amounts import show
 from mooring.explaining.change import Change, Plan, Suggestion
+from mooring.explaining.groups import groups
 from mooring.explaining.node_demands import demanded_labels
 from mooring.explaining.remedies import Case, remedies
 from mooring.explaining.trial import Trial
 from mooring.framework.arrays import Floats
 from mooring.framework.record import Record
-from mooring.framework.verdict import Verdicts
 from mooring.model.node import Node
+from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests
 
 #: A plan has so many changes at most.
@@ -61,7 +62,7 @@ class Search:
         if not record.nodes:
             return []
         starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
-        found = list(self._cheapest(starts))
+        found = list(self._cheapest(starts, anywhere=not node))
         if not node:
             new = self._new_node()
             if new is not None:
@@ -69,7 +70,7 @@ class Search:
         found.sort(key=lambda one: one.plan.cost)
         return found[:_ENOUGH]
 
-    def _cheapest(self, starts: Sequence[str]) -> Iterator[Suggestion]:
+    def _cheapest(self, starts: Sequence[str], *, anywhere: bool) -> Iterator[Suggestion]:
         order = itertools.count()
         heap = [(0.0, next(order), Plan(name)) for name in starts]
         nodes = len(self._trial.cluster.columns)
@@ -81,7 +82,7 @@ class Search:
                 continue  # a part of this plan is enough
             asked -= 1
             with self._trial.made(plan) as pod:
-                fitting = self._fitting(plan, pod)
+                fitting = self._fitting(plan, pod, anywhere=anywhere)
                 if fitting:
                     seen.append(plan.kinds)
                     yield Suggestion(plan, tuple(fitting))
@@ -95,24 +96,22 @@ class Search:
                     longer = plan.then(change)
                     heapq.heappush(heap, (longer.cost, next(order), longer))
 
-    def _fitting(self, plan: Plan, pod: Pod) -> list[str]:
-        """The nodes on which the pod fits as the plan leaves it; none if not on the plan's node.
-
-        A plan that changes the pod alone may help on any node.
-        """
-        if self._trial.objections(pod, plan.node):
-            anywhere = plan.changes and all(one.pod is not None for one in plan.changes)
-            return self._trial.fitting(pod) if anywhere and not self._only else []
-        found = self._trial.fitting(pod)
-        return found if plan.node in found else []
+    def _fitting(self, plan: Plan, pod: Pod, *, anywhere: bool) -> list[str]:
+        """The nodes on which the pod fits as the plan leaves it; none if the plan does not work."""
+        if not self._trial.objections(pod, plan.node):
+            found = self._trial.fitting(pod)
+            return found if plan.node in found else []
+        # A plan that changes the pod alone may help on another node.
+        if anywhere and plan.changes and all(one.pod is not None for one in plan.changes):
+            return self._trial.fitting(pod)
+        return []
 
     def _starts(self, record: Record) -> list[int]:
         """A few nodes of every group with the same verdicts, those that lack least."""
-        groups = _groups(record)
         lacking = self._lacking()
         found: list[int] = []
-        for rows in groups[:_GROUPS]:
-            order = rows[np.argsort(lacking[rows], kind="stable")]
+        for group in groups(record)[:_GROUPS]:
+            order = group.rows[np.argsort(lacking[group.rows], kind="stable")]
             found.extend(order[:_PER_GROUP].tolist())
         return found
 
@@ -162,17 +161,3 @@ class Search:
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])
         )
         return smallest[:_NEW_NODES]
-
-
-def _groups(record: Record) -> list[np.typing.NDArray[np.intp]]:
-    """The rows of nodes with the same verdicts; those that fewest plugins refuse come first."""
-    answers = [one for one in record.filter.values() if isinstance(one, Verdicts)]
-    if not answers:
-        return [np.arange(len(record.nodes))]
-    table = np.stack([one.choice.astype(np.int64) for one in answers], axis=1)
-    different, group = np.unique(table, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    refusals = (different != 0).sum(axis=1)
-    sizes = np.bincount(group, minlength=len(different))
-    order = sorted(range(len(different)), key=lambda one: (refusals[one], -sizes[one]))
-    return [np.flatnonzero(group == one) for one in order]

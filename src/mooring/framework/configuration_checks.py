@@ -6,7 +6,6 @@ the registry knows which there are.
 
 # parity v1.36.4: apis/config/validation/validation.go, component-base/config/validation
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +17,7 @@ from mooring.framework.configuration_fields import (
     ProfileConfiguration,
 )
 from mooring.framework.reading import Problem, shown
+from mooring.model.label_syntax import is_label_key
 
 #: Plugins that Kubernetes removed, and what does their work now.
 REMOVED: Final = {
@@ -28,10 +28,6 @@ REMOVED: Final = {
 }
 #: A lease is renewed with up to this much delay.
 _JITTER: Final = 1.2
-_NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_SUBDOMAIN: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
-)
 _QUOTA: Final = "requests."
 
 
@@ -182,20 +178,11 @@ def _is_extended_resource(name: str) -> bool:
     # parity v1.36.4: pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName
     native = "/" not in name or "kubernetes.io/" in name
     return (
-        _is_qualified_name(name)
+        is_label_key(name)
         and not native
         and not name.startswith(_QUOTA)
-        and _is_qualified_name(_QUOTA + name)
+        and is_label_key(_QUOTA + name)
     )
-
-
-def _is_qualified_name(text: str) -> bool:
-    """Whether a text can be a label's key or a resource's name, such as ``example.com/gpu``."""
-    # parity v1.36.4: apimachinery/pkg/api/validate/content/kube.go
-    prefix, slash, name = text.rpartition("/")
-    if slash and not (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix)):
-        return False
-    return len(name) <= 63 and _NAME.fullmatch(name) is not None
 
 
 def _removed(path: str, name: str) -> Problem:

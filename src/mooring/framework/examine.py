@@ -91,4 +91,4 @@ def _pre_filtered(answer: hook.PreFilterAnswer) -> PreFiltered:
         return PreFiltered(verdict=answer)
     if answer is None:
         return PreFiltered()
-    return PreFiltered(nodes=tuple(str(name) for name in answer))  # type: ignore[union-attr]
+    return PreFiltered(nodes=tuple(str(name) for name in answer))

@@ -7,7 +7,7 @@ the functions in `question`.
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from mooring.errors import InputError
 from mooring.framework import hook
@@ -234,7 +234,9 @@ class Policy:
         if isinstance(plugin, hook.Filter):
             self.filter(name=name)(plugin.filter)
         if isinstance(plugin, hook.FilterNodes):
-            self.filter_nodes(name=name, reason=plugin.reason)(plugin.filter_nodes)
+            self.filter_nodes(name=name, reason=plugin.reason)(
+                cast("Callable[[Pod, Nodes], hook.FilterAnswers]", plugin.filter_nodes)
+            )
         if isinstance(plugin, hook.Score):
             self.score(name=name, weight=plugin.weight, max_score=plugin.max_score)(plugin.score)
         if isinstance(plugin, hook.ScoreNodes):

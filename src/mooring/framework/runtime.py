@@ -6,7 +6,7 @@ by the scheduler, the simulator and `explain`; never waits and never reads a clo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.state.shapes import shape_of
-
-H = TypeVar("H", bound=hook.Hook)
 
 _NO_GROUPS = "pod groups (spec.schedulingGroup) are not supported by mooring yet"
 
@@ -96,7 +94,11 @@ class Runtime:
         """Take a profile's plugins; they may have been made with this runtime as their handle."""
         self.name = name
         self.points = points
-        self.pre_filters = list(_of(hook.PreFilter, points.get("preFilter", ())))
+        self.pre_filters = [
+            (one.name, one.plugin)
+            for one in points.get("preFilter", ())
+            if isinstance(one.plugin, hook.PreFilter)
+        ]
         self._what_ifs = [
             (name, one) for name, one in self.pre_filters if isinstance(one, hook.WhatIf)
         ]
@@ -105,15 +107,25 @@ class Runtime:
             for one in points.get("filter", ())
             if isinstance(one.plugin, (hook.Filter, hook.FilterNodes))
         ]
-        self.post_filters = list(_of(hook.PostFilter, points.get("postFilter", ())))
-        self.pre_scores = list(_of(hook.PreScore, points.get("preScore", ())))
+        self.post_filters = [
+            (one.name, one.plugin)
+            for one in points.get("postFilter", ())
+            if isinstance(one.plugin, hook.PostFilter)
+        ]
+        self.pre_scores = [
+            (one.name, one.plugin)
+            for one in points.get("preScore", ())
+            if isinstance(one.plugin, hook.PreScore)
+        ]
         self.scores = [
             (score_asker(one.plugin, one.name), one.weight)
             for one in points.get("score", ())
             if isinstance(one.plugin, (hook.Score, hook.ScoreNodes))
         ]
-        every = {one.name: one for placed in points.values() for one in placed}
-        self.preempts = list(_of(hook.Preempt, every.values()))
+        every = {one.name: one.plugin for placed in points.values() for one in placed}
+        self.preempts = [
+            (name, plugin) for name, plugin in every.items() if isinstance(plugin, hook.Preempt)
+        ]
 
     # -- what plugins may ask (see `Handle`)
 
@@ -187,11 +199,12 @@ class Runtime:
     def pre_enqueue(self, pod: Pod) -> dict[str, Verdict]:
         """What each plugin says to letting the pod into the queue."""
         answers = {}
-        for name, plugin in _of(hook.PreEnqueue, self.points.get("preEnqueue", ())):
-            try:
-                answers[name] = _one_verdict(plugin.pre_enqueue(pod), name)
-            except Exception as error:  # noqa: BLE001
-                _blame(error, name, "pre_enqueue", pod)
+        for name, plugin, _ in self.points.get("preEnqueue", ()):
+            if isinstance(plugin, hook.PreEnqueue):
+                try:
+                    answers[name] = _one_verdict(plugin.pre_enqueue(pod), name)
+                except Exception as error:  # noqa: BLE001
+                    _blame(error, name, "pre_enqueue", pod)
         return answers
 
     def pre_filter(self, cycle: Cycle) -> Iterator[tuple[str, hook.PreFilterAnswer]]:
@@ -362,10 +375,6 @@ def _blame(error: Exception, plugin: str, where: str, pod: Pod) -> NoReturn:
         f"plugin {plugin} failed in {where} for pod {pod.key}: {what}",
         plugin=plugin, hook=where, pod=pod.key,
     ) from error  # fmt: skip
-
-
-def _of(kind: type[H], placed: Iterable[Placed]) -> Iterator[tuple[str, H]]:
-    return ((one.name, one.plugin) for one in placed if isinstance(one.plugin, kind))
 
 
 def _one_verdict(answer: hook.FilterAnswer, name: str) -> Verdict:

@@ -102,7 +102,8 @@ class Verdicts(Sequence[Verdict]):
     @property
     def accepted_mask(self) -> Mask:
         """Which nodes are accepted."""
-        return self.choice == 0
+        mask: Mask = self.choice == 0
+        return mask
 
     def __getitem__(self, index: int) -> Verdict:  # type: ignore[override]
         return self.table[int(self.choice[index])]

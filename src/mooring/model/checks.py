@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.errors import QuantityError
+from mooring.model.label_syntax import is_label_key, is_label_value
 from mooring.model.meta import KubeObject
 from mooring.model.quantity import parse_quantity
 from mooring.model.resources import ResourceList
@@ -25,10 +26,6 @@ from mooring.model.storage import TopologyRequirement
 Problems = list[tuple[str, str]]
 Check = Callable[[Any], Problems]
 
-_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
-_SUBDOMAIN: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
-)
 _WHOLE: Final = re.compile(r"[+-]?0*[0-9]{1,19}", re.ASCII)
 _LABEL_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS: Final = (*_LABEL_OPERATORS, "Gt", "Lt")
@@ -213,12 +210,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _key_problem(key: str) -> str | None:
-    prefix, slash, name = key.rpartition("/")
-    if (
-        len(name) <= 63
-        and _NAME.fullmatch(name)
-        and (not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix)))
-    ):
+    if is_label_key(key):
         return None
     return (
         f"{key!r} is no label key; use up to 63 letters, digits, '-', '_' and '.', "
@@ -227,7 +219,7 @@ def _key_problem(key: str) -> str | None:
 
 
 def _value_problem(value: str) -> str | None:
-    if not value or (len(value) <= 63 and _NAME.fullmatch(value)):
+    if is_label_value(value):
         return None
     return (
         f"{value!r} is no label value; use up to 63 letters, digits, '-', '_' and '.', "

@@ -6,8 +6,8 @@ Called when arguments are checked. Terms in pods were validated by the API serve
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from mooring.model.label_syntax import is_label_key, is_label_value
 from mooring.model.selectors import NodeAffinity, NodeSelectorTerm, Requirement
-from mooring.plugins.label_syntax import is_label_key, is_label_value
 
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS: Final = ("In", "NotIn")

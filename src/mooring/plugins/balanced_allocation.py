@@ -62,9 +62,7 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes):
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:  # noqa: ARG002
         """Skip pods that ask for none of the resources."""
-        added = self._added(cycle)
-        cycle.data[f"{self.name}/score"] = added
-        return SKIP if added is None else None
+        return SKIP if self._added(cycle) is None else None
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """75 where the pod changes nothing, more where it evens out, less where it does not."""

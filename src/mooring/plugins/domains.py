@@ -17,7 +17,7 @@ from mooring.state.shapes import Shape
 
 
 def domain_sums(columns: Columns, key: str, counts: npt.NDArray[np.integer]) -> Amounts:
-    """(n_values,) the sums of a column by a label's value; nodes without the label count nowhere."""
+    """(n_values,) a column summed by a label's value; nodes without the label count nowhere."""
     column = columns.labels(key)
     sums = np.bincount(column.ids, counts, len(column.values)).astype(np.int64)
     sums[0] = 0
@@ -55,7 +55,7 @@ class DomainCounts:
 
 
 def affinity_mask(columns: Columns, pod: Pod, shape: Shape) -> Mask | None:
-    """(n,) the nodes that the pod's node selector and required node affinity allow; None for all."""
+    """(n,) the nodes that the pod's node selector and node affinity allow; None for all."""
     affinity = pod.spec.affinity
     node_affinity = affinity.node_affinity if affinity else None
     required = (
@@ -88,5 +88,3 @@ def tolerated_mask(columns: Columns, pod: Pod, shape: Shape) -> Mask:
         return np.array(answers, np.bool_)[columns.taint_ids]
 
     return columns.remember(("tolerated", shape), compute)
-
-

@@ -32,7 +32,7 @@ _TABLE = (ACCEPT, _NO_AFFINITY, _ANTI_AFFINITY, _EXISTING)
 _MAX_WEIGHT = 100
 
 
-class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class AffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Arguments of InterPodAffinity."""
 
     #: How much a required affinity term of a pod on the cluster draws matching pods to it.
@@ -44,7 +44,10 @@ class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
         """What Kubernetes would refuse."""
         weight = self.hard_pod_affinity_weight
         if not 0 <= weight <= _MAX_WEIGHT:
-            yield "hardPodAffinityWeight", f"{weight} is out of range; it must be 0 to {_MAX_WEIGHT}"
+            yield (
+                "hardPodAffinityWeight",
+                f"{weight} is out of range; it must be 0 to {_MAX_WEIGHT}",
+            )
 
 
 class _Filtering:
@@ -88,9 +91,7 @@ class _Resolved:
         self.anywhere = selector is not None and selector.matches({})
         if selector is not None and (selector.match_labels or selector.match_expressions):
             names.update(
-                one.name
-                for one in catalog.all(Namespace).values()
-                if selector.matches(one.labels)
+                one.name for one in catalog.all(Namespace).values() if selector.matches(one.labels)
             )
         self.namespaces = frozenset(names)
         self.key = (term.key, self.namespaces, self.anywhere)
@@ -106,9 +107,9 @@ class InterPodAffinity(
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
 
     name = "InterPodAffinity"
-    Args = InterPodAffinityArgs
+    Args = AffinityArgs
 
-    def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
+    def __init__(self, args: AffinityArgs, handle: Handle) -> None:
         self._hard_weight = args.hard_pod_affinity_weight
         self._ignore_existing = args.ignore_preferred_terms_of_existing_pods
         self._catalog = handle.cluster.catalog
@@ -140,9 +141,9 @@ class InterPodAffinity(
         cycle.data[self.name] = state
         return None
 
-    def _about(self, cycle: Cycle, namespace_labels: Mapping[str, str]) -> dict[str, Amounts]:
+    def _about(self, cycle: Cycle, namespace_labels: Mapping[str, str]) -> dict[str, Counts]:
         """By topology key, (n,) the anti-affinity terms on each node that are about the pod."""
-        found: dict[str, Amounts] = {}
+        found: dict[str, Counts] = {}
         version = self._catalog.version(Namespace)
         for one in cycle.cluster.anti_affinity.about(cycle.shape, namespace_labels, version):
             key = one.term.topology_key

@@ -33,6 +33,4 @@ def natural_log(number: int) -> float:
     odd = s2 * (_ODD[0] + s4 * (_ODD[1] + s4 * (_ODD[2] + s4 * _ODD[3])))
     even = s4 * (_EVEN[0] + s4 * (_EVEN[1] + s4 * _EVEN[2]))
     half = 0.5 * f * f
-    return exponent * _LN2_HIGH - (
-        (half - (s * (half + (odd + even)) + exponent * _LN2_LOW)) - f
-    )
+    return exponent * _LN2_HIGH - ((half - (s * (half + (odd + even)) + exponent * _LN2_LOW)) - f)

@@ -17,6 +17,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.hook import FilterNodes, PreFilter, PreScore, ScoreNodes
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.label_syntax import is_label_key
 from mooring.model.pod import Pod
 from mooring.model.resources import (
     CPU,
@@ -25,7 +26,6 @@ from mooring.model.resources import (
     container_scoring_requests,
     spec_requests,
 )
-from mooring.plugins.label_syntax import is_label_key
 from mooring.plugins.remembered import RememberedRows, part
 from mooring.plugins.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.plugins.resource_scoring import (
@@ -127,15 +127,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
         self._scored_key = (self.name, "scored", self._resources)
 
     def pre_filter(self, cycle: Cycle) -> None:
-        """Note what the pod asks for."""
-        cycle.data[self.name] = self._wanted(cycle)
+        """Read what the pod asks for, once for all pods of its template."""
+        self._wanted(cycle)
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Refuse nodes where something is short; evicting does not help if it never is enough."""
-        cycle = nodes.cycle
-        wanted = cast("Wanted | None", cycle.data.get(self.name))
-        if wanted is None:
-            wanted = self._wanted(cycle)
+        wanted = self._wanted(nodes.cycle)
         columns, rows = nodes.columns, nodes.rows
         if rows is not None and len(rows) == 1:
             place = self._choose_one(columns, int(rows[0]), wanted)
@@ -144,16 +141,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
         return Verdicts(choice, self._answers.table) if choice.any() else None
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
-        """Note which amounts of the pod count."""
-        cycle.data[f"{self.name}/score"] = self._scored(cycle)
+        """Read which amounts of the pod count, once for all pods of its template."""
+        self._scored(cycle)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """How good the nodes' utilization would be with the pod."""
-        cycle = nodes.cycle
-        scored = cast("Scored | None", cycle.data.get(f"{self.name}/score"))
-        if scored is None:
-            scored = self._scored(cycle)
-        return nodes.take(self._scores.read(nodes.columns, scored))
+        return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
 
     # -- what of the pod counts
 

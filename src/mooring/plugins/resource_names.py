@@ -6,8 +6,8 @@ Called by the resource plugins; any other resource in a pod or node counts for n
 import functools
 from typing import Final
 
+from mooring.model.label_syntax import is_label_key
 from mooring.model.resources import CPU, MEMORY
-from mooring.plugins.label_syntax import is_label_key
 
 EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 #: The resources that are counted under their own names, in the order of kube-scheduler's reasons.

@@ -15,8 +15,8 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.hook import PreBind, PreScore, Reserve
 from mooring.framework.nodes import Nodes
+from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
-from mooring.plugins.label_syntax import is_label_key
 
 
 class SchedulerTimestampArgs(

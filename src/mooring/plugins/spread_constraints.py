@@ -24,9 +24,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 # parity v1.36.4: plugins/podtopologyspread/plugin.go systemDefaultConstraints
 SYSTEM_DEFAULTS = (
-    TopologySpreadConstraint(
-        max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY
-    ),
+    TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY),
     TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY),
 )
 
@@ -36,6 +34,7 @@ class Constraint:
 
     Attributes:
         selector: which pods are counted; None for none.
+        policies: whether the nodes that count are those the pod's affinity and tolerations allow.
         counts: whether pods are counted at all: an empty selector, which matches every pod, counts
             none.
         key: equal for selectors that mean the same.
@@ -48,6 +47,7 @@ class Constraint:
         "key",
         "max_skew",
         "min_domains",
+        "policies",
         "selector",
         "topology_key",
     )
@@ -58,6 +58,7 @@ class Constraint:
         self.min_domains = source.min_domains if source.min_domains is not None else 1
         self.honors_affinity = (source.node_affinity_policy or HONOR) == HONOR
         self.honors_taints = source.node_taints_policy == HONOR
+        self.policies = (self.honors_affinity, self.honors_taints)
         self.selector = selector
         # parity v1.36.4: podtopologyspread/common.go countPodsMatchSelector
         self.counts = selector is not None and not _is_empty(selector)
@@ -96,7 +97,7 @@ class DefaultSelectors:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._version: tuple[int, ...] = ()
+        self._version = (0, 0, 0, 0)
         self._services: dict[str, list[Service]] = {}
         self._known: dict[object, LabelSelector | None] = {}
 
@@ -104,8 +105,11 @@ class DefaultSelectors:
         """The selector; None if the pod belongs to nothing that selects."""
         # parity v1.36.4: plugins/helper/spread.go DefaultSelector
         catalog = self._catalog
-        version = tuple(
-            map(catalog.version, (Service, ReplicationController, ReplicaSet, StatefulSet))
+        version = (
+            catalog.version(Service),
+            catalog.version(ReplicationController),
+            catalog.version(ReplicaSet),
+            catalog.version(StatefulSet),
         )
         if version != self._version:
             self._version = version

@@ -57,8 +57,9 @@ class WhatIfFilters:
         self._fixed: dict[int, tuple[int, Refusal]] = {}
         #: Whether what happens on one node may change the answer for another.
         self.one_by_one = True
-        self._quick = isinstance(handle, HasFilters)
+        self._quick = False
         if isinstance(handle, HasFilters):
+            self._quick = True
             active = [one for one in handle.filters if one.name not in cycle.skipped]
             self._moving = [
                 (place, one) for place, one in enumerate(active) if one.name not in _FIXED

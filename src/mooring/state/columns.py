@@ -241,7 +241,9 @@ class Columns:
         for taken in thought | set(addresses):
             if _ANY_IP in (ip, taken) or ip == taken:
                 here = addresses[taken].array > 0 if taken in addresses else np.zeros_like(mask)
-                for row, is_taken in self._ports_in_thought.get((taken, protocol, port), {}).items():
+                for row, is_taken in self._ports_in_thought.get(
+                    (taken, protocol, port), {}
+                ).items():
                     here[row] = is_taken
                 mask |= here
         return mask
@@ -255,7 +257,7 @@ class Columns:
         known = self._memo.get(key)
         if known is None:
             known = self._memo[key] = (compute(),)
-            if len(self._memo) > 4096:  # noqa: PLR2004 - plenty; a cluster has a few hundred templates
+            if len(self._memo) > 4096:
                 self._memo = {key: known}
         return cast("T", known[0])
 

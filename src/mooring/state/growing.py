@@ -116,7 +116,7 @@ class Tally:
             self._array.data[row] = now
 
     def move(self, source: int, target: int) -> None:
-        """A row got another number, that of a row without counts; the array moves with the table."""
+        """A row got the number of one without counts; the array moves with the table."""
         count = self.rows.pop(source, 0)
         if count:
             self.rows[target] = count

@@ -220,5 +220,3 @@ def _preferred(affinity: PodAffinity | None, namespace: str, sign: int) -> Itera
         )
         for weighted in terms:
             yield Weighted(Term(weighted.pod_affinity_term, namespace), sign * weighted.weight)
-
-

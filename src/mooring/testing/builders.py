@@ -8,7 +8,7 @@ from typing import Any
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.cluster import NodeUsage
+from mooring.state.usage import NodeUsage
 
 
 def make_pod(

@@ -254,7 +254,9 @@ def test_what_if_plugins_follow_the_pods() -> None:
     follower = Follower()
     made = runtime(follower, pods=(waiting("v", "b", 5), waiting("w", "b", 5)))
     assert chosen(made) == ["a", "b", "c"]
-    assert follower.seen == [("add", "v", 1), ("add", "w", 1), ("remove", "w", 1), ("remove", "v", 1)]
+    assert follower.seen == [
+        ("add", "v", 1), ("add", "w", 1), ("remove", "w", 1), ("remove", "v", 1),
+    ]  # fmt: skip
 
 
 def test_a_search_for_room_runs_only_if_no_node_is_possible() -> None:
@@ -299,7 +301,12 @@ def test_a_question_that_cannot_be_answered_is_an_error() -> None:
 
 
 class Broken(
-    hook.PreEnqueue, hook.PreFilter, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize
+    hook.PreEnqueue,
+    hook.PreFilter,
+    hook.FilterNodes,
+    hook.PreScore,
+    hook.ScoreNodes,
+    hook.Normalize,
 ):
     """Raises in one hook."""
 

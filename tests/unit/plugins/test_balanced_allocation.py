@@ -5,7 +5,7 @@ import pytest
 from mooring.framework.hook import SKIP
 from mooring.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from mooring.testing import make_node, make_pod
-from tests.unit.plugins.one_plugin import cluster_of, made, pre_scored, problems, scored
+from tests.unit.plugins.one_plugin import begin, cluster_of, made, pre_scored, problems, scored
 
 GPU = "example.com/gpu"
 
@@ -78,6 +78,11 @@ def test_a_scalar_resource_counts_only_for_pods_that_ask_for_it() -> None:
 def test_pods_that_ask_for_none_of_the_resources_are_skipped(requests: dict[str, str]) -> None:
     cluster = cluster_of(make_node("a"))
     assert pre_scored(balanced(), cluster, make_pod(requests=requests)) is SKIP
+
+
+def test_without_pre_score_such_pods_get_0() -> None:
+    cycle = begin(cluster_of(make_node("a"), make_node("b")), make_pod())
+    assert balanced().score_nodes(cycle.pod, cycle.nodes).tolist() == [0, 0]
 
 
 def test_pod_level_requests_count() -> None:

@@ -43,7 +43,13 @@ def test_a_pod_fits_exactly() -> None:
 
 
 def test_every_shortage_is_a_reason_in_a_fixed_order() -> None:
-    taken = {"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi", GPU: "1", "hugepages-2Mi": 2}
+    taken = {
+        "cpu": "1",
+        "memory": "1Gi",
+        "ephemeral-storage": "1Gi",
+        GPU: "1",
+        "hugepages-2Mi": "2",
+    }
     cluster = cluster_of(
         make_node(
             "a",
@@ -155,7 +161,7 @@ def test_changes_between_two_questions_are_seen() -> None:
 
 def test_more_resources_than_bits_in_a_number() -> None:
     wanted = {f"example.com/r{number:03}": "1" for number in range(80)}
-    some = {name: 1 for name in list(wanted)[:40]}
+    some = dict.fromkeys(list(wanted)[:40], 1)
     cluster = cluster_of(
         make_node("a", extended=wanted), make_node("b", extended=some), make_node("c")
     )

@@ -92,9 +92,7 @@ def test_a_ratio_is_rounded_and_resources_with_score_0_do_not_count() -> None:
     assert score(thirds).tolist() == [1]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 2**47), st.integers(1, 2**47)), min_size=1, max_size=20)
-)
+@given(st.lists(st.tuples(st.integers(0, 2**47), st.integers(1, 2**47)), min_size=1, max_size=20))
 def test_percents_are_exact_whatever_the_size(pairs: list[tuple[int, int]]) -> None:
     used = [min(pair) for pair in pairs]
     there = [max(pair) for pair in pairs]

@@ -80,7 +80,9 @@ def test_terms_know_their_namespaces() -> None:
     affinity = {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                term(), term(namespaces=["x", "y"]), term(namespaceSelector={}),
+                term(),
+                term(namespaces=["x", "y"]),
+                term(namespaceSelector={}),
             ]  # fmt: skip
         },
         "podAntiAffinity": {

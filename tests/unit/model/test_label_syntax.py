@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.plugins.label_syntax import is_label_key, is_label_value
+from mooring.model.label_syntax import is_label_key, is_label_value
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""The syntax of label keys and values, as Kubernetes validates them.
+"""The syntax of label keys and values, as Kubernetes validates them; resource names share it.
 
-Called where arguments of plugins are checked and where resource names are told apart; objects from
-an API server were validated there.
+Called where selectors, configurations and arguments of plugins are checked, and where resource
+names are told apart.
 """
 
 import re

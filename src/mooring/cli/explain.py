@@ -1,0 +1,183 @@
+"""``moor explain``: one decision in full, from a snapshot."""
+
+import gc
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mooring.errors import InputError
+
+if TYPE_CHECKING:
+    from mooring.explaining.explainer import Explainer, Explanation
+    from mooring.explaining.snapshot import Snapshot
+    from mooring.model.pod import Pod
+
+_SHOWN_PROBLEMS = 5
+
+
+class Output(StrEnum):
+    """How an explanation is printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+
+
+def explain(
+    pod: Annotated[
+        str, typer.Argument(help="NAMESPACE/NAME of a pod in the snapshot, or a pod's manifest.")
+    ],
+    snapshot: Annotated[
+        str,
+        typer.Option(
+            "--snapshot",
+            "-s",
+            metavar="FILE|DIR|-",
+            help="What kubectl get nodes,pods,... -A -o json|yaml prints: a file, a folder, or -.",
+        ),
+    ],
+    config: Annotated[
+        Optional[Path],  # noqa: UP045 - typer reads it at run time
+        typer.Option(help="A KubeSchedulerConfiguration; kube-scheduler's defaults without."),
+    ] = None,
+    policy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON.")
+    ] = Output.TABLE,
+) -> None:
+    """Explain where a pod goes, or why it goes nowhere and what would help.
+
+    Decides as kube-scheduler would, from files alone. Exit code 0 if the pod fits, 1 if it does
+    not, 2 if something in the input is wrong.
+    """
+    # Thousands of objects are made and none of them is garbage until the end.
+    gc.disable()
+    explainer = _explainer(snapshot, config, policy)
+    wanted = _wanted(explainer, pod)
+    if node and node not in explainer.cluster.nodes:
+        raise InputError(_unknown("node", node, list(explainer.cluster.nodes)))
+    found = explainer.explain(wanted, node)
+    _report_skipped(explainer.snapshot)
+    if output is Output.JSON:
+        import msgspec
+
+        text = msgspec.json.encode(as_dict(found, explainer.snapshot, node))
+        typer.echo(msgspec.json.format(text, indent=2).decode())
+    else:
+        from mooring.cli.explain_view import View
+
+        view = View(found, wide=output is Output.WIDE)
+        view.print_node(node) if node else view.print_all()
+    fits = node in found.record.feasible if node else bool(found.record.selected)
+    raise typer.Exit(0 if fits else 1)
+
+
+def _explainer(place: str, config: Path | None, policy: str | None) -> "Explainer":
+    from mooring.cli.snapshot_files import read_mapping, read_snapshot
+    from mooring.explaining.explainer import Explainer
+    from mooring.framework.loading import load
+
+    loaded = load(policy) if policy is not None else None
+    settings = read_mapping(config) if config is not None else None
+    try:
+        return Explainer(
+            read_snapshot(place, keep_source=loaded is not None), settings, policy=loaded
+        )
+    except InputError as error:
+        if config is not None and str(error).startswith(("profiles", "extenders")):
+            raise InputError(f"{config}: {error}") from error
+        raise
+
+
+def _wanted(explainer: "Explainer", wanted: str) -> "Pod | str":
+    """The pod that is meant: one of the snapshot, or one in a file."""
+    from mooring.cli.snapshot_files import read_pod
+    from mooring.explaining.edits import as_new
+    from mooring.model.pod import Pod
+
+    namespace, slash, name = wanted.rpartition("/")
+    key = wanted if slash else f"default/{wanted}"
+    if explainer.cluster.pod(namespace or "default", name) is not None:
+        return key
+    if Path(wanted).is_file():
+        return read_pod(Path(wanted))
+    for skipped in explainer.snapshot.skipped:
+        if skipped.thing == f"Pod {key}":
+            raise InputError(skipped.problem)
+    pods = {pod.key: pod for pod in explainer.snapshot.all(Pod)}
+    if key in pods:
+        return as_new(pods[key])  # it finished and is in nobody's way any more
+    same_name = [one for one in pods if one.rpartition("/")[2] == name]
+    if same_name:
+        raise InputError(f"there is no pod {key} in the snapshot; did you mean {same_name[0]}?")
+    raise InputError(_unknown("pod", key, list(pods)))
+
+
+def _unknown(what: str, name: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known[:20_000], n=1)
+    hint = f"; did you mean {near[0]}?" if near else f", which has {len(known)} {what}s"
+    return f"there is no {what} {name} in the snapshot{hint}"
+
+
+def _report_skipped(snapshot: "Snapshot") -> None:
+    skipped = snapshot.skipped
+    if not skipped:
+        return
+    objects = "1 object is" if len(skipped) == 1 else f"{len(skipped)} objects are"
+    typer.echo(f"moor: {objects} left out:", err=True)
+    for one in skipped[:_SHOWN_PROBLEMS]:
+        typer.echo(f"  {one.problem}", err=True)
+    if len(skipped) > _SHOWN_PROBLEMS:
+        typer.echo(f"  and {len(skipped) - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
+
+
+def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
+    """An explanation as plain data: the record and what would help.
+
+    Args:
+        found: the explanation.
+        snapshot: where it came from.
+        node: keep only this node where something is told for each node.
+    """
+    from mooring.explaining.story import outcome
+
+    out = found.record.to_dict()
+    if node:
+        _keep_node(out, node)
+    out["message"] = outcome(found.record)
+    if found.bound_to:
+        out["boundTo"] = found.bound_to
+    out["suggestions"] = [
+        {
+            "text": one.plan.text,
+            "cost": round(one.plan.cost, 2),
+            "node": one.plan.node,
+            "nodes": one.nodes,
+        }
+        for one in found.suggestions
+    ]
+    out["skippedObjects"] = [
+        {"object": one.thing, "problem": one.problem} for one in snapshot.skipped
+    ]
+    return out
+
+
+def _keep_node(out: dict[str, Any], node: str) -> None:
+    for plugin, answers in out["filter"].items():
+        if isinstance(answers, dict):
+            out["filter"][plugin] = {node: answers[node]}
+    for score in out.get("score", {}).values():
+        for field in ("raw", "normalized"):
+            if field in score:
+                score[field] = {key: value for key, value in score[field].items() if key == node}
+    for field in ("nodeStatus", "total"):
+        if field in out:
+            out[field] = {key: value for key, value in out[field].items() if key == node}

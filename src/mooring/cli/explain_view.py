@@ -1,0 +1,287 @@
+"""What ``moor explain`` prints for people: who refuses which nodes, the scores, and one sentence.
+
+Calm on a terminal of any width; in a pipe, plain lines that are not wrapped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mooring.explaining.amounts import show
+from mooring.explaining.change import Suggestion
+from mooring.explaining.explainer import Explanation
+from mooring.explaining.groups import Group, groups
+from mooring.explaining.story import names, outcome, preemption_text
+from mooring.framework.filtering import Refusal
+from mooring.framework.record import PRE_FILTER_REJECTED, Record
+from mooring.framework.runtime import Score, Scoring
+from mooring.framework.verdict import SKIPPED, Verdicts
+from mooring.model.pod import Pod
+from mooring.model.resources import CPU, MEMORY, spec_requests
+
+#: So many nodes are named one by one, and so many lines a table has.
+_NAMED: Final = 20
+_LINES: Final = 12
+_FEW_NAMES: Final = 3
+_NO_WRAP: Final = 100_000
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+|[^A-Za-z0-9]+")
+
+
+class Printer:
+    """Prints tables and sentences to people and to pipes.
+
+    Args:
+        wide: lines may be longer than the terminal.
+    """
+
+    def __init__(self, *, wide: bool = False) -> None:
+        console = Console(highlight=False)
+        if wide or not console.is_terminal:
+            console = Console(highlight=False, width=_NO_WRAP)
+        self._console = console
+
+    def print(self, thing: RenderableType = "") -> None:
+        """Print one thing; a pipe gets no spaces at the ends of lines."""
+        if self._console.is_terminal:
+            self._console.print(thing)
+            return
+        with self._console.capture() as captured:
+            self._console.print(thing)
+        print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+    def heading(self, text: str) -> None:
+        """Print the heading of a part."""
+        self.print()
+        self.print(Text(text, style="bold"))
+
+
+def table(*columns: str, right: Iterable[int] = ()) -> Table:
+    """An empty table in the style of the command line."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    numbers = set(right)
+    for number, column in enumerate(columns):
+        made.add_column(
+            column,
+            justify="right" if number in numbers else "left",
+            no_wrap=number in numbers,
+            vertical="bottom" if number in numbers else "top",
+        )
+    return made
+
+
+class View:
+    """Prints an explanation.
+
+    Args:
+        found: the explanation.
+        wide: show every node and every plugin.
+    """
+
+    def __init__(self, found: Explanation, *, wide: bool = False) -> None:
+        self._found = found
+        self._record = found.record
+        self._wide = wide
+        self._out = Printer(wide=wide)
+
+    def print_all(self) -> None:
+        """Print the whole decision."""
+        record, out = self._record, self._out
+        out.print(title(self._found))
+        self._print_verdicts()
+        if record.scoring is not None:
+            self._print_scores(record.scoring)
+        out.print()
+        out.print(outcome_text(record))
+        room = preemption_text(record)
+        if room:
+            out.print(room)
+        print_suggestions(out, self._found.suggestions, record)
+
+    def _print_verdicts(self) -> None:
+        record = self._record
+        print_before(self._out, record)
+        if not record.nodes or record.filtering is None:
+            return
+        fit, every = len(record.feasible), len(record.nodes)
+        self._out.heading(f"{fit} of {every} node{'s' if every != 1 else ''} fit")
+        if self._wide:
+            self._out.print(self._matrix())
+        else:
+            found = groups(record)
+            self._out.print(self._groups(found))
+            if len(found) > _LINES:
+                rest = sum(len(one.rows) for one in found[_LINES:])
+                self._out.print(Text(f"and {rest} more nodes (-o wide shows all)", style="dim"))
+        print_silent(self._out, record)
+
+    def _groups(self, found: Sequence[Group]) -> Table:
+        made = table("", "nodes", "", right=(0,))
+        for group in found[:_LINES]:
+            whole = self._record.filtering is not None and self._record.filtering.whole is not None
+            mark = _no() if group.refusals or whole else _yes()
+            label = Text(str(len(group.rows)), style="dim")
+            made.add_row(Text.assemble(mark, " ", label), self._named(group), _reasons(group))
+        return made
+
+    def _named(self, group: Group) -> str:
+        every = [self._record.nodes[row] for row in group.rows.tolist()]
+        if len(self._record.nodes) <= _NAMED:
+            return ", ".join(every)
+        shown = ", ".join(every[:_FEW_NAMES])
+        more = len(every) - _FEW_NAMES
+        return f"{shown} and {more} more" if more > 0 else shown
+
+    def _matrix(self) -> Table:
+        """Every node with the verdict of every plugin that was asked."""
+        record = self._record
+        asked = [
+            (name, answers)
+            for name, answers in record.filter.items()
+            if not isinstance(answers, str)
+        ]
+        made = table("node", *(name for name, _ in asked), "because")
+        for row, node in enumerate(record.nodes):
+            marks = [
+                _yes() if answers is None or not answers.choice[row] else _no()
+                for _, answers in asked
+            ]
+            refusals = [
+                Refusal(name, answers[row])
+                for name, answers in asked
+                if isinstance(answers, Verdicts) and answers.choice[row]
+            ]
+            made.add_row(node, *marks, "; ".join(map(reason, refusals)))
+        return made
+
+    def _print_scores(self, scoring: Scoring) -> None:
+        record = self._record
+        assert record.filtering is not None  # noqa: S101 - it has scores
+        rows = record.filtering.feasible
+        self._out.heading("Points: weight × score")
+        shown = [one for one in scoring.scores if self._wide or _differs(one)]
+        made = table(
+            "node",
+            "total",
+            *(f"{_split(one.name)}\n×{one.weight}" for one in shown),
+            right=range(1, len(shown) + 2),
+        )
+        order = np.argsort(-scoring.total, kind="stable")
+        best = set(record.best)
+        for place in (order if self._wide else order[:_LINES]).tolist():
+            row = int(rows[place])
+            style = "bold green" if row in best else ""
+            cells = [Text(_points(one, place)) for one in shown]
+            total = Text(str(scoring.total[place]), style="bold")
+            made.add_row(Text(record.nodes[row], style=style), total, *cells)
+        self._out.print(made)
+        if len(rows) > _LINES and not self._wide:
+            rest = scoring.total[order[_LINES:]]
+            text = f"and {len(rest)} more nodes with {rest.min()} to {rest.max()} points"
+            self._out.print(Text(f"{text} (-o wide shows all)", style="dim"))
+        same = [f"{one.name} {_points(one, 0)}" for one in scoring.scores if not _differs(one)]
+        if same and not self._wide:
+            text = f"the same for all of these nodes: {', '.join(same)}"
+            self._out.print(Text(text, style="dim"))
+
+
+def title(found: Explanation) -> Text:
+    """The pod, in one line."""
+    pod = found.pod
+    state = f"on {found.bound_to}; asked as if it were not" if found.bound_to else "waiting"
+    about = [state, pod.scheduler_name, f"priority {pod.priority}", _asks(pod)]
+    return Text.assemble((pod.key, "bold"), ("   " + " · ".join(filter(None, about)), "dim"))
+
+
+def outcome_text(record: Record) -> Text:
+    """The one sentence, with a mark in front."""
+    mark = _yes() if record.selected else _no()
+    return Text.assemble(mark, " ", (outcome(record), "bold"))
+
+
+def print_before(out: Printer, record: Record) -> None:
+    """Print who refused the pod before any node was asked."""
+    refused = [*record.pre_enqueue.items()]
+    refused += [
+        (name, one.verdict) for name, one in record.pre_filter.items() if one.verdict is not None
+    ]
+    lines = [(name, verdict) for name, verdict in refused if not verdict.accepted]
+    if lines:
+        out.heading("Refused before any node was asked")
+        for name, verdict in lines:
+            out.print(Text.assemble(_no(), " ", reason(Refusal(name, verdict))))
+
+
+def print_silent(out: Printer, record: Record) -> None:
+    """Print which plugins accept every node, and which had nothing to say."""
+    accept, skip, before = [], [], []
+    for name, answers in record.filter.items():
+        if answers == SKIPPED:
+            skip.append(name)
+        elif answers == PRE_FILTER_REJECTED:
+            before.append(name)
+        elif answers is None or (isinstance(answers, Verdicts) and not answers.choice.any()):
+            accept.append(name)
+    for what, plugins in (
+        ("accept every node", accept),
+        ("have nothing to say about this pod", skip),
+        ("refused the pod as such", before),
+    ):
+        if plugins:
+            out.print(Text(f"{what}: {', '.join(plugins)}", style="dim"))
+
+
+def print_suggestions(out: Printer, found: Sequence[Suggestion], record: Record) -> None:
+    """Print what would help."""
+    if not found:
+        if not record.selected and record.nodes:
+            out.print(Text("No change was found that would make it fit.", style="dim"))
+        return
+    out.heading("What would help (each was tried)")
+    for number, one in enumerate(found, 1):
+        where = Text(f"fits then on {names(one.nodes, 'and')}", style="dim")
+        out.print(Text.assemble((f"{number}. ", "bold"), one.plan.text, "  → ", where))
+
+
+def reason(refusal: Refusal) -> str:
+    """A plugin and its reasons."""
+    return f"{refusal.plugin or 'the scheduler'}: {', '.join(refusal.verdict.reasons)}"
+
+
+def _reasons(group: Group) -> Text:
+    lines = [reason(one) for one in group.refusals]
+    if group.promised:
+        lines.append("(counting pods that were promised this node)")
+    return Text("\n".join(lines))
+
+
+def _asks(pod: Pod) -> str:
+    asked = spec_requests(pod)
+    order = [CPU, MEMORY, *sorted(asked.keys() - {CPU, MEMORY})]
+    amounts = [f"{show(name, asked[name])} {name}" for name in order if asked[name]]
+    return f"asks for {', '.join(amounts)}" if amounts else "asks for nothing"
+
+
+def _differs(score: Score) -> bool:
+    return score.normalized is not None and bool((score.normalized != score.normalized[0]).any())
+
+
+def _points(score: Score, place: int) -> str:
+    return "–" if score.normalized is None else str(score.weight * int(score.normalized[place]))
+
+
+def _split(name: str) -> str:
+    """A plugin's name in lines, at its capital letters, for a narrow column."""
+    return "\n".join(_WORD.findall(name))
+
+
+def _yes() -> Text:
+    return Text("✓", style="green")
+
+
+def _no() -> Text:
+    return Text("✗", style="red")
