@@ -254,6 +254,16 @@ def hooks_page() -> Iterator[str]:
                 returned = re.findall(r"\w+", _type(definition(function).returns))
                 for one in dict.fromkeys(word for word in returned if word in answers):
                     yield from (f"`{one}`: {answers[one]}", "")
+    yield from ("# What hooks take and return", "")
+    for name in mooring.hook.__all__:
+        kind = getattr(mooring.hook, name)
+        if inspect.isclass(kind) and not issubclass(kind, hook.Hook):
+            yield from (f"## `hook.{name}`", "")
+            if issubclass(kind, enum.Enum):
+                yield from (prose(kind.__doc__), "", *(f"- `{one}`" for one in kind.__members__))
+            else:
+                yield from _class(name, kind)
+            yield ""
 
 
 def metrics_page() -> Iterator[str]:

@@ -23,7 +23,7 @@ from mooring.state.shapes import shape_of
 
 #: Parts of a decision that are no plugin's.
 SHAPE = "(shape of the pod)"
-ASSUME = "(count the pod)"
+ASSUME = "(assume)"
 FRAMEWORK = "(framework)"
 _EMPTY_CALLS = 1000
 _METHODS = (

@@ -12,9 +12,10 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
     mooring: {
         "Amounts", "ApiError", "Binding", "ConfigError", "Container", "InputError", "KubeError",
         "LabelSelector", "Mask", "MooringError", "Node", "NodeSelector", "Nodes", "NotAvailable",
-        "Pod", "Policy", "PolicyError", "PolicyFileError", "Quantity", "QuantityError",
-        "Requirement", "Resources", "Scores", "Taint", "Toleration", "Verdict", "__version__",
-        "accept", "accept_if", "hook", "load", "parse_quantity", "reject", "untolerated",
+        "PluginError", "Pod", "Policy", "PolicyError", "PolicyFileError", "Quantity",
+        "QuantityError", "Record", "Requirement", "Resources", "Scores", "Taint", "Toleration",
+        "Verdict", "Verdicts", "__version__", "accept", "accept_if", "explain", "hook", "load",
+        "parse_quantity", "reject", "untolerated",
     },
     mooring.hook: {
         "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cycle", "Filter", "FilterAnswer",

@@ -5,6 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from benchmarks.core.workloads import WORKLOADS
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,6 +43,15 @@ def test_the_table_in_the_readme_was_measured() -> None:
     assert set(table) == expected_rows(results)
 
 
-def test_the_published_benchmark_was_a_full_run() -> None:
-    results = json.loads((ROOT / "docs" / "benchmarks" / "extender.json").read_text())
+@pytest.mark.parametrize("name", ["extender", "core"])
+def test_the_published_benchmark_was_a_full_run(name: str) -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / f"{name}.json").read_text())
     assert results["quick"] is False
+    assert all(goal["met"] for goal in results["goals"])
+
+
+def test_the_published_decisions_are_of_all_workloads_and_sizes() -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / "core.json").read_text())
+    measured = {(one["workload"], one["nodes"]) for one in results["speed"]}
+    assert measured == {(name, nodes) for name in WORKLOADS for nodes in (100, 1000, 5000)}
+    assert [one["workload"] for one in results["growth"]] == list(WORKLOADS)

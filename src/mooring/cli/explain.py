@@ -12,6 +12,7 @@ from mooring.errors import InputError
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
     from mooring.explaining.snapshot import Snapshot
+    from mooring.framework.policy import Policy
     from mooring.model.pod import Pod
 
 _SHOWN_PROBLEMS = 5
@@ -69,30 +70,43 @@ def explain(
 
         text = msgspec.json.encode(as_dict(found, explainer.snapshot, node))
         typer.echo(msgspec.json.format(text, indent=2).decode())
+    elif node:
+        from mooring.cli.explain_node_view import print_node
+
+        print_node(found, node)
     else:
         from mooring.cli.explain_view import View
 
-        view = View(found, wide=output is Output.WIDE)
-        view.print_node(node) if node else view.print_all()
-    fits = node in found.record.feasible if node else bool(found.record.selected)
-    raise typer.Exit(0 if fits else 1)
+        View(found, wide=output is Output.WIDE).print_all()
+    raise typer.Exit(0 if found.record.selected else 1)
 
 
 def _explainer(place: str, config: Path | None, policy: str | None) -> "Explainer":
-    from mooring.cli.snapshot_files import read_mapping, read_snapshot
+    from mooring.cli.snapshot_files import read_snapshot
     from mooring.explaining.explainer import Explainer
     from mooring.framework.loading import load
 
     loaded = load(policy) if policy is not None else None
-    settings = read_mapping(config) if config is not None else None
+    settings = _settings(config, loaded) if config is not None else None
+    snapshot = read_snapshot(place, keep_source=loaded is not None)
+    return Explainer(snapshot, settings, policy=loaded)
+
+
+def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
+    """The scheduler's configuration; whatever is wrong with it is reported with the file's name."""
+    from mooring.cli.snapshot_files import read_mapping
+    from mooring.framework.building import build_profiles
+    from mooring.plugins.in_tree import default_registry
+
+    settings = read_mapping(config)
     try:
-        return Explainer(
-            read_snapshot(place, keep_source=loaded is not None), settings, policy=loaded
-        )
+        build_profiles(settings, default_registry(), [policy] if policy is not None else [])
     except InputError as error:
-        if config is not None and str(error).startswith(("profiles", "extenders")):
-            raise InputError(f"{config}: {error}") from error
-        raise
+        raise InputError(f"{config}: {error}") from error
+    extenders = settings.get("extenders")
+    if extenders:
+        typer.echo(f"moor: {len(extenders)} extenders in {config} are not asked", err=True)
+    return settings
 
 
 def _wanted(explainer: "Explainer", wanted: str) -> "Pod | str":

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
-from rich.console import Console, RenderableType
+from rich.align import VerticalAlignMethod
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +29,7 @@ from mooring.model.resources import CPU, MEMORY, spec_requests
 _NAMED: Final = 20
 _LINES: Final = 12
 _FEW_NAMES: Final = 3
+_FIT: Final = "NodeResourcesFit"
 _NO_WRAP: Final = 100_000
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+|[^A-Za-z0-9]+")
 
@@ -60,17 +62,15 @@ class Printer:
         self.print(Text(text, style="bold"))
 
 
-def table(*columns: str, right: Iterable[int] = ()) -> Table:
-    """An empty table in the style of the command line."""
+def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
+    """An empty table in the style of the command line; some columns hold numbers."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    numbers = set(right)
-    for number, column in enumerate(columns):
-        made.add_column(
-            column,
-            justify="right" if number in numbers else "left",
-            no_wrap=number in numbers,
-            vertical="bottom" if number in numbers else "top",
-        )
+    right = set(numbers)
+    for place, column in enumerate(columns):
+        # Cells are of one line where there are numbers, so this is about the headers.
+        vertical: VerticalAlignMethod = "bottom" if right else "top"
+        justify: JustifyMethod = "right" if place in right else "left"
+        made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
     return made
 
 
@@ -120,12 +120,16 @@ class View:
         print_silent(self._out, record)
 
     def _groups(self, found: Sequence[Group]) -> Table:
-        made = table("", "nodes", "", right=(0,))
+        made = table("", "nodes", "because")
+        width = max(len(str(len(one.rows))) for one in found)
         for group in found[:_LINES]:
             whole = self._record.filtering is not None and self._record.filtering.whole is not None
-            mark = _no() if group.refusals or whole else _yes()
-            label = Text(str(len(group.rows)), style="dim")
-            made.add_row(Text.assemble(mark, " ", label), self._named(group), _reasons(group))
+            mark = no() if group.refusals or whole else yes()
+            made.add_row(
+                Text.assemble(mark, f" {len(group.rows):{width}}"),
+                self._named(group),
+                _reasons(group),
+            )
         return made
 
     def _named(self, group: Group) -> str:
@@ -144,18 +148,16 @@ class View:
             for name, answers in record.filter.items()
             if not isinstance(answers, str)
         ]
-        made = table("node", *(name for name, _ in asked), "because")
+        made = table("node", "fits", *(name for name, _ in asked), "because")
+        of = {row: group for group in groups(record) for row in group.rows.tolist()}
+        fits = set(record.filtering.feasible.tolist()) if record.filtering is not None else set()
         for row, node in enumerate(record.nodes):
             marks = [
-                _yes() if answers is None or not answers.choice[row] else _no()
+                yes() if answers is None or not answers.choice[row] else no()
                 for _, answers in asked
             ]
-            refusals = [
-                Refusal(name, answers[row])
-                for name, answers in asked
-                if isinstance(answers, Verdicts) and answers.choice[row]
-            ]
-            made.add_row(node, *marks, "; ".join(map(reason, refusals)))
+            because = _reasons(of[row], "; ")
+            made.add_row(node, yes() if row in fits else no(), *marks, because)
         return made
 
     def _print_scores(self, scoring: Scoring) -> None:
@@ -168,7 +170,7 @@ class View:
             "node",
             "total",
             *(f"{_split(one.name)}\n×{one.weight}" for one in shown),
-            right=range(1, len(shown) + 2),
+            numbers=range(1, len(shown) + 2),
         )
         order = np.argsort(-scoring.total, kind="stable")
         best = set(record.best)
@@ -183,10 +185,8 @@ class View:
             rest = scoring.total[order[_LINES:]]
             text = f"and {len(rest)} more nodes with {rest.min()} to {rest.max()} points"
             self._out.print(Text(f"{text} (-o wide shows all)", style="dim"))
-        same = [f"{one.name} {_points(one, 0)}" for one in scoring.scores if not _differs(one)]
-        if same and not self._wide:
-            text = f"the same for all of these nodes: {', '.join(same)}"
-            self._out.print(Text(text, style="dim"))
+        if not self._wide:
+            self._out.print(Text(_the_same(scoring, shown), style="dim"))
 
 
 def title(found: Explanation) -> Text:
@@ -199,7 +199,7 @@ def title(found: Explanation) -> Text:
 
 def outcome_text(record: Record) -> Text:
     """The one sentence, with a mark in front."""
-    mark = _yes() if record.selected else _no()
+    mark = yes() if record.selected else no()
     return Text.assemble(mark, " ", (outcome(record), "bold"))
 
 
@@ -213,7 +213,7 @@ def print_before(out: Printer, record: Record) -> None:
     if lines:
         out.heading("Refused before any node was asked")
         for name, verdict in lines:
-            out.print(Text.assemble(_no(), " ", reason(Refusal(name, verdict))))
+            out.print(Text.assemble(no(), " ", reason(Refusal(name, verdict))))
 
 
 def print_silent(out: Printer, record: Record) -> None:
@@ -239,24 +239,33 @@ def print_suggestions(out: Printer, found: Sequence[Suggestion], record: Record)
     """Print what would help."""
     if not found:
         if not record.selected and record.nodes:
-            out.print(Text("No change was found that would make it fit.", style="dim"))
+            text = "No change in at most three steps was found that would make it fit."
+            out.print(Text(text, style="dim"))
         return
-    out.heading("What would help (each was tried)")
+    out.heading("What would help, the smallest change first (each one was tried)")
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, one in enumerate(found, 1):
-        where = Text(f"fits then on {names(one.nodes, 'and')}", style="dim")
-        out.print(Text.assemble((f"{number}. ", "bold"), one.plan.text, "  → ", where))
+        alone = one.nodes == (one.plan.node,) and one.plan.node not in record.nodes
+        first = [one.plan.node, *(name for name in one.nodes if name != one.plan.node)]
+        where = "there" if alone else f"on {names(first, 'and')}"
+        text = Text.assemble(one.plan.text, (f"  → fits then {where}", "dim"))
+        made.add_row(f"{number}.", text)
+    out.print(made)
 
 
 def reason(refusal: Refusal) -> str:
     """A plugin and its reasons."""
-    return f"{refusal.plugin or 'the scheduler'}: {', '.join(refusal.verdict.reasons)}"
+    text = f"{refusal.plugin or 'the scheduler'}: {', '.join(refusal.verdict.reasons)}"
+    if refusal.plugin == _FIT and refusal.verdict.unresolvable:
+        text += " (the whole node is too small)"
+    return text
 
 
-def _reasons(group: Group) -> Text:
+def _reasons(group: Group, between: str = "\n") -> Text:
     lines = [reason(one) for one in group.refusals]
     if group.promised:
         lines.append("(counting pods that were promised this node)")
-    return Text("\n".join(lines))
+    return Text(between.join(lines))
 
 
 def _asks(pod: Pod) -> str:
@@ -267,11 +276,23 @@ def _asks(pod: Pod) -> str:
 
 
 def _differs(score: Score) -> bool:
-    return score.normalized is not None and bool((score.normalized != score.normalized[0]).any())
+    found = score.normalized
+    return found is not None and (len(found) == 1 or bool((found != found[0]).any()))
+
+
+def _the_same(scoring: Scoring, shown: Sequence[Score]) -> str:
+    """What the plugins give that have no column."""
+    others = [one for one in scoring.scores if one not in shown]
+    given = [f"{one.name} {points}" for one in others if (points := _points(one, 0)) not in "0-"]
+    nothing = [one.name for one in others if _points(one, 0) in "0-"]
+    texts = [f"all of these nodes get {', '.join(given)}"] if given else []
+    if nothing:
+        texts.append(f"{', '.join(nothing)} give nothing")
+    return "; ".join(texts)
 
 
 def _points(score: Score, place: int) -> str:
-    return "–" if score.normalized is None else str(score.weight * int(score.normalized[place]))
+    return "-" if score.normalized is None else str(score.weight * int(score.normalized[place]))
 
 
 def _split(name: str) -> str:
@@ -279,9 +300,11 @@ def _split(name: str) -> str:
     return "\n".join(_WORD.findall(name))
 
 
-def _yes() -> Text:
+def yes() -> Text:
+    """The mark of what fits."""
     return Text("✓", style="green")
 
 
-def _no() -> Text:
+def no() -> Text:
+    """The mark of what does not."""
     return Text("✗", style="red")

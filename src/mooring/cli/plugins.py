@@ -27,9 +27,9 @@ def plugins(
     (entry points of the group mooring.plugins). A plugin of the default set has a weight if it
     scores. In a pipe, each plugin is one line.
     """
-    from mooring.framework.registry import Registry
+    from mooring.plugins.in_tree import default_registry
 
-    found = describe(Registry.default())
+    found = describe(default_registry())
     if output is Output.JSON:
         import msgspec
 

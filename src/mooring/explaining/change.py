@@ -7,7 +7,7 @@ dearer than a machine.
     1 to 5   less of a resource: 1, and 4 times the part of the request that is given up
     1        remove a scheduling gate; name a scheduler that exists
     2        tolerate a taint; give up one condition on nodes; raise maxSkew (a little more the
-             further it is raised); not name the node
+             further it is raised); not name the node; create a claim, or bind it
     2.5      give up a host port; make a spread constraint a wish
     3        give up an affinity or anti-affinity term; change a label of a node; uncordon a node
     3.5      remove a taint from a node
@@ -23,6 +23,7 @@ from typing import Final
 
 import msgspec
 
+from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
@@ -38,7 +39,7 @@ ADD_NODE: Final = 6.0
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One change; exactly one of the last four fields is set.
+    """One change; exactly one of the last five fields is set.
 
     Attributes:
         text: what to do, as a clause such as ``uncordon node-3``.
@@ -48,6 +49,7 @@ class Change(msgspec.Struct, frozen=True):
         node: makes the changed node; the node is the one the plan is about.
         moved: the key of a pod that is taken off its node.
         added: a node that is added.
+        created: other objects that are created.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Change(msgspec.Struct, frozen=True):
     node: Callable[[Node], Node] | None = None
     moved: str = ""
     added: Node | None = None
+    created: tuple[KubeObject, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True):

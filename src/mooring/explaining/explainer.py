@@ -22,9 +22,9 @@ from mooring.framework.building import build_profiles, build_runtime
 from mooring.framework.examine import examine
 from mooring.framework.policy import Policy
 from mooring.framework.record import Record
-from mooring.framework.registry import Registry
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
+from mooring.plugins.in_tree import default_registry
 
 #: A pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
 PodLike = Pod | Mapping[str, Any] | str
@@ -69,7 +69,7 @@ class Explainer:
         pending: Iterable[Pod | Mapping[str, Any]] = (),
         now_ns: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._registry = Registry.default()
+        self._registry = default_registry()
         policies = [policy] if policy is not None else []
         self.profiles = build_profiles(config, self._registry, policies)
         self.snapshot = _snapshot(objects)
@@ -120,6 +120,8 @@ class Explainer:
             InputError: there is no such pod or node, or something in the pod is wrong.
             PluginError: a plugin failed.
         """
+        if node and node not in self.cluster.nodes:
+            raise InputError(f"there is no node {node!r} among the objects")
         asked = self.pod(wanted)
         with self._waiting(asked) as pod:
             record = self._record(pod)

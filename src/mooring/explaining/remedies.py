@@ -15,6 +15,7 @@ from mooring.explaining.change import Change
 from mooring.explaining.node_demands import node_demands
 from mooring.explaining.pod_relations import inter_pod_affinity, topology_spread
 from mooring.explaining.trial import NO_PROFILE, Objection, Trial
+from mooring.explaining.volume_demands import volume_demands
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import PODS, Resources, spec_requests
@@ -160,12 +161,14 @@ def _free(case: Case) -> Resources:
 
 
 def _less(missing: Mapping[str, int], asked: Resources) -> Iterator[Change]:
-    cuts = {name: rounded_up(name, amount) for name, amount in missing.items()}
-    if not cuts or any(asked[name] <= cut for name, cut in cuts.items()):
+    if not missing:
         return
+    cuts = {name: min(rounded_up(name, amount), asked[name]) for name, amount in missing.items()}
     texts = [
         f"{show(name, cut)} less {name} ({show(name, asked[name] - cut)} instead of "
         f"{show(name, asked[name])})"
+        if cut < asked[name]
+        else f"no {name} (instead of {show(name, cut)})"
         for name, cut in cuts.items()
     ]
     yield Change(
@@ -201,25 +204,7 @@ def _moved(other: Pod, node: Node, why: str = "") -> Change:
 
 
 def _volumes(case: Case) -> Iterator[Change]:
-    volumes = [one for one in case.pod.spec.volumes or () if one.counts]
-    for volume in volumes:
-        claim = volume.persistent_volume_claim
-        of = f" (claim {claim.claim_name})" if claim is not None else ""
-        yield Change(
-            f"do without the volume {volume.name}{of}",
-            costs.GIVE_UP_VOLUME,
-            ("volume", volume.name),
-            pod=lambda pod, volume=volume: edits.with_spec(  # type: ignore[misc]
-                pod, volumes=[one for one in pod.spec.volumes or () if one is not volume]
-            ),
-        )
-    if volumes[1:]:
-        yield Change(
-            "do without its volumes",
-            costs.GIVE_UP_VOLUME * len(volumes),
-            ("volumes",),
-            pod=lambda pod: edits.with_spec(pod, volumes=None),
-        )
+    return volume_demands(case.trial, case.pod)
 
 
 def _features(case: Case) -> Iterator[Change]:

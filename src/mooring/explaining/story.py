@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.framework.filtering import Preemption
 from mooring.framework.record import Record
 from mooring.framework.runtime import Scoring
 
@@ -59,8 +58,9 @@ def _winner(record: Record, scoring: Scoring) -> str:
     margin = compare(record, best[0], second)
     name = record.nodes[second]
     if len(best) > 1:
-        return f"{text}; the next, {name}, has {margin.points} less{_because(margin)}."
-    return f"{text}, {margin.points} more than {name}{_because(margin)}."
+        back = compare(record, second, best[0])
+        return f"{text}; the next, {name}, has {margin.points} less{difference(back)}."
+    return f"{text}, {margin.points} more than {name}{difference(margin)}."
 
 
 def runner_up(record: Record) -> int | None:
@@ -91,20 +91,19 @@ def compare(record: Record, row: int, other: int) -> Margin:
     return Margin(int(scoring.total[here]) - int(scoring.total[there]), plugins)
 
 
-def _because(margin: Margin) -> str:
-    """Which plugins made the difference, those in favour first."""
+def difference(margin: Margin) -> str:
+    """Which plugins made the difference, those on the side of the result first; may be empty."""
     more = [f"{name} gives {points} more" for name, points in margin.plugins if points > 0]
-    less = [f"{name} {-points} less" for name, points in margin.plugins if points < 0]
-    if not more:
-        return ""
-    text = f": {' and '.join(more[:2])}"
-    return f"{text}, {' and '.join(less[:2])}" if less else text
+    less = [f"{name} gives {-points} less" for name, points in margin.plugins if points < 0]
+    sides = (more, less) if margin.points > 0 else (less, more)
+    texts = [" and ".join(side[:2]) for side in sides if side]
+    return f": {', '.join(texts)}" if texts else ""
 
 
 def preemption_text(record: Record) -> str:
     """What kube-scheduler would do to make room; empty if it would do nothing."""
-    found = record.preemption
-    if not isinstance(found, Preemption) or not found.verdict.accepted or not found.best:
+    found = record.room.preemption
+    if found is None or not found.verdict.accepted or not found.best:
         return ""
     best = sorted(found.best)
     victims = found.candidates[best[0]].victims

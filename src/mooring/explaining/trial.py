@@ -73,6 +73,14 @@ class Trial:
         elif change.added is not None:
             cluster.put_node(change.added)
             undo.callback(cluster.remove_node, change.added.name)
+        elif change.created:
+            for thing in change.created:
+                before = cluster.catalog.get(type(thing), thing.key)
+                cluster.put(thing)
+                if before is None:
+                    undo.callback(cluster.remove, thing)
+                else:
+                    undo.callback(cluster.put, before)
         else:
             namespace, _, name = change.moved.partition("/")
             pod = cluster.pod(namespace, name)

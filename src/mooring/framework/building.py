@@ -7,6 +7,7 @@ for a profile, whatever the number of extension points it has there.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mooring.framework import hook
 from mooring.framework.configuration import read_configuration
 from mooring.framework.policy import Policy
 from mooring.framework.policy_plugin import policy_plugin
@@ -53,15 +54,28 @@ def build_profiles(
     Args:
         config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
         registry: the plugins there are; the policies are added.
-        policies: each is enabled in every profile with weight 1, unless the configuration
-            mentions it by its name.
+        policies: each is enabled in every profile after the default plugins; the configuration may
+            weigh, move or disable it by its name.
 
     Raises:
         InputError: the configuration is wrong, or a policy has the name of a plugin.
     """
-    names = []
+    extra: dict[str, int] = {}
     for policy in policies:
-        plugin = policy_plugin(policy)
-        registry.add(lambda plugin=plugin: plugin, policy.name, points=points(type(plugin)))
-        names.append(policy.name)
-    return profiles_from(read_configuration(config), registry, names)
+        if policy.rules:
+            registry.add(policy_plugin(policy), policy.name)
+            extra[policy.name] = 1
+        for plugin in policy.plugins:
+            name = plugin.name or type(plugin).__name__
+            registry.add(lambda plugin=plugin: plugin, name, points=_own_points(plugin))
+            weight = getattr(plugin, "weight", 1)
+            extra[name] = max(1, round(weight)) if isinstance(plugin, hook.PREPARING) else 1
+    return profiles_from(read_configuration(config), registry, extra)
+
+
+def _own_points(plugin: hook.Hook) -> tuple[str, ...]:
+    """Where a policy's plugin runs itself; its simple hooks run among the policy's functions."""
+    every = points(type(plugin))
+    if isinstance(plugin, hook.PREPARING):
+        return every
+    return tuple(point for point in every if point not in ("filter", "score", "bind"))

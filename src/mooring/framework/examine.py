@@ -75,7 +75,7 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
     if error:
         return record
     if not len(filtering.feasible):
-        return replace(record, preemption=runtime.post_filter(cycle, filtering))
+        return replace(record, room=runtime.post_filter(cycle, filtering))
     scoring = runtime.score(cycle, filtering.feasible)
     best = filtering.feasible[scoring.total == scoring.total.max()].tolist()
     promised = pod.status.nominated_node_name or ""

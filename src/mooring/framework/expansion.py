@@ -75,7 +75,8 @@ class Expansion:
     Args:
         registry: the plugins there are.
         profile: what the user changes.
-        extra: plugins that come after the default set, with weight 1; disabling ``*`` leaves them.
+        extra: plugins with their weights that come after the default set; disabling ``*`` leaves
+            them.
         path: where the profile is, for messages.
         problems: gets every mistake.
     """
@@ -84,7 +85,7 @@ class Expansion:
         self,
         registry: Registry,
         profile: ProfileConfiguration,
-        extra: Sequence[str],
+        extra: Mapping[str, int],
         path: str,
         problems: list[Problem],
     ) -> None:
@@ -121,7 +122,7 @@ class Expansion:
         every = [*self._multi, *(one for single in self._single.values() for one in single)]
         return tuple(dict.fromkeys(one.name for one in every))
 
-    def _merge(self, custom: PluginSet, extra: Sequence[str]) -> list[_Wanted]:
+    def _merge(self, custom: PluginSet, extra: Mapping[str, int]) -> list[_Wanted]:
         """The default set, changed by what the user wrote for multiPoint."""
         disabled = {plugin.name for plugin in custom.disabled}
         own = self._wanted("multiPoint", custom.enabled)
@@ -131,7 +132,7 @@ class Expansion:
         merged: list[_Wanted] = []
         for name, weight in (
             *((plugin.name, plugin.weight) for plugin in default),
-            *((name, _DEFAULT_WEIGHT) for name in extra),
+            *extra.items(),
         ):
             if name in disabled:
                 continue

@@ -5,7 +5,7 @@ Which plugins a profile has is in `expansion`; here their arguments are checked 
 profiles share.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -42,16 +42,16 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 def profiles_from(
-    configuration: Configuration, registry: Registry, extra: Iterable[str] = ()
+    configuration: Configuration, registry: Registry, extra: Mapping[str, int] | None = None
 ) -> dict[str, Profile]:
     """The profiles of a configuration by scheduler name.
 
     Args:
         configuration: as `read_configuration` returns it.
         registry: the plugins there are.
-        extra: plugins, such as a policy, that every profile has after the default set, with weight
-            1; a configuration may move, weigh or disable them by name as it may default plugins,
-            but disabling ``*`` leaves them.
+        extra: plugins with their weights, such as a policy, that every profile has after the
+            default set; a configuration may move, weigh or disable them by name as it may default
+            plugins, but disabling ``*`` leaves them.
 
     Raises:
         InputError: a plugin does not exist or does not fit, or its arguments are wrong; lists the
@@ -67,7 +67,7 @@ def profiles_from(
     found: dict[str, Profile] = {}
     for place, wanted in enumerate(configuration.profiles):
         path = f"profiles[{place}]"
-        expansion = Expansion(registry, wanted, tuple(extra), path, problems)
+        expansion = Expansion(registry, wanted, extra or {}, path, problems)
         args = {config.name: config.args for config in wanted.plugin_config}
         _check_args(registry, wanted, path, problems)
         if ignored:

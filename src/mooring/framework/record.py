@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mooring.framework.filtering import Filtering, Preemption, Refusal
-from mooring.framework.runtime import Scoring
+from mooring.framework.runtime import Room, Scoring, pending_message
 from mooring.framework.verdict import SKIPPED, SUCCESS, Verdict, Verdicts
 
 #: Stands where a plugin's verdicts would, if it refused the pod before any node was asked.
@@ -41,7 +41,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         scoring: the scores of the possible nodes; None if there is none.
         best: the rows with the highest total.
         nominated_shortcut: the pod's own promised node, if it is possible.
-        preemption: if no node was possible, what the search for room found.
+        room: if no node was possible, what the search for room found.
         error: why the decision was given up.
     """
 
@@ -57,7 +57,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     scoring: Scoring | None = None
     best: Sequence[int] = ()
     nominated_shortcut: str = ""
-    preemption: Preemption | Verdict | None = None
+    room: Room = Room()
     error: str = ""
 
     @property
@@ -88,14 +88,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             return self.error
         if self.gated:
             return next(v.reason for v in self.pre_enqueue.values() if not v.accepted)
-        if self.filtering is None or len(self.filtering.feasible):
-            return ""
-        text = self.filtering.message
-        found = self.preemption
-        verdict = found.verdict if isinstance(found, Preemption) else found
-        if verdict is not None and not verdict.accepted and verdict.reasons:
-            text = f"{text} {', '.join(verdict.reasons)}"
-        return text
+        return pending_message(self.filtering, self.room) if self.filtering is not None else ""
 
     def refusal(self, row: int) -> Refusal | None:
         """Who refused a node first; None if the pod fits there."""
@@ -130,10 +123,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             out.update(self._scores(self.scoring))
         if self.nominated_shortcut:
             out["nominatedShortcut"] = self.nominated_shortcut
-        if isinstance(self.preemption, Preemption):
-            out["postFilter"] = _preemption(self.preemption)
-        elif self.preemption is not None:
-            out["postFilter"] = _status(self.preemption)
+        if self.room.preemption is not None:
+            out["postFilter"] = _preemption(self.room.preemption)
         if self.error:
             out["error"] = self.error
         return out

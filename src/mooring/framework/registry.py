@@ -5,7 +5,6 @@ of the group ``mooring.plugins``, imported only when they are named or listed), 
 adds. The runtime makes plugins through it; it never runs one.
 """
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,15 +37,6 @@ class Registry:
         self._entries: dict[str, Entry] = {}
         self._installed = installed
         self._entry_points: dict[str, EntryPoint] | None = None
-
-    @classmethod
-    def default(cls) -> "Registry":
-        """Mooring's own plugins and those of installed packages."""
-        registry = cls(installed_plugins)
-        # The plugins are above the framework, so they are found by name, like those of others.
-        for plugin in importlib.import_module("mooring.plugins").IN_TREE:
-            registry.add(plugin)
-        return registry
 
     def add(
         self,

@@ -53,6 +53,13 @@ class Scoring(NamedTuple):
     total: Amounts
 
 
+class Room(NamedTuple):
+    """What the search for room by evicting pods found, and why it found none."""
+
+    preemption: Preemption | None = None
+    reasons: tuple[str, ...] = ()
+
+
 class Decision(NamedTuple):
     """Where a pod may go.
 
@@ -60,13 +67,25 @@ class Decision(NamedTuple):
         cycle: the decision's working state, for the hooks that follow.
         filtering: the possible nodes, and why the others are not.
         best: the rows of the nodes among which the choice is free; empty if there is none.
-        preemption: if no node was possible, what the search for room found.
+        room: if no node was possible, what the search for room found.
     """
 
     cycle: Cycle
     filtering: Filtering
     best: Rows
-    preemption: Preemption | Verdict | None = None
+    room: Room = Room()
+
+    @property
+    def message(self) -> str:
+        """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
+        return pending_message(self.filtering, self.room)
+
+
+def pending_message(filtering: Filtering, room: Room) -> str:
+    """Why a pod is pending, as kube-scheduler would say it; empty if a node is possible."""
+    if len(filtering.feasible):
+        return ""
+    return " ".join(part for part in (filtering.message, ", ".join(room.reasons)) if part)
 
 
 class Runtime:
@@ -329,17 +348,25 @@ class Runtime:
             total += 1  # parity v1.36.4: schedule_one.go prioritizeNodes
         return Scoring(scores, total)
 
-    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict | None:
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Room:
         """Look for room by evicting pods; the first plugin that finds some ends the search."""
-        answer: Preemption | Verdict | None = None
+        # parity v1.36.4: runtime/framework.go RunPostFilterPlugins
+        found: Preemption | None = None
+        reasons: list[str] = []
         for name, plugin in self.post_filters:
             try:
                 answer = plugin.post_filter(cycle, filtering)
             except Exception as error:  # noqa: BLE001
                 _blame(error, name, "post_filter", cycle.pod)
-            if answer if isinstance(answer, Verdict) else answer.verdict:
-                return answer
-        return answer
+            verdict = answer if isinstance(answer, Verdict) else answer.verdict
+            if isinstance(answer, Preemption):
+                found = answer
+            if verdict.accepted:
+                return Room(found)
+            if verdict.unresolvable:
+                return Room(found, verdict.reasons)
+            reasons += verdict.reasons
+        return Room(found, tuple(reasons))
 
     def decide(self, pod: Pod) -> Decision:
         """Find the best nodes for a pod.

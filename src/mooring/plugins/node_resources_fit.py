@@ -226,13 +226,13 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
         """The same for one row: faster for few rows, and preemption asks for one at a time."""
         reasons = []
         never = False
-        if columns.allocatable(PODS)[row] - columns.used(PODS)[row] < 1:
+        if columns.allocatable(PODS).item(row) - columns.used(PODS).item(row) < 1:
             reasons.append(_TOO_MANY_PODS)
         for name, amount in wanted:
-            capacity = columns.allocatable(name)[row]
-            if capacity - columns.used(name)[row] < amount:
+            capacity = columns.allocatable(name).item(row)
+            if capacity - columns.used(name).item(row) < amount:
                 reasons.append(f"Insufficient {name}")
-                never = never or bool(capacity < amount)
+                never = never or capacity < amount
         return self._answers.place(tuple(reasons), never)
 
     def _score(self, columns: Columns, rows: Rows | None, scored: Scored) -> Amounts:

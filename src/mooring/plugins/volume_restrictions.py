@@ -33,13 +33,16 @@ class _State:
     """What counts for one pod.
 
     Attributes:
+        disks: the disks it names, with their identities.
         exclusive: the names of the pod's claims that no other pod may use.
         taken: how many uses of them by other pods are counted.
     """
 
     __slots__ = ("disks", "exclusive", "taken")
 
-    def __init__(self, disks: list[Volume], exclusive: frozenset[str], taken: int) -> None:
+    def __init__(
+        self, disks: list[tuple[_Identity, Volume]], exclusive: frozenset[str], taken: int
+    ) -> None:
         self.disks = disks
         self.exclusive = exclusive
         self.taken = taken
@@ -60,9 +63,12 @@ class VolumeRestrictions(WhatIf, FilterNodes):
         volumes = pod.spec.volumes
         if not volumes:
             return SKIP
-        disks = [one for one in volumes if _identity(one) is not None]
+        disks = []
         exclusive = set()
         for volume in volumes:
+            identity = _identity(volume)
+            if identity is not None:
+                disks.append((identity, volume))
             if volume.persistent_volume_claim is None:
                 continue
             name = volume.persistent_volume_claim.claim_name
@@ -93,8 +99,8 @@ class VolumeRestrictions(WhatIf, FilterNodes):
         choice = np.full(len(nodes.columns), 2 if state.taken > 0 else 0, np.uint8)
         if state.disks:
             disks = self._disks_of(cycle.cluster)
-            for disk in state.disks:
-                for row in disks.conflicts(disk):
+            for identity, disk in state.disks:
+                for row in disks.conflicts(identity, disk):
                     choice[row] = 1
         return Verdicts(nodes.take(choice), table)
 
@@ -141,13 +147,11 @@ class _DisksInUse:
                         self._by_row.setdefault(row, set()).add(identity)
                         self._disks.setdefault(identity, {}).setdefault(row, []).append(volume)
 
-    def conflicts(self, disk: Volume) -> Iterator[int]:
+    def conflicts(self, identity: _Identity, disk: Volume) -> Iterator[int]:
         """The rows where the disk is in use in a way that keeps others out."""
-        identity = _identity(disk)
-        if identity is not None:
-            for row, others in self._disks.get(identity, {}).items():
-                if any(_conflict(disk, other) for other in others):
-                    yield row
+        for row, others in self._disks.get(identity, {}).items():
+            if any(_conflict(disk, other) for other in others):
+                yield row
 
 
 def _identity(volume: Volume) -> _Identity | None:

@@ -13,6 +13,7 @@ from mooring.framework.configuration import read_configuration
 from mooring.framework.profiles import Profile, profiles_from
 from mooring.framework.registry import Registry
 from mooring.model.pod import Pod
+from mooring.plugins.in_tree import default_registry
 
 VECTORS = sorted((Path(__file__).parents[2] / "parity" / "vectors").glob("*.ndjson.gz"))
 #: The extension points that the vectors have.
@@ -46,7 +47,7 @@ class Fifo(hook.QueueSort):
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    return Registry.default()
+    return default_registry()
 
 
 def plain(profile: Profile) -> dict[str, list[dict[str, Any]]]:
@@ -178,7 +179,7 @@ class TestOneQueue:
         assert len(found) == 2
 
     def test_different_sorters(self) -> None:
-        registry = Registry.default()
+        registry = default_registry()
         registry.add(Fifo)
         other = {
             "multiPoint": {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}
@@ -190,7 +191,7 @@ class TestOneQueue:
         )
 
     def test_different_arguments(self) -> None:
-        registry = Registry.default()
+        registry = default_registry()
         registry.add(Fifo)
         plugins = {
             "multiPoint": {"disabled": [{"name": "PrioritySort"}], "enabled": [{"name": "Fifo"}]}

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 
-import mooring.plugins
 from mooring.errors import InputError
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Scores
@@ -23,6 +22,8 @@ from mooring.framework.reading import Problem
 from mooring.framework.registry import POINTS, Entry, Registry, points
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins import in_tree
+from mooring.plugins.in_tree import default_registry
 from tests.unit.framework.in_tree import IN_TREE
 
 HERE = "tests.unit.framework.test_registry"
@@ -341,7 +342,7 @@ class TestInstalledPackages:
             "        return True\n"
         )
         monkeypatch.syspath_prepend(tmp_path)
-        registry = Registry.default()
+        registry = default_registry()
         assert registry.names()[-1] == "Acme"
         assert registry.entry("Acme").origin == "package acme-scheduling"
         assert registry.entry("Acme").summary == "Keeps pods on our own nodes."
@@ -354,23 +355,19 @@ MISSING = {"VolumeBinding": ["preBind"]}
 
 class TestInTree:
     def test_the_default_set_comes_first(self) -> None:
-        names = [plugin.name for plugin in mooring.plugins.IN_TREE]
+        names = [plugin.name for plugin in in_tree.IN_TREE]
         assert names == [*IN_TREE, *OWN]
         assert names[: len(DEFAULT_PLUGINS)] == [plugin.name for plugin in DEFAULT_PLUGINS]
-        assert Registry.default().names()[: len(names)] == names
+        assert default_registry().names()[: len(names)] == names
 
     @pytest.mark.parametrize(("name", "wanted"), IN_TREE.items())
     def test_points(self, name: str, wanted: list[str]) -> None:
-        found = Registry.default().points(name)
+        found = default_registry().points(name)
         assert [*found, *MISSING.get(name, [])] == wanted
 
     @pytest.mark.parametrize("name", [*IN_TREE, *OWN])
     def test_every_plugin_says_what_it_does_in_one_line(self, name: str) -> None:
-        entry = Registry.default().entry(name)
+        entry = default_registry().entry(name)
         assert entry.summary.endswith(".")
         assert len(entry.summary) <= 100
         assert entry.origin == "mooring"
-
-    def test_nothing_else_is_in_the_table(self) -> None:
-        with pytest.raises(AttributeError, match="has no attribute 'NodeNames'"):
-            _ = mooring.plugins.NodeNames

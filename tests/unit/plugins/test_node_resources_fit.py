@@ -60,9 +60,7 @@ def test_every_shortage_is_a_reason_in_a_fixed_order() -> None:
         make_node("b"),
         make_pod("p", requests=taken, node="a"),
     )
-    plugin = made(NodeResourcesFit)
-    pod = make_pod(requests={**taken, "memory": "1"})
-    assert filtered(plugin, cluster, pod)["a"].reasons == (
+    assert reasons(cluster, make_pod(requests={**taken, "memory": "1"})) == (
         "Too many pods",
         "Insufficient cpu",
         "Insufficient memory",

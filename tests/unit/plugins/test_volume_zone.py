@@ -3,6 +3,7 @@ import pytest
 from mooring.framework.hook import SKIP
 from mooring.framework.verdict import Verdict
 from mooring.model.meta import KubeObject
+from mooring.model.storage import StorageClass
 from mooring.plugins.volume_zone import VolumeZone
 from mooring.testing import make_node
 from tests.unit.plugins.one_plugin import accepted, cluster_of, filtered, pre_filtered
@@ -87,6 +88,10 @@ def test_a_claim_that_waits_for_its_pod_is_passed_over() -> None:
         ((claim(),), "PersistentVolumeClaim had no pv name and storageClass name"),
         ((claim(of="gone"),), 'storageclass.storage.k8s.io "gone" not found'),
         ((claim(of="now"), storage_class("now", waits=False)), "PersistentVolume had no name"),
+        (
+            (claim(of="c"), StorageClass.from_dict({"metadata": {"name": "c"}})),
+            'VolumeBindingMode not set for StorageClass "c"',
+        ),
     ],
 )
 def test_what_is_missing_refuses_the_pod(things: tuple[KubeObject, ...], reason: str) -> None:

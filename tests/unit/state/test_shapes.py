@@ -83,7 +83,7 @@ def test_terms_know_their_namespaces() -> None:
                 term(),
                 term(namespaces=["x", "y"]),
                 term(namespaceSelector={}),
-            ]  # fmt: skip
+            ]
         },
         "podAntiAffinity": {
             "preferredDuringSchedulingIgnoredDuringExecution": [

@@ -1,0 +1,90 @@
+"""What ``moor explain --node`` prints: one node in full."""
+
+from rich.table import Table
+from rich.text import Text
+
+from mooring.cli.explain_view import (
+    Printer,
+    no,
+    outcome_text,
+    print_before,
+    print_suggestions,
+    table,
+    title,
+    yes,
+)
+from mooring.explaining.explainer import Explanation
+from mooring.explaining.story import compare, difference
+from mooring.framework.record import PRE_FILTER_REJECTED, Record
+from mooring.framework.runtime import Scoring
+from mooring.framework.verdict import SKIPPED, Verdicts
+
+
+def print_node(found: Explanation, node: str) -> None:
+    """Print what every plugin says about one node, and what would have to change there."""
+    out, record = Printer(), found.record
+    out.print(title(found))
+    print_before(out, record)
+    if record.filtering is not None:
+        out.heading(f"What each plugin says of {node}")
+        out.print(_verdicts(record, node))
+    fits = node in record.feasible
+    if fits and record.scoring is not None:
+        out.heading("Points: weight × score")
+        out.print(_scores(record, record.scoring, node))
+    out.print()
+    out.print(outcome_text(record))
+    out.print(Text.assemble(yes() if fits else no(), " ", (_place(record, node, fits), "bold")))
+    if not fits:
+        print_suggestions(out, found.suggestions, record)
+
+
+def _verdicts(record: Record, node: str) -> Table:
+    row = record.nodes.index(node)
+    made = table("plugin", "", "")
+    for name, answers in record.filter.items():
+        if answers == SKIPPED:
+            made.add_row(Text(name, style="dim"), "", Text("nothing to say", style="dim"))
+        elif answers == PRE_FILTER_REJECTED:
+            made.add_row(name, no(), "refused the pod as such")
+        elif isinstance(answers, Verdicts) and answers.choice[row]:
+            verdict = answers[row]
+            also = " (evicting pods would not help)" if verdict.unresolvable else ""
+            made.add_row(name, no(), Text(f"{', '.join(verdict.reasons)}{also}"))
+        else:
+            made.add_row(name, yes(), "")
+    return made
+
+
+def _scores(record: Record, scoring: Scoring, node: str) -> Table:
+    assert record.filtering is not None  # noqa: S101 - it has scores
+    place = record.filtering.feasible.tolist().index(record.nodes.index(node))
+    made = table("plugin", "raw", "score", "weight", "points", numbers=(1, 2, 3, 4))
+    for one in scoring.scores:
+        if one.raw is None or one.normalized is None:
+            made.add_row(Text(one.name, style="dim"), "-", "-", str(one.weight), "0")
+            continue
+        score = int(one.normalized[place])
+        points = one.weight * score
+        made.add_row(one.name, str(one.raw[place]), str(score), str(one.weight), str(points))
+    made.add_row(Text("total", style="bold"), "", "", "", Text(str(scoring.total[place]), "bold"))
+    return made
+
+
+def _place(record: Record, node: str, fits: bool) -> str:
+    """Where the node stands among those that fit."""
+    if not fits:
+        refusal = record.refusal(record.nodes.index(node))
+        return f"{node} is refused by {refusal.plugin}." if refusal else f"{node} is not asked."
+    scoring, filtering = record.scoring, record.filtering
+    if scoring is None or filtering is None or node in record.selected:
+        return f"{node} fits and may be chosen."
+    rows = filtering.feasible.tolist()
+    row = record.nodes.index(node)
+    better = int((scoring.total > scoring.total[rows.index(row)]).sum())
+    margin = compare(record, row, record.best[0])
+    best = record.nodes[record.best[0]]
+    return (
+        f"{node} fits; {better} node{'s have' if better != 1 else ' has'} more points. It has "
+        f"{-margin.points} less than {best}{difference(margin)}."
+    )

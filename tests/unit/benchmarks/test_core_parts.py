@@ -1,0 +1,195 @@
+"""The parts of `make bench-core` compute what they say from what they measure."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.command import BenchError
+from benchmarks.core import __main__ as command_line
+from benchmarks.core import by_plugin, growth, speed
+from benchmarks.core.bench import Bench
+from benchmarks.core.by_plugin import FRAMEWORK, Costs, Stopwatch
+from benchmarks.core.goals import goals
+from benchmarks.core.growth import Growth
+from benchmarks.core.report import part_names
+from benchmarks.core.speed import Effort, Speed
+from benchmarks.core.workloads import WORKLOADS
+
+SHORT = Effort(seconds=0.0, rounds=2)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(WORKLOADS["mix"], 40, 8)
+
+
+def speed_of(workload: str, pods_per_second: float, nodes: int = 5000) -> Speed:
+    return Speed(workload, nodes, 1000, 300, 1e6 / pods_per_second, 0, 0, pods_per_second)
+
+
+def growth_of(workload: str, ratio: float, nodes: int = 5000) -> Growth:
+    return Growth(workload, nodes, [1000, 20000], [1.0, ratio], ratio)
+
+
+def test_a_speed_is_the_median_of_its_slices(bench: Bench) -> None:
+    found = speed.summary(bench, [300.0, 200.0, 900.0, 250.0, 240.0])
+    assert (found.microseconds, found.fastest, found.slowest) == (250.0, 200.0, 900.0)
+    assert found.pods_per_second == 4000.0
+    assert (found.nodes, found.pods, found.decisions) == (40, 8, 5 * 20)
+
+
+def test_a_speed_is_measured_by_at_least_300_decisions(bench: Bench) -> None:
+    found = speed.measure(bench, SHORT)
+    assert found.decisions == 300
+    assert 0 < found.fastest <= found.microseconds <= found.slowest
+    assert bench.cluster.pods == bench.pods
+
+
+@pytest.mark.parametrize(("nodes", "size"), [(20, 10), (100, 50), (200, 100), (5000, 100)])
+def test_slices_leave_room_on_few_nodes(nodes: int, size: int) -> None:
+    assert speed.slice_size(nodes) == size
+
+
+def test_the_parts_of_a_decision_add_up(bench: Bench) -> None:
+    found = by_plugin.measure(bench, SHORT)
+    assert found.microseconds > 0
+    assert sum(found.parts.values()) == pytest.approx(found.microseconds)
+    asked = {"NodeResourcesFit", "InterPodAffinity", "PodTopologySpread", "TaintToleration"}
+    assert {*asked, by_plugin.SHAPE, by_plugin.ASSUME, FRAMEWORK} <= set(found.parts)
+
+
+def test_a_stopwatch_times_every_plugin_and_leaves_no_trace(bench: Bench) -> None:
+    plugins = [one.plugin for point in bench.runtime.points.values() for one in point]
+    before = [set(vars(plugin)) for plugin in plugins]
+    asked = {asker.name for asker in bench.runtime.filters}
+    asked |= {asker.name for asker, *_ in bench.runtime.scores}
+    with Stopwatch(bench.runtime) as watch:
+        bench.place(bench.new_pods(8))
+        assert set(watch.spent) <= asked
+        assert watch.spent["NodeResourcesFit"] > 0
+    assert [set(vars(plugin)) for plugin in plugins] == before
+    spent = dict(watch.spent)
+    bench.place(bench.new_pods(1))
+    assert dict(watch.spent) == spent
+
+
+def test_growth_compares_within_turns_and_turns_around(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    benches = [Bench(WORKLOADS["plain"], 20, pods) for pods in growth.pod_counts(20)]
+    assert [bench.pods for bench in benches] == [4, 20, 80]
+    asked: list[int] = []
+    # A first slice on each cluster does not count. Noise doubles the second turn as a whole.
+    times = iter([9.0, 9.0, 9.0, 10.0, 11.0, 12.0, 26.0, 22.0, 20.0, 10.0, 11.0, 13.0])
+
+    def fake(bench: Bench) -> float:
+        asked.append(bench.pods)
+        return next(times)
+
+    monkeypatch.setattr(growth, "slice_microseconds", fake)
+    found = growth.measure(benches, Effort(seconds=0.0, rounds=3))
+    assert asked == [4, 20, 80, 4, 20, 80, 80, 20, 4, 4, 20, 80]
+    assert found.microseconds == [10.0, 11.0, 13.0]
+    assert found.ratio == pytest.approx(1.3)
+
+
+def test_goals_are_about_5000_nodes() -> None:
+    assert growth.pod_counts(5000) == [1000, 5000, 20000]
+    assert goals([speed_of("plain", 1.0, nodes=1000)], [growth_of("plain", 9.0, nodes=1000)]) == []
+
+
+@pytest.mark.parametrize(
+    ("workload", "pods_per_second", "met"),
+    [
+        ("plain", 2000, True),
+        ("plain", 1999, False),
+        ("spread", 1000, True),
+        ("anti-affinity", 999, False),
+        ("mix", 1, None),
+    ],
+)
+def test_goals_of_speed(workload: str, pods_per_second: float, met: bool | None) -> None:
+    found = goals([speed_of(workload, pods_per_second)], [])
+    assert [goal.met for goal in found] == ([] if met is None else [met])
+
+
+@pytest.mark.parametrize(("ratio", "met"), [(0.9, True), (1.3, True), (1.31, False)])
+def test_goals_of_growth(ratio: float, met: bool) -> None:
+    assert [goal.met for goal in goals([], [growth_of("mix", ratio)])] == [met]
+
+
+def test_parts_are_listed_dearest_plugin_first_and_others_last() -> None:
+    costs = [
+        Costs("plain", 100, 9, {"A": 1.0, "B": 3.0, FRAMEWORK: 5.0}, 0.1),
+        Costs("mix", 100, 9, {"A": 1.0, "C": 2.5, by_plugin.SHAPE: 5.5}, 0.1),
+    ]
+    assert part_names(costs) == ["B", "C", "A", by_plugin.SHAPE, FRAMEWORK]
+
+
+def run(*arguments: str) -> int:
+    return command_line.main(["--quick", "--nodes", "20", "--workload", "plain", *arguments])
+
+
+def test_a_run_prints_tables_and_writes_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(
+        ["--quick", "--nodes", "20", "40", "--workload", "plain", "mix", "--out", str(tmp_path)]
+    ) == 0  # fmt: skip
+    shown = capsys.readouterr().out
+    for text in ("40 nodes", "plain pods", "NodeResourcesFit", "160 pods", "times first"):
+        assert text in shown
+    report = json.loads((tmp_path / "core.json").read_text())
+    assert report["quick"] is True
+    assert [(one["workload"], one["nodes"]) for one in report["speed"]] == [
+        ("plain", 20), ("plain", 40), ("mix", 20), ("mix", 40),
+    ]  # fmt: skip
+    assert [(one["nodes"], one["pods"]) for one in report["growth"]] == [(40, [8, 40, 160])] * 2
+    assert (tmp_path / "core.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("check", "code"), [(["--check"], 1), ([], 0)])
+def test_a_goal_that_is_missed_fails_only_a_check(
+    check: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: object) -> None:
+        found = next(one for one in given if isinstance(one, command_line.Findings))
+        found.speed.append(speed_of("plain", 1500))
+        found.by_plugin.append(Costs("plain", 5000, 1.0, {FRAMEWORK: 1.0}, 0.0))
+        found.growth.append(growth_of("plain", 1.0))
+
+    monkeypatch.setattr(command_line, "measure", slow)
+    arguments = ["--workload", "plain", "--out", str(tmp_path), *check]
+    assert command_line.main(arguments) == code
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--check"], ["--nodes", "5"], ["--nodes", "many"], ["--workload", "nothing"]],
+    ids=" ".join,
+)
+def test_wrong_arguments_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        run(*wrong)
+    assert refused.value.code == 2
+    assert wrong[0] in capsys.readouterr().err
+
+
+def test_what_cannot_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert run("--out", str(file)) == 2
+    assert capsys.readouterr().err.startswith(f"bench-core: {file} is no folder to write to: ")
+
+
+def test_a_pod_without_room_ends_the_run() -> None:
+    bench = Bench(WORKLOADS["anti-affinity"], 20, 4)
+    with pytest.raises(BenchError, match="finds no room on 20 nodes"):
+        bench.place(bench.new_pods(17))
+
+
+@pytest.fixture(autouse=True)
+def the_signal_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`main` takes SIGTERM, which belongs to whoever runs the tests."""
+    monkeypatch.setattr("benchmarks.command.signal.signal", lambda *_: None)
