@@ -57,13 +57,17 @@ def explain(
     Decides as kube-scheduler would, from files alone. Exit code 0 if the pod fits, 1 if it does
     not, 2 if something in the input is wrong.
     """
+    from msgspec.structs import replace
+
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
     explainer = _explainer(snapshot, config, policy)
-    wanted = _wanted(explainer, pod)
+    wanted, was_on = _find(explainer, pod)
     if node and node not in explainer.cluster.nodes:
         raise InputError(_unknown("node", node, list(explainer.cluster.nodes)))
     found = explainer.explain(wanted, node)
+    if was_on:
+        found = replace(found, bound_to=was_on)
     _report_skipped(explainer.snapshot)
     if output is Output.JSON:
         import msgspec
@@ -109,8 +113,8 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
     return settings
 
 
-def _wanted(explainer: "Explainer", wanted: str) -> "Pod | str":
-    """The pod that is meant: one of the snapshot, or one in a file."""
+def _find(explainer: "Explainer", wanted: str) -> tuple["Pod | str", str]:
+    """The pod that is meant, and the node it is on although the cluster does not count it there."""
     from mooring.cli.snapshot_files import read_pod
     from mooring.explaining.edits import as_new
     from mooring.model.pod import Pod
@@ -118,19 +122,19 @@ def _wanted(explainer: "Explainer", wanted: str) -> "Pod | str":
     namespace, slash, name = wanted.rpartition("/")
     key = wanted if slash else f"default/{wanted}"
     if explainer.cluster.pod(namespace or "default", name) is not None:
-        return key
+        return key, ""
     if Path(wanted).is_file():
-        return read_pod(Path(wanted))
-    for skipped in explainer.snapshot.skipped:
-        if skipped.thing == f"Pod {key}":
-            raise InputError(skipped.problem)
+        return read_pod(Path(wanted)), ""
     pods = {pod.key: pod for pod in explainer.snapshot.all(Pod)}
     if key in pods:
-        return as_new(pods[key])  # it finished and is in nobody's way any more
+        # It finished, its node is not in the snapshot, or it is wrong; then this says so.
+        return explainer.pod(as_new(pods[key])), pods[key].node_name
     same_name = [one for one in pods if one.rpartition("/")[2] == name]
     if same_name:
         raise InputError(f"there is no pod {key} in the snapshot; did you mean {same_name[0]}?")
-    raise InputError(_unknown("pod", key, list(pods)))
+    skipped = explainer.snapshot.skipped
+    also = f"; {len(skipped)} objects could not be used: {skipped[0].problem}" if skipped else ""
+    raise InputError(f"{_unknown('pod', key, list(pods))}{also}")
 
 
 def _unknown(what: str, name: str, known: list[str]) -> str:

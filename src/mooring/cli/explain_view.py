@@ -239,8 +239,8 @@ def print_suggestions(out: Printer, found: Sequence[Suggestion], record: Record)
     """Print what would help."""
     if not found:
         if not record.selected and record.nodes:
-            text = "No change in at most three steps was found that would make it fit."
-            out.print(Text(text, style="dim"))
+            none = "No change in at most three steps was found that would make it fit."
+            out.print(Text(none, style="dim"))
         return
     out.heading("What would help, the smallest change first (each one was tried)")
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
