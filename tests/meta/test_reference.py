@@ -49,7 +49,7 @@ def test_every_hook_is_documented() -> None:
         own = getattr(kind, "__abstractmethods__", frozenset()) & vars(kind).keys()
         for method in own:
             assert f"\n{method}(" in section
-            assert inspect.cleandoc(getattr(kind, method).__doc__ or "") in section
+            assert reference.prose(getattr(kind, method).__doc__) in section
 
 
 def test_every_public_name_is_documented() -> None:
