@@ -31,7 +31,7 @@ _LINES: Final = 12
 _FEW_NAMES: Final = 3
 _FIT: Final = "NodeResourcesFit"
 _NO_WRAP: Final = 100_000
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+|[^A-Za-z0-9]+")
+_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Printer:
@@ -297,7 +297,7 @@ def _points(score: Score, place: int) -> str:
 
 def _split(name: str) -> str:
     """A plugin's name in lines, at its capital letters, for a narrow column."""
-    return "\n".join(_WORD.findall(name))
+    return _CAPITAL.sub("\n", name)
 
 
 def yes() -> Text:

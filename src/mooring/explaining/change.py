@@ -27,6 +27,9 @@ from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
+#: A plan has so many changes at most.
+MAX_CHANGES: Final = 3
+
 FREE_HAND: Final = 1.0
 GIVE_UP_CONDITION: Final = 2.0
 GIVE_UP_PORT: Final = 2.5
@@ -44,7 +47,7 @@ class Change(msgspec.Struct, frozen=True):
     Attributes:
         text: what to do, as a clause such as ``uncordon node-3``.
         cost: how much it asks of people.
-        kind: changes of the same kind are alternatives of which the cheapest is enough.
+        kinds: what is changed; a plan is of no interest if another one does with less.
         pod: makes the changed pod.
         node: makes the changed node; the node is the one the plan is about.
         moved: the key of a pod that is taken off its node.
@@ -54,7 +57,7 @@ class Change(msgspec.Struct, frozen=True):
 
     text: str
     cost: float
-    kind: tuple[str, ...]
+    kinds: frozenset[str]
     pod: Callable[[Pod], Pod] | None = None
     node: Callable[[Node], Node] | None = None
     moved: str = ""
@@ -79,9 +82,9 @@ class Plan(msgspec.Struct, frozen=True):
         return sum(one.cost for one in self.changes)
 
     @property
-    def kinds(self) -> frozenset[tuple[str, ...]]:
-        """The kinds of its changes."""
-        return frozenset(one.kind for one in self.changes)
+    def kinds(self) -> frozenset[str]:
+        """What is changed."""
+        return frozenset().union(*(one.kinds for one in self.changes))
 
     def then(self, change: Change) -> "Plan":
         """The plan with one more change."""

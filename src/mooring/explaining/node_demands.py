@@ -70,7 +70,7 @@ def _give_up(
         yield Change(
             f"give up {' and '.join(texts)}",
             costs.GIVE_UP_CONDITION * len(selector),
-            ("selector", *sorted(selector)),
+            frozenset(f"selector {key}" for key in selector),
             pod=lambda pod: edits.without_selector(pod, selector),
         )
         return
@@ -80,7 +80,7 @@ def _give_up(
     yield Change(
         f"give up {' and '.join(texts)}",
         costs.GIVE_UP_CONDITION * (len(selector) + len(unmet)),
-        ("selector", *sorted(selector), *sorted(one.key for one in unmet)),
+        frozenset(f"selector {key}" for key in (*selector, *(one.key for one in unmet))),
         pod=lambda pod: edits.with_required_nodes(edits.without_selector(pod, selector), left),
     )
 
@@ -125,7 +125,7 @@ def label(node: Node, labels: dict[str, str | None]) -> Change:
     return Change(
         " and ".join(texts),
         costs.CHANGE_NODE * len(labels),
-        ("label", *sorted(labels)),
+        frozenset(f"label {key}" for key in labels),
         node=lambda node: edits.with_labels(node, labels),
     )
 
@@ -159,9 +159,9 @@ def describe(requirement: Requirement) -> str:
         case "NotIn":
             return f"{requirement.key} not in ({', '.join(values)})"
         case "Exists":
-            return f"{requirement.key} is there"
+            return f"{requirement.key} exists"
         case "DoesNotExist":
-            return f"{requirement.key} is not there"
+            return f"{requirement.key} does not exist"
         case "Gt":
             return f"{requirement.key} > {among}"
         case "Lt":

@@ -48,14 +48,14 @@ def _relaxed(
         yield Change(
             f"raise maxSkew over {key} from {constraint.max_skew} to {skew}",
             costs.GIVE_UP_CONDITION + 0.1 * (skew - constraint.max_skew),
-            ("skew", key),
+            frozenset({f"skew {key}"}),
             pod=lambda pod: edits.with_constraint(pod, number, raised),
         )
     wish = replace(constraint, when_unsatisfiable="ScheduleAnyway", min_domains=None)
     yield Change(
         f"make the spread over {key} a wish (whenUnsatisfiable: ScheduleAnyway)",
         costs.GIVE_UP_PORT,
-        ("spread", key),
+        frozenset({f"spread {key}"}),
         pod=lambda pod: edits.with_constraint(pod, number, wish),
     )
 
@@ -96,7 +96,7 @@ def inter_pod_affinity(trial: Trial, pod: Pod, node: Node) -> Iterator[Change]:
             yield Change(
                 f"give up the {what} to pods {_selected(term)} by {term.topology_key}",
                 costs.GIVE_UP_TERM,
-                (what, term.topology_key, _selected(term)),
+                frozenset({f"{what} {term.topology_key} {_selected(term)}"}),
                 pod=lambda pod, term=term, anti=anti: edits.without_pod_term(  # type: ignore[misc]
                     pod, term, anti=anti
                 ),
@@ -105,7 +105,7 @@ def inter_pod_affinity(trial: Trial, pod: Pod, node: Node) -> Iterator[Change]:
         yield Change(
             f"take {other.key} off {other.node_name}, which wants to be apart",
             costs.MOVE_POD,
-            ("apart", other.key),
+            frozenset({f"apart {other.key}"}),
             moved=other.key,
         )
 

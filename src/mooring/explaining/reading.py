@@ -76,13 +76,24 @@ class Reader:
             self._yaml_text(data, source)
 
     def _json_text(self, data: bytes, source: str) -> None:
+        data = data.removeprefix(b"\xef\xbb\xbf")
         try:
-            self._json(data.removeprefix(b"\xef\xbb\xbf"), "", "", source)
+            if data.lstrip()[:1] == b"[":
+                self._json_items(_read_array(data), "", "", source)
+            else:
+                # Reads to the end, so that a second document is noticed.
+                whole = _read_list(data)
+                if whole.kind.endswith(_LIST):
+                    self._json_list(whole, source)
+                else:
+                    self._json(data, "", "", source)
+        except msgspec.ValidationError:
+            self.data(msgspec.json.decode(data), source)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if isinstance(error, msgspec.ValidationError) or "trailing" not in str(error):
+            if "trailing" in str(error):
+                self._json_documents(data, source)
+            else:
                 self._snapshot.skip(source, f"{source} is no JSON: {error}")
-                return
-            self._json_documents(data, source)
 
     def _json_documents(self, data: bytes, source: str) -> None:
         """Several JSON documents, one after the other."""
@@ -96,15 +107,14 @@ class Reader:
             self._snapshot.skip(source, f"{source} is no JSON: {error}")
 
     def _json(self, data: _Bytes, version: str, name: str, source: str) -> None:
-        """One JSON value: an object, a list of objects, or an array of them.
+        """One JSON value that is an object, a list of objects, or no object at all.
 
-        Raises:
-            msgspec.DecodeError: it is no JSON.
+        Args:
+            data: the value.
+            version: the API version, if it has none of its own.
+            name: its kind, if it has none of its own.
+            source: what to call the text in messages.
         """
-        if bytes(data[:64]).lstrip()[:1] == b"[":
-            for item in _read_array(data):
-                self._json(memoryview(item), "", "", source)
-            return
         head = _HEAD.match(data)
         if head is not None:
             version, name = head[1].decode(), head[2].decode()
@@ -122,11 +132,23 @@ class Reader:
         if kind is not None:
             self._json_object(kind, data, source)
         elif name.endswith(_LIST):
-            of = name.removesuffix(_LIST)
-            for item in _read_list(data).items or ():
-                self._json(memoryview(item), version if of else "", of, source)
+            try:
+                self._json_list(_read_list(data), source)
+            except msgspec.ValidationError:
+                self.data(msgspec.json.decode(data), source)
         else:
             self._snapshot.ignored[name] += 1
+
+    def _json_list(self, whole: _List, source: str) -> None:
+        # The items of a typed list as the API server sends it have no kind of their own.
+        name = whole.kind.removesuffix(_LIST)
+        self._json_items(whole.items or (), whole.api_version if name else "", name, source)
+
+    def _json_items(
+        self, items: Iterable[msgspec.Raw], version: str, name: str, source: str
+    ) -> None:
+        for item in items:
+            self._json(memoryview(item), version, name, source)
 
     def _json_object(self, kind: Kind, data: _Bytes, source: str) -> None:
         try:

@@ -51,7 +51,7 @@ def remedies(case: Case, profiles: Iterable[str] = ()) -> Iterator[Change]:
             yield Change(
                 f"use the scheduler {name}",
                 costs.FREE_HAND,
-                ("scheduler", name),
+                frozenset({"scheduler"}),
                 pod=lambda pod, name=name: edits.with_spec(pod, scheduler_name=name),  # type: ignore[misc]
             )
     elif plugin in _REMEDIES:
@@ -64,7 +64,7 @@ def _gates(case: Case) -> Iterator[Change]:
     yield Change(
         f"remove the scheduling gate{'s' if gates[1:] else ''} {names}",
         costs.FREE_HAND * len(gates),
-        ("gates",),
+        frozenset({"gates"}),
         pod=lambda pod: edits.with_spec(pod, scheduling_gates=None),
     )
 
@@ -73,19 +73,22 @@ def _name(case: Case) -> Iterator[Change]:
     yield Change(
         f"do not name the node {case.pod.node_name} in the pod",
         costs.GIVE_UP_CONDITION,
-        ("name",),
+        frozenset({"name"}),
         pod=lambda pod: edits.with_spec(pod, node_name=None),
     )
 
 
 def _cordon(case: Case) -> Iterator[Change]:
     yield Change(
-        f"uncordon {case.node.name}", costs.CHANGE_NODE, ("cordon",), node=edits.uncordoned
+        f"uncordon {case.node.name}",
+        costs.CHANGE_NODE,
+        frozenset({"cordon"}),
+        node=edits.uncordoned,
     )
     yield Change(
         f"tolerate cordoned nodes ({_CORDONED})",
         costs.MOVE_POD,
-        ("tolerate", str(_CORDONED)),
+        frozenset({f"tolerate {_CORDONED}"}),
         pod=lambda pod: edits.tolerating(pod, [_CORDONED]),
     )
 
@@ -98,17 +101,16 @@ def _taints(case: Case) -> Iterator[Change]:
         and not any(one.tolerates(taint) for one in case.pod.tolerations)
     ]
     what = f"the taint{'s' if taints[1:] else ''} {', '.join(map(str, taints))}"
-    kind = tuple(sorted(map(str, taints)))
     yield Change(
         f"tolerate {what}",
         costs.GIVE_UP_CONDITION * len(taints),
-        ("tolerate", *kind),
+        frozenset(f"tolerate {taint}" for taint in taints),
         pod=lambda pod: edits.tolerating(pod, taints),
     )
     yield Change(
         f"remove {what} from {case.node.name}",
         costs.REMOVE_TAINT * len(taints),
-        ("taint", *kind),
+        frozenset(f"taint {taint}" for taint in taints),
         node=lambda node: edits.without_taints(node, taints),
     )
 
@@ -126,7 +128,7 @@ def _ports(case: Case) -> Iterator[Change]:
     yield Change(
         f"do without {ports}",
         costs.GIVE_UP_PORT * len(numbers),
-        ("port", *map(str, numbers)),
+        frozenset(f"port {number}" for number in numbers),
         pod=lambda pod: edits.without_host_ports(pod, numbers),
     )
     for other in case.trial.cluster.pods_on(row):
@@ -174,7 +176,7 @@ def _less(missing: Mapping[str, int], asked: Resources) -> Iterator[Change]:
     yield Change(
         f"ask for {' and '.join(texts)}",
         sum(1 + 4 * cut / asked[name] for name, cut in cuts.items()),
-        ("less", *sorted(cuts)),
+        frozenset(f"less {name}" for name in cuts),
         pod=lambda pod: edits.asking_less(pod, cuts) or pod,
     )
 
@@ -199,7 +201,10 @@ def _make_room(
 
 def _moved(other: Pod, node: Node, why: str = "") -> Change:
     return Change(
-        f"take {other.key} off {node.name}{why}", costs.MOVE_POD, ("move",), moved=other.key
+        f"take {other.key} off {node.name}{why}",
+        costs.MOVE_POD,
+        frozenset({"move"}),
+        moved=other.key,
     )
 
 
@@ -212,7 +217,7 @@ def _features(case: Case) -> Iterator[Change]:
     yield Change(
         f"run a kubelet on {case.node.name} that declares {' and '.join(missing)}",
         costs.GIVE_UP_VOLUME,
-        ("features", *missing),
+        frozenset({"features"}),
         node=lambda node: edits.with_features(node, missing),
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from mooring.explaining import change as costs
 from mooring.explaining import edits
 from mooring.explaining.amounts import show
-from mooring.explaining.change import Change, Plan, Suggestion
+from mooring.explaining.change import MAX_CHANGES, Change, Plan, Suggestion
 from mooring.explaining.groups import groups
 from mooring.explaining.node_demands import demanded_labels
 from mooring.explaining.remedies import Case, remedies
@@ -27,8 +27,6 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests
 
-#: A plan has so many changes at most.
-_MAX_CHANGES: Final = 3
 #: So many suggestions are enough.
 _ENOUGH: Final = 3
 #: The search starts at so many nodes of a group that has the same verdicts, and of so many groups.
@@ -75,11 +73,11 @@ class Search:
         heap = [(0.0, next(order), Plan(name)) for name in starts]
         nodes = len(self._trial.cluster.columns)
         asked = max(_FEWEST_ASKED, min(_MOST_ASKED, _ASKED_NODES // nodes))
-        seen: list[frozenset[tuple[str, ...]]] = []
+        seen: list[frozenset[str]] = []
         while heap and asked and len(seen) < _ENOUGH:
             _, _, plan = heapq.heappop(heap)
             if any(kinds <= plan.kinds for kinds in seen):
-                continue  # a part of this plan is enough
+                continue  # less is enough
             asked -= 1
             with self._trial.made(plan) as pod:
                 fitting = self._fitting(plan, pod, anywhere=anywhere)
@@ -87,7 +85,7 @@ class Search:
                     seen.append(plan.kinds)
                     yield Suggestion(plan, tuple(fitting))
                     continue
-                if len(plan.changes) == _MAX_CHANGES:
+                if len(plan.changes) == MAX_CHANGES:
                     continue
                 # Every plan that works has a remedy against the first objection.
                 objection = self._trial.objections(pod, plan.node)[0]
@@ -137,7 +135,7 @@ class Search:
             change = Change(
                 f"add one more node like {node.name} ({amounts})",
                 costs.ADD_NODE,
-                ("node",),
+                frozenset({"node"}),
                 added=edits.like(node, name),
             )
             plan = Plan(name, (change,))

@@ -5,7 +5,7 @@ from typing import Final
 
 from mooring.explaining import change as costs
 from mooring.explaining import edits
-from mooring.explaining.change import Change
+from mooring.explaining.change import MAX_CHANGES, Change
 from mooring.explaining.trial import Trial
 from mooring.model.meta import KubeObject, Meta
 from mooring.model.pod import Pod
@@ -32,16 +32,16 @@ def volume_demands(trial: Trial, pod: Pod) -> Iterator[Change]:
         yield Change(
             f"do without the volume {volume.name}{of}",
             costs.GIVE_UP_VOLUME,
-            ("volume", volume.name),
+            frozenset({f"volume {volume.name}"}),
             pod=lambda pod, volume=volume: edits.with_spec(  # type: ignore[misc]
                 pod, volumes=[one for one in pod.spec.volumes or () if one is not volume]
             ),
         )
-    if volumes[1:]:
+    if len(volumes) > MAX_CHANGES:
         yield Change(
             "do without its volumes",
             costs.GIVE_UP_VOLUME * len(volumes),
-            ("volumes",),
+            frozenset(f"volume {volume.name}" for volume in volumes),
             pod=lambda pod: edits.with_spec(pod, volumes=None),
         )
 
@@ -66,7 +66,7 @@ def _claims(trial: Trial, pod: Pod) -> Iterator[Change]:
         yield Change(
             f"{' and '.join(texts)} to a volume that every node can reach",
             costs.GIVE_UP_CONDITION * len(wanted),
-            ("claim", *sorted(wanted)),
+            frozenset(f"claim {name}" for name in wanted),
             created=tuple(part for name in wanted for part in _bound_claim(pod.namespace, name)),
         )
 

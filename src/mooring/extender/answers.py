@@ -13,7 +13,6 @@ from itertools import compress
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from mooring.errors import InputError, PolicyError
 from mooring.extender.bodies import BodyReader, Question, read, read_pod
@@ -27,6 +26,7 @@ from mooring.extender.wire import (
     MetaPod,
     MetaVictims,
 )
+from mooring.framework.asking import whole as whole_scores
 from mooring.framework.binding import Binding
 from mooring.framework.policy import Policy
 from mooring.framework.question import keep_victims, reject_nodes, score_nodes
@@ -144,7 +144,8 @@ class Answers:
         nodes, names, unknown = self._nodes(question)
         asked = self.policy.scores if rules is None else rules
         totals = score_nodes(asked, question.pod, nodes, self._around)
-        scores = np.floor(totals * (MAX_SCORE / 100) + 0.5).astype(np.int64).tolist()
+        # The same whole numbers that mooring's own scheduler adds up, brought to the wire's range.
+        scores = ((whole_scores(totals) * MAX_SCORE + 50) // 100).tolist()
         if log.isEnabledFor(logging.DEBUG):
             for name, score, total in zip(names, scores, totals.tolist(), strict=True):
                 log.debug("pod %s node %s score %d (%g)", question.pod.key, name, score, total)

@@ -9,7 +9,7 @@ from typing import Any
 from mooring.framework.nodes import Nodes
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 
 class Cycle:
@@ -19,17 +19,22 @@ class Cycle:
         pod: the pod to place.
         shape: the pod's compiled description.
         cluster: the state; read-only for plugins.
-        nodes: all nodes of the cluster.
         data: what plugins keep between hooks, by plugin name.
         skipped: the plugins that said in `pre_filter` that they have nothing to say.
     """
 
-    __slots__ = ("cluster", "data", "nodes", "pod", "shape", "skipped")
+    __slots__ = ("cluster", "data", "pod", "shape", "skipped")
 
-    def __init__(self, pod: Pod, shape: Shape, cluster: Cluster, nodes: Nodes) -> None:
+    def __init__(self, pod: Pod, cluster: Cluster) -> None:
         self.pod = pod
-        self.shape = shape
+        self.shape: Shape = shape_of(pod)
         self.cluster = cluster
-        self.nodes = nodes
         self.data: dict[str, Any] = {}
         self.skipped: set[str] = set()
+
+    @property
+    def nodes(self) -> Nodes:
+        """All nodes of the cluster."""
+        # Made anew each time: two objects that know each other would wait for the collector.
+        columns = self.cluster.columns
+        return Nodes(columns.nodes, columns, cycle=self)

@@ -69,19 +69,10 @@ class Nodes(Sequence[Node]):
         self._used: Column | None = None
         self._free: Column | None = None
 
-    @classmethod
-    def all_of(cls, columns: Columns) -> "Nodes":
-        """All nodes of a cluster."""
-        return cls(columns.nodes, columns)
-
     def subset(self, rows: Rows | None) -> "Nodes":
         """The nodes in some rows of the columns; all if no rows are given."""
         columns = self.columns
         return Nodes(columns.nodes, columns, rows, self._cycle)
-
-    def attach(self, cycle: "Cycle") -> None:
-        """Set the decision these nodes belong to; called by the runtime."""
-        self._cycle = cycle
 
     @property
     def cycle(self) -> "Cycle":

@@ -16,11 +16,9 @@ from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
-from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import shape_of
 
 _NO_GROUPS = "pod groups (spec.schedulingGroup) are not supported by mooring yet"
 
@@ -210,10 +208,7 @@ class Runtime:
 
     def begin(self, pod: Pod) -> Cycle:
         """Start a decision."""
-        nodes = Nodes.all_of(self._cluster.columns)
-        cycle = Cycle(pod, shape_of(pod), self._cluster, nodes)
-        nodes.attach(cycle)
-        return cycle
+        return Cycle(pod, self._cluster)
 
     def pre_enqueue(self, pod: Pod) -> dict[str, Verdict]:
         """What each plugin says to letting the pod into the queue."""
@@ -240,7 +235,7 @@ class Runtime:
     def filter(self, cycle: Cycle) -> Filtering:
         """Find the nodes on which the pod fits; stops where nothing can change any more."""
         whole, narrowing = self.narrow(cycle, self.pre_filter(cycle))
-        size = len(cycle.nodes)
+        size = len(self._cluster.columns)
         if whole is not None:
             return Filtering(np.zeros(size, np.bool_), whole=whole)
         mask = narrowing.mask.copy() if narrowing is not None else np.ones(size, np.bool_)
@@ -298,7 +293,7 @@ class Runtime:
                     return _nothing_left(sorted(plugins)), None
         if refused is not None or names is None:
             return refused, None
-        mask = np.zeros(len(cycle.nodes), np.bool_)
+        mask = np.zeros(len(self._cluster.columns), np.bool_)
         row_of = self._cluster.columns.row_of
         mask[[row_of[name] for name in names if name in row_of]] = True
         return None, Narrowing(mask, tuple(plugins))
@@ -324,7 +319,9 @@ class Runtime:
 
     def score(self, cycle: Cycle, rows: Rows) -> Scoring:
         """Score the possible nodes."""
-        nodes = cycle.nodes if len(rows) == len(cycle.nodes) else cycle.nodes.subset(rows)
+        nodes = cycle.nodes
+        if len(rows) < len(nodes):
+            nodes = nodes.subset(rows)
         skipped = set()
         for name, plugin in self.pre_scores:
             try:

@@ -142,7 +142,7 @@ class TestFilter:
 class TestPrioritize:
     @pytest.mark.parametrize(
         ("score", "wire"),
-        [(0, 0), (4.9, 0), (5, 1), (14.9, 1), (15, 2), (50, 5), (94.9, 9), (95, 10), (100, 10)],
+        [(0, 0), (4.4, 0), (4.5, 1), (14.4, 1), (15, 2), (50, 5), (94.4, 9), (95, 10), (100, 10)],
     )
     def test_scores_go_over_the_wire_from_0_to_10(self, score: float, wire: int) -> None:
         policy = mr.Policy("p")
