@@ -75,7 +75,9 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
     if error:
         return record
     if not len(filtering.feasible):
-        return replace(record, room=runtime.post_filter(cycle, filtering))
+        room = runtime.post_filter(cycle, filtering)
+        error = room.preemption.error if room.preemption is not None else ""
+        return replace(record, room=room, error=error)
     scoring = runtime.score(cycle, filtering.feasible)
     best = filtering.feasible[scoring.total == scoring.total.max()].tolist()
     promised = pod.status.nominated_node_name or ""

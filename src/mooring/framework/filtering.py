@@ -131,9 +131,14 @@ class Filtering:
     @property
     def error(self) -> str | None:
         """Why the question could not be answered for some node, if so."""
-        if not any(verdict.error for _, answers in self._answers for verdict in answers.table):
-            return None
         found = [
+            f'running "{refusal.plugin}" filter plugin: {refusal.verdict.reason}'
+            for refusal in self._special.values()
+            if refusal.verdict.error
+        ]
+        if not any(verdict.error for _, answers in self._answers for verdict in answers.table):
+            return min(found, default=None)
+        found += [
             f'running "{name}" filter plugin: {verdict.reason}'
             for number, (name, verdicts) in enumerate(self._answers, 1)
             for place, verdict in enumerate(verdicts.table)
@@ -184,3 +189,10 @@ class Preemption(msgspec.Struct, frozen=True):
     candidates: Mapping[str, Candidate] = {}
     refused: Mapping[str, Verdict] = {}
     best: Sequence[str] = ()
+
+    @property
+    def error(self) -> str:
+        """Why the filters could not answer for some node; empty if they could."""
+        # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
+        errors = list(dict.fromkeys(one.reason for one in self.refused.values() if one.error))
+        return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)

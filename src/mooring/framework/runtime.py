@@ -163,11 +163,15 @@ class Runtime:
         )
         if promised:
             # parity v1.36.4: runtime/framework.go RunFilterPluginsWithNominatedPods
-            for pod in promised:
-                self.add_pod(cycle, pod, row)
-            refused = self._first_refusal(cycle, row)
-            for pod in reversed(promised):
-                self.remove_pod(cycle, pod, row)
+            added: list[Pod] = []
+            try:
+                for pod in promised:
+                    added.append(pod)
+                    self.add_pod(cycle, pod, row)
+                refused = self._first_refusal(cycle, row)
+            finally:
+                for pod in reversed(added):
+                    self.remove_pod(cycle, pod, row)
             if refused is not None:
                 return refused
         return self._first_refusal(cycle, row)

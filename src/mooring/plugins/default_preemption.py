@@ -129,10 +129,9 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
         candidates, refused = search.run(rows, limit=limit, start=start)
         found = Preemption(ACCEPT, True, potential, candidates, refused)
         if not candidates:
-            errors = dict.fromkeys(one.reason for one in refused.values() if one.error)
             verdict = (
-                fail(_said(_all_of(list(errors))))
-                if errors
+                fail(_said(found.error))
+                if found.error
                 else _no(self._not_helpful(filtering.size, refused))
             )
             return msgspec.structs.replace(found, verdict=verdict)
@@ -177,11 +176,6 @@ def _evicted_by_scheduler(pod: Pod) -> bool:
         if condition.type == "DisruptionTarget":
             return condition.status == "True" and condition.reason == "PreemptionByScheduler"
     return False
-
-
-def _all_of(errors: Sequence[str]) -> str:
-    # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
-    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
 
 def _said(text: str) -> str:

@@ -300,6 +300,32 @@ def test_a_question_that_cannot_be_answered_is_an_error() -> None:
     assert record.feasible == []
 
 
+def test_a_filter_that_fails_for_a_promised_node_leaves_no_trace() -> None:
+    class Fragile(hook.FilterNodes):
+        name = "Fragile"
+
+        def filter_nodes(self, pod: Pod, nodes: Nodes) -> None:
+            if nodes.used["pods"].any():
+                raise ZeroDivisionError("by zero")
+
+    made = runtime(Fragile(), pods=(waiting("vip", "b", 5),))
+    with pytest.raises(PluginError, match="Fragile failed in filter"):
+        chosen(made)
+    assert made.cluster.columns.used("pods").tolist() == [0, 0, 0]
+
+
+def test_a_question_that_cannot_be_answered_beside_a_promised_pod_is_an_error() -> None:
+    class Unsure(hook.FilterNodes):
+        name = "Unsure"
+
+        def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:
+            full = nodes.used["pods"] > 0
+            return Verdicts.where(full, fail("who knows"))
+
+    made = runtime(Unsure(), pods=(waiting("vip", "b", 5),))
+    assert examine(made, make_pod("p")).error == 'running "Unsure" filter plugin: who knows'
+
+
 class Broken(
     hook.PreEnqueue,
     hook.PreFilter,
