@@ -1,7 +1,7 @@
 """A policy gives the same verdicts and scores through the extender and in mooring's scheduler.
 
-The extender is asked with the bytes kube-scheduler would send (`FakeKubeScheduler`); the scheduler's
-side is what ``moor explain --policy`` shows.
+The extender is asked with the bytes kube-scheduler would send (`FakeKubeScheduler`); the other side
+is what ``moor explain --policy`` shows.
 """
 
 import random
@@ -37,14 +37,14 @@ def cluster(seed: int) -> tuple[list[mr.Node], list[mr.Pod], mr.Pod]:
                 extended={GPU: rng.randrange(9)},
             )
         )
-        for place in range(rng.randrange(3)):
-            pods.append(
-                make_pod(
-                    f"p{number}-{place}",
-                    node=name,
-                    requests={"cpu": "1", GPU: str(rng.randrange(3))},
-                )
+        pods += [
+            make_pod(
+                f"p{number}-{place}",
+                node=name,
+                requests={"cpu": "1", GPU: str(rng.randrange(3))},
             )
+            for place in range(rng.randrange(3))
+        ]
     pod = make_pod(
         "new", images=rng.sample(images, 2), requests={"cpu": "1", GPU: str(rng.randrange(4))}
     )
@@ -102,7 +102,11 @@ def test_both_give_the_same(source: str, seed: int) -> None:
 
 def test_a_score_of_ten_is_the_same_number_on_both_sides() -> None:
     policy = mr.Policy("tens")
-    policy.score(name="tens", max_score=10)(lambda pod, node: int(node.name[1:]) % 11)
+
+    @policy.score(name="tens", max_score=10)
+    def tens(pod: mr.Pod, node: mr.Node) -> float:
+        return int(node.name[1:]) % 11
+
     nodes, pods, pod = cluster(7)
     record = Explainer([*nodes, *pods], policy=policy).record(pod).to_dict()
     scores = record["score"]["tens"]["raw"]

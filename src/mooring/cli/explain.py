@@ -57,22 +57,35 @@ def explain(
     Decides as kube-scheduler would, from files alone. Exit code 0 if the pod fits, 1 if it does
     not, 2 if something in the input is wrong.
     """
-    from msgspec.structs import replace
-
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
-    explainer = _explainer(snapshot, config, policy)
+    try:
+        explainer = _explainer(snapshot, config, policy)
+        found = _explained(explainer, pod, node)
+        _report_skipped(explainer.snapshot)
+        _print(found, explainer.snapshot, node, output)
+    finally:
+        gc.enable()
+    raise typer.Exit(0 if found.record.selected else 1)
+
+
+def _explained(explainer: "Explainer", pod: str, node: str) -> "Explanation":
+    from msgspec.structs import replace
+
     wanted, was_on = _find(explainer, pod)
     if node and node not in explainer.cluster.nodes:
         raise InputError(_unknown("node", node, list(explainer.cluster.nodes)))
     found = explainer.explain(wanted, node)
     if was_on:
         found = replace(found, bound_to=was_on)
-    _report_skipped(explainer.snapshot)
+    return found
+
+
+def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Output) -> None:
     if output is Output.JSON:
         import msgspec
 
-        text = msgspec.json.encode(as_dict(found, explainer.snapshot, node))
+        text = msgspec.json.encode(as_dict(found, snapshot, node))
         typer.echo(msgspec.json.format(text, indent=2).decode())
     elif node:
         from mooring.cli.explain_node_view import print_node
@@ -82,7 +95,6 @@ def explain(
         from mooring.cli.explain_view import View
 
         View(found, wide=output is Output.WIDE).print_all()
-    raise typer.Exit(0 if found.record.selected else 1)
 
 
 def _explainer(place: str, config: Path | None, policy: str | None) -> "Explainer":

@@ -3,16 +3,8 @@
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.explain_view import (
-    Printer,
-    no,
-    outcome_text,
-    print_before,
-    print_suggestions,
-    table,
-    title,
-    yes,
-)
+from mooring.cli.explain_view import outcome_text, print_before, print_suggestions, title
+from mooring.cli.printing import Printer, no, table, yes
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.story import compare, difference
 from mooring.framework.record import PRE_FILTER_REJECTED, Record

@@ -1,18 +1,14 @@
-"""What ``moor explain`` prints for people: who refuses which nodes, the scores, and one sentence.
-
-Calm on a terminal of any width; in a pipe, plain lines that are not wrapped.
-"""
+"""What ``moor explain`` prints for people: who refuses which nodes, the scores, one sentence."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from rich.align import VerticalAlignMethod
-from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mooring.cli.printing import Printer, no, table, yes
 from mooring.explaining.amounts import show
 from mooring.explaining.change import Suggestion
 from mooring.explaining.explainer import Explanation
@@ -30,48 +26,7 @@ _NAMED: Final = 20
 _LINES: Final = 12
 _FEW_NAMES: Final = 3
 _FIT: Final = "NodeResourcesFit"
-_NO_WRAP: Final = 100_000
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-class Printer:
-    """Prints tables and sentences to people and to pipes.
-
-    Args:
-        wide: lines may be longer than the terminal.
-    """
-
-    def __init__(self, *, wide: bool = False) -> None:
-        console = Console(highlight=False)
-        if wide or not console.is_terminal:
-            console = Console(highlight=False, width=_NO_WRAP)
-        self._console = console
-
-    def print(self, thing: RenderableType = "") -> None:
-        """Print one thing; a pipe gets no spaces at the ends of lines."""
-        if self._console.is_terminal:
-            self._console.print(thing)
-            return
-        with self._console.capture() as captured:
-            self._console.print(thing)
-        print("\n".join(line.rstrip() for line in captured.get().splitlines()))
-
-    def heading(self, text: str) -> None:
-        """Print the heading of a part."""
-        self.print()
-        self.print(Text(text, style="bold"))
-
-
-def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
-    """An empty table in the style of the command line; some columns hold numbers."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    right = set(numbers)
-    for place, column in enumerate(columns):
-        # Cells are of one line where there are numbers, so this is about the headers.
-        vertical: VerticalAlignMethod = "bottom" if right else "top"
-        justify: JustifyMethod = "right" if place in right else "left"
-        made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
-    return made
 
 
 class View:
@@ -298,13 +253,3 @@ def _points(score: Score, place: int) -> str:
 def _split(name: str) -> str:
     """A plugin's name in lines, at its capital letters, for a narrow column."""
     return _CAPITAL.sub("\n", name)
-
-
-def yes() -> Text:
-    """The mark of what fits."""
-    return Text("✓", style="green")
-
-
-def no() -> Text:
-    """The mark of what does not."""
-    return Text("✗", style="red")

@@ -24,11 +24,11 @@ def read_snapshot(place: str, *, keep_source: bool = False) -> "Snapshot":
     Raises:
         InputError: there is nothing to read, or nothing in it can be used.
     """
-    from mooring.explaining.reading import Reader
     from mooring.explaining.snapshot import Snapshot
+    from mooring.explaining.text_reading import TextReader
 
     snapshot = Snapshot(strict=False)
-    reader = Reader(snapshot, keep_source=keep_source)
+    reader = TextReader(snapshot, keep_source=keep_source)
     for name, data in _texts(place):
         reader.text(data, name)
     if not len(snapshot):
@@ -47,12 +47,12 @@ def read_pod(file: Path) -> "Pod":
     Raises:
         InputError: the file cannot be read, or does not hold exactly one pod.
     """
-    from mooring.explaining.reading import Reader
     from mooring.explaining.snapshot import Snapshot
+    from mooring.explaining.text_reading import TextReader
     from mooring.model.pod import Pod
 
     snapshot = Snapshot()
-    Reader(snapshot, keep_source=True).text(_read(file), str(file))
+    TextReader(snapshot, keep_source=True).text(_read(file), str(file))
     pods = snapshot.all(Pod)
     if len(pods) != 1:
         raise InputError(f"{file} holds {len(pods)} pods; give a file with exactly one")

@@ -1,0 +1,401 @@
+"""``moor explain`` in this process: what it prints, and how it ends."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from mooring.cli import main as cli
+from mooring.model.meta import KubeObject
+from mooring.testing import make_node, make_pod
+
+Result = tuple[int, str, str]
+Explain = Callable[..., Result]
+
+
+def plain(thing: KubeObject | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(thing, dict):
+        return thing
+    return {"apiVersion": "v1", "kind": thing.kind_name, **thing.raw}
+
+
+def snapshot(*things: KubeObject | dict[str, Any]) -> str:
+    items = [plain(one) for one in things]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+WAITING = make_pod("web", namespace="shop", requests={"cpu": "2", "memory": "1Gi"})
+NODES = [
+    make_node("a", cpu="4"),
+    make_node("b", cpu="8", labels={"disk": "ssd"}),
+    make_node("c", unschedulable=True),
+]
+BUSY = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Explain:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str | Path) -> Result:
+        """Exit code, output, errors."""
+        monkeypatch.setattr(sys, "argv", ["moor", "explain", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        return code if isinstance(code, int) else 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def explain(run: Explain, tmp_path: Path) -> Explain:
+    """Explains a pod on a cluster given as objects; further arguments are options."""
+
+    def call(pod: str, things: list[Any], *options: str | Path) -> Result:
+        file = tmp_path / "dump.json"
+        file.write_text(snapshot(*things))
+        return run(pod, "--snapshot", file, *options)
+
+    return call
+
+
+def refused(result: Result) -> str:
+    """The one sentence of a refusal."""
+    code, out, err = result
+    assert (code, out) == (2, "")
+    assert err.startswith("moor: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("moor: ").strip()
+
+
+class TestTable:
+    def test_a_pod_that_fits(self, explain: Explain) -> None:
+        code, out, err = explain("shop/web", [*NODES[1:], make_node("d", cpu="16"), WAITING])
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        assert lines[0] == (
+            "shop/web   waiting · default-scheduler · priority 0 · asks for 2 cpu, 1Gi memory"
+        )
+        assert "2 of 3 nodes fit" in lines
+        assert "✓ 2  b, d" in lines
+        assert any(
+            line.startswith("✗ 1  c")
+            and line.endswith("NodeUnschedulable: node(s) were unschedulable")
+            for line in lines
+        )
+        assert lines[-1].startswith("✓ shop/web goes to d with ")
+        assert "more than b: NodeResourcesFit gives" in lines[-1]
+        assert not any(line != line.rstrip() for line in lines)
+
+    def test_a_pod_that_does_not_fit(self, explain: Explain) -> None:
+        pod = make_pod("web", namespace="shop", requests={"cpu": "9"})
+        code, out, err = explain("shop/web", [*NODES, *BUSY, pod])
+        assert (code, err) == (1, "")
+        assert "0 of 3 nodes fit" in out
+        assert "NodeResourcesFit: Insufficient cpu (the whole node is too small)" in out
+        assert "✗ 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu." in out
+        assert "1. ask for 1 less cpu (8 instead of 9)  → fits then on b\n" in out
+
+    def test_a_pod_that_is_on_a_node(self, explain: Explain) -> None:
+        code, out, _ = explain("default/x", [*NODES, *BUSY])
+        assert code == 0
+        assert out.startswith("default/x   on a; asked as if it were not · ")
+
+    def test_a_pod_that_finished(self, explain: Explain) -> None:
+        done = {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "job"},
+            "spec": {"nodeName": "a"}, "status": {"phase": "Succeeded"},
+        }  # fmt: skip
+        code, out, err = explain("job", [*NODES, done])
+        assert (code, err) == (0, "")
+        assert out.startswith("default/job   on a; asked as if it were not · ")
+
+    def test_a_pod_on_a_node_that_is_not_there(self, explain: Explain) -> None:
+        code, out, err = explain("lost", [*NODES, make_pod("lost", node="z")])
+        assert code == 0
+        assert out.startswith("default/lost   on z; asked as if it were not · ")
+        assert "1 object is left out:" in err
+
+    def test_a_pod_that_is_held_back(self, explain: Explain) -> None:
+        pod = make_pod("web", spec={"schedulingGates": [{"name": "g"}]})
+        code, out, _ = explain("web", [*NODES, pod])
+        assert code == 1
+        assert "Refused before any node was asked\n✗ SchedulingGates: waiting for" in out
+        assert "1. remove the scheduling gate g" in out
+
+    def test_a_scheduler_that_does_not_exist(self, explain: Explain) -> None:
+        code, out, _ = explain("web", [*NODES, make_pod("web", spec={"schedulerName": "x"})])
+        assert code == 1
+        assert '✗ no profile for scheduler name "x"' in out
+        assert "1. use the scheduler default-scheduler" in out
+
+    def test_a_cluster_without_nodes(self, explain: Explain) -> None:
+        code, out, _ = explain("shop/web", [WAITING])
+        assert code == 1
+        assert out.endswith("✗ no nodes available to schedule pods\n")
+
+    def test_many_nodes_are_grouped(self, explain: Explain) -> None:
+        nodes = [make_node(f"n{number}", unschedulable=number % 2 == 0) for number in range(50)]
+        _, out, _ = explain("shop/web", [*nodes, WAITING])
+        assert "✓ 25  n1, n3, n5 and 22 more" in out
+        assert "✗ 25  n0, n2, n4 and 22 more" in out
+        assert "and 13 more nodes with " in out
+
+    def test_names_are_no_markup(self, explain: Explain) -> None:
+        pod = make_pod("web", spec={"schedulingGates": [{"name": "a[bold]b"}]})
+        _, out, _ = explain("web", [*NODES, pod])
+        assert "[a[bold]b]" in out
+
+    def test_what_preemption_would_do(self, explain: Explain) -> None:
+        vip = make_pod("vip", requests={"cpu": "4"}, priority=9)
+        _, out, _ = explain("vip", [NODES[0], BUSY[0], vip])
+        assert "would make room: evict 1 pod of lower priority from a: default/x.\n" in out
+
+
+class TestWide:
+    def test_every_node_and_every_plugin(self, explain: Explain) -> None:
+        nodes = [make_node(f"n{number}", unschedulable=number == 7) for number in range(30)]
+        code, out, _ = explain("shop/web", [*nodes, WAITING], "-o", "wide")
+        assert code == 0
+        header = next(line for line in out.splitlines() if line.startswith("node  fits"))
+        assert header.split() == [
+            "node", "fits", "NodeUnschedulable", "NodeName", "TaintToleration",
+            "NodeResourcesFit", "because",
+        ]  # fmt: skip
+        verdicts = out.partition("Points")[0].splitlines()
+        rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in verdicts if line[:1] == "n"}
+        assert rows["n6"] == ["✓"] * 5
+        assert rows["n7"] == [
+            "✗",
+            "✗",
+            "✓",
+            "✓",
+            "✓",
+            "NodeUnschedulable: node(s) were unschedulable",
+        ]
+        assert sum(line.startswith("n29 ") for line in out.splitlines()) == 2
+
+
+class TestNode:
+    def test_a_node_that_fits_but_is_not_the_best(self, explain: Explain) -> None:
+        things = [make_node("a", cpu="4"), make_node("b", cpu="16"), WAITING]
+        code, out, _ = explain("shop/web", things, "--node", "a")
+        assert code == 0
+        assert "What each plugin says of a" in out
+        assert "NodeResourcesFit      ✓" in out
+        assert "NodeAffinity             nothing to say" in out
+        points = {
+            line.split()[0]: line.split()[1:]
+            for line in out.partition("Points")[2].splitlines()
+            if line.startswith(("TaintToleration", "total"))
+        }
+        assert points["TaintToleration"] == ["0", "100", "3", "300"]
+        assert "✓ a fits; 1 node has more points. It has " in out
+        assert "less than b: NodeResourcesFit gives" in out
+
+    def test_the_best_node(self, explain: Explain) -> None:
+        _, out, _ = explain("shop/web", [NODES[1], WAITING], "--node", "b")
+        assert "✓ b fits and may be chosen." in out
+
+    def test_a_node_that_does_not_fit(self, explain: Explain) -> None:
+        code, out, _ = explain("shop/web", [*NODES, *BUSY, WAITING], "--node", "c")
+        assert code == 0
+        assert "NodeUnschedulable     ✗  node(s) were unschedulable" in out
+        assert "✗ c is refused by NodeUnschedulable." in out
+        assert "1. uncordon c  → fits then on c and b\n" in out
+
+    def test_a_node_that_is_not_there(self, explain: Explain) -> None:
+        assert refused(explain("shop/web", [*NODES, WAITING], "--node", "node")) == (
+            "there is no node node in the snapshot, which has 3 nodes"
+        )
+
+
+class TestJson:
+    def test_the_record_and_more(self, explain: Explain) -> None:
+        pod = make_pod("web", requests={"cpu": "9"})
+        bad = make_pod("bad", requests={"cpu": "lots"}, node="a")
+        code, out, _ = explain("web", [*NODES, pod, bad], "-o", "json")
+        found = json.loads(out)
+        assert code == 1
+        assert found["pod"] == "default/web"
+        assert found["filter"]["NodeUnschedulable"]["c"]["code"] == "UnschedulableAndUnresolvable"
+        assert found["message"].startswith("0/3 nodes are available: ")
+        first = found["suggestions"][0]
+        assert first["text"] == "ask for 1 less cpu (8 instead of 9)"
+        assert (first["nodes"], first["node"]) == (["b"], "b")
+        assert [one["object"] for one in found["skippedObjects"]] == ["Pod default/bad"]
+
+    def test_one_node(self, explain: Explain) -> None:
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "-o", "json", "--node", "b")
+        found = json.loads(out)
+        assert list(found["filter"]["NodeUnschedulable"]) == ["b"]
+        assert list(found["total"]) == ["b"]
+        assert list(found["score"]["TaintToleration"]["raw"]) == ["b"]
+        assert found["nodeStatus"] == {}
+        assert found["feasible"] == ["a", "b"]
+
+    def test_a_pod_that_is_on_a_node(self, explain: Explain) -> None:
+        _, out, _ = explain("default/x", [*NODES, *BUSY], "-o", "json")
+        found = json.loads(out)
+        assert (found["boundTo"], found["suggestions"]) == ("a", [])
+
+
+class TestSnapshots:
+    def test_a_folder_of_files(self, run: Explain, tmp_path: Path) -> None:
+        folder = tmp_path / "dump"
+        (folder / "deep").mkdir(parents=True)
+        (folder / "nodes.yaml").write_text(yaml.safe_dump_all([plain(one) for one in NODES]))
+        (folder / "deep" / "pods.json").write_text(snapshot(WAITING))
+        (folder / "README.md").write_text("not a snapshot")
+        code, out, err = run("shop/web", "-s", folder)
+        assert (code, err) == (0, "")
+        assert "2 of 3 nodes fit" in out
+
+    def test_standard_input(self, run: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = io.TextIOWrapper(io.BytesIO(snapshot(*NODES, WAITING).encode()))
+        monkeypatch.setattr(sys, "stdin", data)
+        assert run("shop/web", "-s", "-")[0] == 0
+
+    def test_a_pod_from_a_manifest(self, explain: Explain, tmp_path: Path) -> None:
+        file = tmp_path / "pod.yaml"
+        file.write_text("kind: Pod\napiVersion: v1\nmetadata: {name: new}\nspec: {}\n")
+        code, out, _ = explain(str(file), NODES)
+        assert code == 0
+        assert out.startswith("default/new   waiting")
+
+    def test_a_manifest_with_two_pods(self, explain: Explain, tmp_path: Path) -> None:
+        file = tmp_path / "pods.json"
+        file.write_text(snapshot(WAITING, make_pod()))
+        assert refused(explain(str(file), NODES)).endswith(
+            "holds 2 pods; give a file with exactly one"
+        )
+
+    def test_bad_objects_are_left_out_with_a_count(self, explain: Explain) -> None:
+        bad = [make_pod(f"bad{n}", requests={"cpu": "lots"}, node="a") for n in range(7)]
+        code, out, err = explain("shop/web", [*NODES, *bad, WAITING])
+        assert code == 0
+        lines = err.splitlines()
+        assert lines[0] == "moor: 7 objects are left out:"
+        assert lines[1].startswith("  Pod default/bad0: field spec.containers[0]")
+        assert lines[-1] == "  and 2 more (-o json has all)"
+        assert "shop/web goes to" in out
+
+
+class TestRefusals:
+    def test_no_such_file(self, run: Explain) -> None:
+        assert refused(run("web", "-s", "nothing.json")) == (
+            "nothing.json does not exist; give a file, a folder or -"
+        )
+
+    def test_an_empty_folder(self, run: Explain, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        assert "has no .json, .yaml or .yml files" in refused(run("web", "-s", "empty"))
+
+    def test_a_file_without_objects(self, run: Explain, tmp_path: Path) -> None:
+        (tmp_path / "empty.yaml").write_text("# nothing\n")
+        assert refused(run("web", "-s", "empty.yaml")).startswith(
+            "empty.yaml has no Kubernetes objects; get one with: kubectl get nodes,pods"
+        )
+
+    def test_a_file_that_is_broken(self, run: Explain, tmp_path: Path) -> None:
+        (tmp_path / "broken.json").write_text('{"kind": "List", "items": [')
+        assert refused(run("web", "-s", "broken.json")).startswith("broken.json is no JSON: ")
+
+    def test_a_pod_that_is_not_there(self, explain: Explain) -> None:
+        assert refused(explain("web", [*NODES, WAITING])) == (
+            "there is no pod default/web in the snapshot; did you mean shop/web?"
+        )
+        assert refused(explain("shop/wib", [*NODES, WAITING])) == (
+            "there is no pod shop/wib in the snapshot; did you mean shop/web?"
+        )
+        assert refused(explain("zzz", NODES)) == (
+            "there is no pod default/zzz in the snapshot, which has 0 pods"
+        )
+
+    def test_a_pod_that_could_not_be_read(self, explain: Explain) -> None:
+        broken = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": 3}}
+        assert "1 objects could not be used: Pod default/web cannot be read" in refused(
+            explain("web", [*NODES, broken])
+        )
+
+    def test_a_pod_that_is_wrong(self, explain: Explain) -> None:
+        wrong = make_pod("web", requests={"cpu": "lots"})
+        assert "requests[cpu]: 'lots' is no Kubernetes quantity" in refused(
+            explain("web", [*NODES, wrong])
+        )
+
+    def test_a_configuration_that_is_wrong(self, explain: Explain, tmp_path: Path) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text("profiles:\n- plugins: {score: {enabled: [{name: ImageLocalty}]}}\n")
+        said = refused(explain("shop/web", [*NODES, WAITING], "--config", config))
+        assert said.startswith(f"{config}: profiles[0].plugins.score.enabled[0].name: ")
+        assert "did you mean ImageLocality?" in said
+
+    @pytest.mark.parametrize("text", ["- a\n", "a: [", "3"])
+    def test_a_configuration_that_is_none(
+        self, explain: Explain, tmp_path: Path, text: str
+    ) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text(text)
+        assert str(config) in refused(explain("shop/web", [*NODES, WAITING], "--config", config))
+
+    def test_a_policy_that_is_not_there(self, explain: Explain) -> None:
+        assert "nope.py does not exist" in refused(
+            explain("shop/web", [*NODES, WAITING], "--policy", "nope.py")
+        )
+
+
+class TestConfigurationAndPolicy:
+    def test_a_configuration_decides(self, explain: Explain, tmp_path: Path) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text(
+            "profiles:\n- plugins: {filter: {disabled: [{name: NodeUnschedulable}]}}\n"
+        )
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "--config", config)
+        assert "3 of 3 nodes fit" in out
+
+    def test_extenders_are_not_asked_and_that_is_said(
+        self, explain: Explain, tmp_path: Path
+    ) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text("extenders:\n- {urlPrefix: http://localhost, filterVerb: f}\n")
+        code, _, err = explain("shop/web", [*NODES, WAITING], "--config", config)
+        assert (code, err) == (0, f"moor: 1 extenders in {config} are not asked\n")
+
+    def test_a_policy_takes_part_and_sees_every_field(
+        self, explain: Explain, tmp_path: Path
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def zoned(pod, node):\n"
+            "    return mr.accept_if(node.raw['spec'].get('podCIDR'), 'no pod network')\n"
+        )
+        node = plain(NODES[1])
+        with_network = {**node, "spec": {"podCIDR": "10.0.0.0/24"}}
+        things = [NODES[0], with_network, WAITING]
+        code, out, _ = explain("shop/web", things, "--policy", "mine.py")
+        assert code == 0
+        assert "mine: no pod network" in out
+        assert "✓ shop/web goes to b, the only node that fits." in out
+
+
+def test_json_is_what_the_library_says(explain: Explain) -> None:
+    from mooring.explaining.explainer import explain as library
+
+    things = [*NODES, *BUSY, WAITING]
+    _, out, _ = explain("shop/web", things, "-o", "json")
+    found = json.loads(out)
+    expected = msgspec.json.decode(msgspec.json.encode(library(things, "shop/web").to_dict()))
+    assert {key: found[key] for key in expected} == expected

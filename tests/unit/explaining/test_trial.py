@@ -1,0 +1,103 @@
+"""What was changed in thought is as it was afterwards, also when something fails."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from mooring.explaining import edits
+from mooring.explaining.change import Change, Plan
+from mooring.explaining.explainer import Explainer
+from mooring.explaining.trial import NO_PROFILE, Trial
+from mooring.model.meta import Meta
+from mooring.model.storage import PersistentVolumeClaim
+from mooring.testing import make_node, make_pod
+
+NONE: frozenset[str] = frozenset()
+
+
+def trial() -> Trial:
+    claim = PersistentVolumeClaim(metadata=Meta(name="old", namespace="default"))
+    pods = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
+    explainer = Explainer([make_node("a", cpu="4"), make_node("b", cpu="2"), *pods, claim])
+    return Trial(explainer.cluster, make_pod("web", requests={"cpu": "2"}), explainer.runtime)
+
+
+@contextmanager
+def unchanged(trial: Trial) -> Iterator[None]:
+    def state() -> object:
+        cluster = trial.cluster
+        columns = cluster.columns
+        return (
+            columns.names,
+            columns.used("cpu").tolist(),
+            columns.used("pods").tolist(),
+            columns.unschedulable.tolist(),
+            [dict(node.labels) for node in columns.nodes],
+            sorted(cluster.catalog.all(PersistentVolumeClaim)),
+            [sorted(pod.key for pod in cluster.pods_on(row)) for row in range(len(columns))],
+            trial.fitting(trial.pod),
+        )
+
+    before = state()
+    yield
+    assert state() == before
+
+
+NEW_CLAIM = PersistentVolumeClaim(metadata=Meta(name="new", namespace="default"))
+OLD_CLAIM = PersistentVolumeClaim(
+    metadata=Meta(name="old", namespace="default", labels={"changed": "yes"})
+)
+CHANGES = {
+    "pod": Change("", 1, NONE, pod=lambda pod: edits.with_spec(pod, scheduler_name="other")),
+    "node": Change("", 1, NONE, node=lambda node: edits.with_labels(node, {"x": "1"})),
+    "moved": Change("", 1, NONE, moved="default/x"),
+    "added": Change("", 1, NONE, added=make_node("c", cpu="8")),
+    "created": Change("", 1, NONE, created=(NEW_CLAIM,)),
+    "replaced": Change("", 1, NONE, created=(OLD_CLAIM,)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_taken_back(name: str) -> None:
+    asked = trial()
+    with unchanged(asked), asked.made(Plan("a", (CHANGES[name],))):
+        pass
+
+
+def test_all_changes_together_are_taken_back_after_a_failure() -> None:
+    asked = trial()
+    plan = Plan("a", tuple(CHANGES.values()))
+    with unchanged(asked), pytest.raises(RuntimeError, match="broken"), asked.made(plan):
+        raise RuntimeError("broken")
+
+
+def test_changes_show_while_they_last() -> None:
+    asked = trial()
+    assert asked.fitting(asked.pod) == ["b"]
+    with asked.made(Plan("a", (CHANGES["moved"],))) as pod:
+        assert asked.fitting(pod) == ["a", "b"]
+    with asked.made(Plan("c", (CHANGES["added"],))) as pod:
+        assert asked.fitting(pod) == ["b", "c"]
+    with asked.made(Plan("a", (CHANGES["node"],))):
+        assert asked.node("a").labels["x"] == "1"
+
+
+def test_every_plugin_that_objects_is_told() -> None:
+    nodes = [
+        make_node("a", cpu="1", unschedulable=True, taints=[{"key": "t", "effect": "NoExecute"}])
+    ]
+    explainer = Explainer(nodes)
+    pod = make_pod(requests={"cpu": "2"}, spec={"schedulingGates": [{"name": "g"}]})
+    found = Trial(explainer.cluster, pod, explainer.runtime).objections(pod, "a")
+    assert [one.plugin for one in found] == [
+        "SchedulingGates", "NodeUnschedulable", "TaintToleration", "NodeResourcesFit",
+    ]  # fmt: skip
+
+
+def test_a_scheduler_without_a_profile() -> None:
+    explainer = Explainer([make_node("a")])
+    pod = make_pod(spec={"schedulerName": "nobody"})
+    asked = Trial(explainer.cluster, pod, explainer.runtime)
+    assert [one.plugin for one in asked.objections(pod, "a")] == [NO_PROFILE]
+    assert asked.fitting(pod) == []
