@@ -6,7 +6,7 @@ from rich.text import Text
 from mooring.cli.explain_view import outcome_text, print_before, print_suggestions, title
 from mooring.cli.printing import Printer, no, table, yes
 from mooring.explaining.explainer import Explanation
-from mooring.explaining.story import compare, difference
+from mooring.explaining.story import compare, difference, names
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.runtime import Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
@@ -63,11 +63,22 @@ def _scores(record: Record, scoring: Scoring, node: str) -> Table:
     return made
 
 
+def _refusing(record: Record, node: str) -> list[str]:
+    """Every plugin that keeps the pod from the node."""
+    row = record.nodes.index(node)
+    found = [
+        name
+        for name, answers in record.filter.items()
+        if answers == PRE_FILTER_REJECTED or (isinstance(answers, Verdicts) and answers.choice[row])
+    ]
+    refusal = record.refusal(row)
+    return found or ([refusal.plugin] if refusal is not None else ["the scheduler"])
+
+
 def _place(record: Record, node: str, fits: bool) -> str:
     """Where the node stands among those that fit."""
     if not fits:
-        refusal = record.refusal(record.nodes.index(node))
-        return f"{node} is refused by {refusal.plugin}." if refusal else f"{node} is not asked."
+        return f"{node} is refused by {names(_refusing(record, node), 'and')}."
     scoring, filtering = record.scoring, record.filtering
     if scoring is None or filtering is None or node in record.selected:
         return f"{node} fits and may be chosen."

@@ -68,9 +68,7 @@ def without_pod_term(pod: Pod, term: PodAffinityTerm, *, anti: bool) -> Pod:
     if affinity is None or own is None:
         return pod
     terms = [
-        one
-        for one in own.required_during_scheduling_ignored_during_execution or ()
-        if one is not term
+        one for one in own.required_during_scheduling_ignored_during_execution or () if one != term
     ]
     own = replace(own, required_during_scheduling_ignored_during_execution=terms or None)
     return with_spec(pod, affinity=replace(affinity, **{field: own}))
@@ -84,13 +82,17 @@ def with_constraint(pod: Pod, number: int, new: TopologySpreadConstraint) -> Pod
 
 
 def without_host_ports(pod: Pod, numbers: Iterable[int]) -> Pod:
-    """A pod that does without some host ports."""
+    """A pod that does without some host ports.
+
+    On the host's network every port of a container is one of the host, so the port goes too.
+    """
     gone = set(numbers)
 
     def change(container: Container) -> Container:
         ports = [
             replace(port, host_port=0) if port.host_port in gone else port
             for port in container.ports or ()
+            if port.host_port not in gone or not pod.spec.host_network
         ]
         return replace(container, ports=ports or None)
 

@@ -44,7 +44,7 @@ def groups(record: Record) -> list[Group]:
             found.append(Group(rows, refusals))
         else:
             found.extend(_accepted(record, rows))
-    found.sort(key=lambda one: (len(one.refusals), -len(one.rows)))
+    found.sort(key=lambda one: (len(one.refusals), -len(one.rows), int(one.rows[0])))
     return found
 
 

@@ -20,7 +20,7 @@ from mooring.explaining.change import MAX_CHANGES, Change, Plan, Suggestion
 from mooring.explaining.groups import groups
 from mooring.explaining.node_demands import demanded_labels
 from mooring.explaining.remedies import Case, remedies
-from mooring.explaining.trial import Trial
+from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
 from mooring.framework.record import Record
 from mooring.model.node import Node
@@ -80,23 +80,26 @@ class Search:
                 continue  # less is enough
             asked -= 1
             with self._trial.made(plan) as pod:
-                fitting = self._fitting(plan, pod, anywhere=anywhere)
+                objections = self._trial.objections(pod, plan.node)
+                fitting = self._fitting(plan, pod, objections, anywhere=anywhere)
                 if fitting:
                     seen.append(plan.kinds)
                     yield Suggestion(plan, tuple(fitting))
                     continue
-                if len(plan.changes) == MAX_CHANGES:
+                if len(plan.changes) == MAX_CHANGES or not objections:
                     continue
                 # Every plan that works has a remedy against the first objection.
-                objection = self._trial.objections(pod, plan.node)[0]
-                case = Case(self._trial, pod, self._trial.node(plan.node), objection)
+                case = Case(self._trial, pod, self._trial.node(plan.node), objections[0])
                 for change in list(remedies(case, self._profiles)):
                     longer = plan.then(change)
                     heapq.heappush(heap, (longer.cost, next(order), longer))
 
-    def _fitting(self, plan: Plan, pod: Pod, *, anywhere: bool) -> list[str]:
+    def _fitting(
+        self, plan: Plan, pod: Pod, objections: Sequence[Objection], *, anywhere: bool
+    ) -> list[str]:
         """The nodes on which the pod fits as the plan leaves it; none if the plan does not work."""
-        if not self._trial.objections(pod, plan.node):
+        if not objections:
+            # Still none if a plugin fails on another node: the whole decision is given up then.
             found = self._trial.fitting(pod)
             return found if plan.node in found else []
         # A plan that changes the pod alone may help on another node.

@@ -17,6 +17,7 @@ from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.model.workloads import PriorityClass
 from mooring.state.cluster import Cluster
+from mooring.state.shapes import shape_of
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -93,7 +94,12 @@ class Snapshot:
         problem = _problem(pod)
         if problem is not None:
             raise InputError(problem)
-        return self._defaults.apply(pod)
+        stored = self._defaults.apply(pod)
+        try:
+            shape_of(stored)
+        except OverflowError as error:
+            raise InputError(_too_large(pod)) from error
+        return stored
 
     def _put(self, cluster: Cluster, thing: KubeObject, seen: set[str]) -> None:
         key = thing.key
@@ -108,6 +114,8 @@ class Snapshot:
                 cluster.put(self._defaults.apply(thing))
             except InputError as error:
                 problem = str(error)
+            except OverflowError:
+                problem = _too_large(thing)
         if problem is not None:
             self.skip(f"{thing.kind_name} {key}", problem)
 
@@ -119,6 +127,10 @@ def _problem(thing: KubeObject) -> str | None:
     if not thing.name:
         return f"a {thing.kind_name} has no name; give it one in metadata.name"
     return None
+
+
+def _too_large(thing: KubeObject) -> str:
+    return f"{thing.kind_name} {thing.key}: a number in it is larger than Kubernetes allows"
 
 
 def _lost(cluster: Cluster, pod: Pod) -> str | None:

@@ -34,7 +34,7 @@ def volume_demands(trial: Trial, pod: Pod) -> Iterator[Change]:
             costs.GIVE_UP_VOLUME,
             frozenset({f"volume {volume.name}"}),
             pod=lambda pod, volume=volume: edits.with_spec(  # type: ignore[misc]
-                pod, volumes=[one for one in pod.spec.volumes or () if one is not volume]
+                pod, volumes=[one for one in pod.spec.volumes or () if one.name != volume.name]
             ),
         )
     if len(volumes) > MAX_CHANGES:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -151,6 +152,26 @@ class TestTable:
         assert "✗ 25  n0, n2, n4 and 22 more" in out
         assert "and 13 more nodes with " in out
 
+    def test_many_different_verdicts_are_cut_short(self, explain: Explain) -> None:
+        free = [f"x.io/r{number}" for number in range(16)]
+        nodes = [make_node(f"n{n}", extended={name: 1}) for n, name in enumerate(free)]
+        pod = make_pod("web", requests=dict.fromkeys(free, 1))
+        _, out, _ = explain("web", [*nodes, pod])
+        assert "and 4 more nodes (-o wide shows all)" in out
+
+    @pytest.mark.parametrize("width", [60, 100])
+    def test_a_terminal_is_not_overrun(
+        self, explain: Explain, monkeypatch: pytest.MonkeyPatch, width: int
+    ) -> None:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(width))
+        pod = make_pod("web", requests={"cpu": "9"})
+        _, out, _ = explain("web", [*NODES, *BUSY, pod])
+        plain_text = re.sub(r"\x1b\[[0-9;]*m", "", out)
+        assert plain_text != out
+        assert max(map(len, plain_text.splitlines())) <= width
+
     def test_names_are_no_markup(self, explain: Explain) -> None:
         pod = make_pod("web", spec={"schedulingGates": [{"name": "a[bold]b"}]})
         _, out, _ = explain("web", [*NODES, pod])
@@ -211,7 +232,7 @@ class TestNode:
         code, out, _ = explain("shop/web", [*NODES, *BUSY, WAITING], "--node", "c")
         assert code == 0
         assert "NodeUnschedulable     ✗  node(s) were unschedulable" in out
-        assert "✗ c is refused by NodeUnschedulable." in out
+        assert "✗ c is refused by NodeUnschedulable.\n" in out
         assert "1. uncordon c  → fits then on c and b\n" in out
 
     def test_a_node_that_is_not_there(self, explain: Explain) -> None:
@@ -399,3 +420,17 @@ def test_json_is_what_the_library_says(explain: Explain) -> None:
     found = json.loads(out)
     expected = msgspec.json.decode(msgspec.json.encode(library(things, "shop/web").to_dict()))
     assert {key: found[key] for key in expected} == expected
+
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "explain.md"
+SHOWN = re.findall(
+    r"^```console\n\$ moor explain (.*?)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.mark.parametrize(("arguments", "shown"), SHOWN, ids=[one for one, _ in SHOWN])
+def test_the_guide_shows_what_is_printed(
+    run: Explain, monkeypatch: pytest.MonkeyPatch, arguments: str, shown: str
+) -> None:
+    monkeypatch.chdir(GUIDE.parents[1] / "samples")
+    assert run(*arguments.split())[1] == shown

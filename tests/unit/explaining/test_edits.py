@@ -84,6 +84,12 @@ def test_host_ports_of_all_containers_are_given_up() -> None:
     assert left == [0, 90, 0, 90]
 
 
+def test_a_port_on_the_hosts_network_goes_altogether() -> None:
+    ports = [{"containerPort": 53, "hostPort": 53}, {"containerPort": 80, "hostPort": 80}]
+    less = edits.without_host_ports(pod_of({"ports": ports}, hostNetwork=True), [53])
+    assert [port.container_port for port in less.containers[0].ports or ()] == [80]
+
+
 def test_labels_of_a_node_are_changed_and_taken_away() -> None:
     node = edits.with_labels(make_node("a", labels={"x": "1", "y": "2"}), {"x": None, "z": "3"})
     assert node.labels == {"kubernetes.io/hostname": "a", "y": "2", "z": "3"}

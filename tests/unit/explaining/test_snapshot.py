@@ -138,3 +138,15 @@ def test_a_pod_from_outside_that_is_wrong_raises() -> None:
                 }
             )
         )
+
+
+def test_a_number_no_field_of_kubernetes_can_hold_is_a_problem() -> None:
+    huge = make_pod("huge", node="a", spec={"terminationGracePeriodSeconds": 1, "priority": 10**30})
+    snapshot = lenient(make_node("a"), huge, make_pod("good", node="a"))
+    cluster = snapshot.build()
+    assert [pod.name for pod in cluster.pods_on(0)] == ["good"]
+    assert snapshot.skipped[0].problem == (
+        "Pod default/huge: a number in it is larger than Kubernetes allows"
+    )
+    with pytest.raises(InputError, match="larger than Kubernetes allows"):
+        snapshot.stored(huge)
