@@ -15,5 +15,4 @@ pod = {
 
 record = mooring.explain(nodes, pod)
 print(record.feasible)  # ['large']
-print(record.to_dict()["filter"]["NodeResourcesFit"]["small"])
-# {'code': 'UnschedulableAndUnresolvable', 'reasons': ['Insufficient cpu']}
+print(record.to_dict()["filter"]["NodeResourcesFit"]["small"]["reasons"])  # ['Insufficient cpu']
