@@ -1,15 +1,19 @@
-"""What all benchmarks write alike: goals, tables for people, JSON for programs.
+"""What all benchmarks write alike: goals, percentiles, tables for people, JSON for programs.
 
 Called by each benchmark's own `report` and `goals`.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+Number = TypeVar("Number", int, float)
 
 _MAX_OTHER_LOAD = 0.1
 
@@ -25,6 +29,11 @@ class Goal(msgspec.Struct):
 def times(value: float) -> str:
     """A ratio for people: two decimals where they decide."""
     return f"{value:.2f}" if value < 2 else f"{value:.1f}"
+
+
+def percentile(values: Sequence[Number], share: float) -> Number:
+    """The smallest value that at least this share of all values do not exceed."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def write_json(report: msgspec.Struct, file: Path) -> None:

@@ -4,20 +4,15 @@ The watch selects the pods of one scheduler that have a node. The API server rep
 when it begins to match, so each bound pod is exactly one such event.
 """
 
-import base64
 import http.client
-import ssl
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-import yaml
-
 from benchmarks.command import BenchError
+from benchmarks.credentials import tls_context
 from mooring.testing.kube import ControlPlane
 
 _SILENCE_SECONDS = 120.0
@@ -38,7 +33,7 @@ class BindWatch:
         ]
         self._scheduler = scheduler
         self._connection = http.client.HTTPSConnection(
-            "127.0.0.1", plane.port, timeout=_SILENCE_SECONDS, context=_context(plane.kubeconfig)
+            "127.0.0.1", plane.port, timeout=_SILENCE_SECONDS, context=tls_context(plane.kubeconfig)
         )
         self._connection.request(
             "GET", f"/api/v1/pods?watch=1&resourceVersion={version}&fieldSelector={selector}"
@@ -72,19 +67,3 @@ class BindWatch:
                 raise BenchError("the API server ended a watch.")
             if line.startswith(b'{"type":"ADDED"'):
                 yield now
-
-
-def _context(kubeconfig: Path) -> ssl.SSLContext:
-    config = yaml.safe_load(kubeconfig.read_text())
-    cluster = config["clusters"][0]["cluster"]
-    user = config["users"][0]["user"]
-
-    def pem(value: str) -> str:
-        return base64.b64decode(value).decode()
-
-    context = ssl.create_default_context(cadata=pem(cluster["certificate-authority-data"]))
-    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-        file.write(pem(user["client-certificate-data"]) + pem(user["client-key-data"]))
-        file.flush()
-        context.load_cert_chain(file.name)
-    return context

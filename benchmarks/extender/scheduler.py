@@ -16,8 +16,8 @@ import msgspec
 
 from benchmarks.extender import nodes, pods
 from benchmarks.extender.binds import BindWatch
-from benchmarks.extender.process import Server, cpu_ms
 from benchmarks.extender.wire import go_server, mooring_server
+from benchmarks.process import Server, cpu_ms
 from mooring.testing.kube import ControlPlane, KubeScheduler
 
 _GO_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize"}

@@ -4,10 +4,9 @@ Called by `__main__`. Both servers of a case are fresh processes. The client sen
 a time, first to one server and then the very same to the other, so that noise hits both alike.
 """
 
-import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ import msgspec
 
 from benchmarks.extender import bodies, replies
 from benchmarks.extender.client import Client
-from benchmarks.extender.process import Server, moor_command
+from benchmarks.process import Server, moor_command
+from benchmarks.reporting import percentile
 
 _HERE = Path(__file__).parent
 _SPARE_BYTES = 4_000_000
@@ -97,11 +97,6 @@ def sizes(*, quick: bool) -> list[Size]:
         Size("5,000 nodes", 5000, True, 30, 3, 0.03),
         Size("5,000 names", 5000, False, 500, 50, 0.002),
     ]
-
-
-def percentile(values: Sequence[int], share: float) -> int:
-    """The smallest value that at least this share of all values do not exceed."""
-    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def go_server(program: Path) -> Server:

@@ -1,5 +1,6 @@
-"""What the extender's end-to-end tests share: nodes and pods that are removed, events, policies."""
+"""What end-to-end tests share: nodes and pods that are removed, events, conditions, policies."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,13 +97,81 @@ def scheduled_message(plane: ControlPlane, name: str, namespace: str, scheduler:
     return message
 
 
+def schedule(plane: ControlPlane, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Create a pod and wait until its scheduler has bound it or said why not; the pod then."""
+    created = plane.create(manifest)["metadata"]
+    name, namespace = created["name"], created["namespace"]
+
+    def settled() -> dict[str, Any] | None:
+        found = plane.get("Pod", name, namespace)
+        return found if found["spec"].get("nodeName") or scheduled_condition(found) else None
+
+    return plane.wait_for(settled, f"pod {name} to be scheduled or not", 60)
+
+
+def scheduled_condition(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A pod's condition PodScheduled; empty if it has none."""
+    for condition in manifest["status"].get("conditions", ()):
+        if condition["type"] == "PodScheduled":
+            return dict(condition)
+    return {}
+
+
+def unschedulable(plane: ControlPlane, name: str, namespace: str, part: str) -> str:
+    """The message of a pod's condition PodScheduled, waiting until it has this part."""
+
+    def told() -> str | None:
+        condition = scheduled_condition(plane.get("Pod", name, namespace))
+        message: str = condition.get("message", "")
+        return message if condition.get("status") == "False" and part in message else None
+
+    return plane.wait_for(told, f"pod {name} to be refused with {part!r}", 60)
+
+
+def events_of(plane: ControlPlane, name: str, namespace: str) -> list[dict[str, Any]]:
+    """The events about a pod, in the form of events.k8s.io/v1, the oldest first."""
+    found = [
+        event
+        for event in plane.list_objects("Event", namespace, api_version="events.k8s.io/v1")
+        if event["regarding"]["name"] == name
+    ]
+    return sorted(found, key=lambda event: (event["eventTime"] or "", event["metadata"]["name"]))
+
+
+def note_of(plane: ControlPlane, name: str, namespace: str, reason: str, part: str = "") -> str:
+    """The text of an event about a pod, waiting for one with this reason and part."""
+
+    def told() -> str | None:
+        for event in events_of(plane, name, namespace):
+            if event["reason"] == reason and part in event["note"]:
+                note: str = event["note"]
+                return note
+        return None
+
+    return plane.wait_for(told, f"event {reason} of pod {name} with {part!r}", 60)
+
+
+def described(plane: ControlPlane, name: str, namespace: str) -> str:
+    """What ``kubectl describe pod`` prints, without what differs from one time to the next."""
+    text = plane.kubectl("describe", "pod", name, f"--namespace={namespace}")
+    text = text.replace(namespace, "NAMESPACE")
+    text = re.sub(r"(?<=\s)(\d+m)?\d+s(\s+\(x\d+ over (\d+m)?\d+s\))?(?=\s)", "AGE", text)
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
 __all__ = [
     "KubeScheduler",
+    "described",
     "event_of",
+    "events_of",
     "extender_config",
     "node_of",
     "nodes",
+    "note_of",
     "pod",
+    "schedule",
+    "scheduled_condition",
     "scheduled_message",
+    "unschedulable",
     "write_policy",
 ]

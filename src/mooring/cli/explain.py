@@ -1,4 +1,4 @@
-"""``moor explain``: one decision in full, from a snapshot."""
+"""``moor explain``: one decision in full, from a snapshot or a live cluster."""
 
 import gc
 from enum import StrEnum
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, read_live
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
     from mooring.explaining.snapshot import Snapshot
     from mooring.framework.policy import Policy
+    from mooring.kube.cluster import ClusterConfig
     from mooring.model.pod import Pod
 
 _SHOWN_PROBLEMS = 5
@@ -28,19 +30,20 @@ class Output(StrEnum):
 
 def explain(
     pod: Annotated[
-        str, typer.Argument(help="NAMESPACE/NAME of a pod in the snapshot, or a pod's manifest.")
+        str, typer.Argument(help="NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.")
     ],
     snapshot: Annotated[
-        str,
+        Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
             "--snapshot",
             "-s",
             metavar="FILE|DIR|-",
-            help="What kubectl get nodes,pods,... -A -o json|yaml prints: a file, a folder, or -.",
+            help="What moor snapshot or kubectl get nodes,pods,... -A -o json|yaml prints: a file, "
+            "a folder, or -. Without it the live cluster is asked.",
         ),
-    ],
+    ] = None,
     config: Annotated[
-        Optional[Path],  # noqa: UP045 - typer reads it at run time
+        Optional[Path],  # noqa: UP045
         typer.Option(help="A KubeSchedulerConfiguration; kube-scheduler's defaults without."),
     ] = None,
     policy: Annotated[
@@ -51,17 +54,25 @@ def explain(
     output: Annotated[
         Output, typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON.")
     ] = Output.TABLE,
+    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
 ) -> None:
     """Explain where a pod goes, or why it goes nowhere and what would help.
 
-    Decides as kube-scheduler would, from files alone. Exit code 0 if the pod fits, 1 if it does
-    not, 2 if something in the input is wrong.
+    Decides as kube-scheduler would, from files alone or from what the live cluster has now. Exit
+    code 0 if the pod fits, 1 if it does not, 2 if something in the input is wrong.
     """
+    if snapshot is not None and kubeconfig is not None:
+        raise InputError("--snapshot and --kubeconfig exclude each other; give one of them")
+    cluster = None
+    if snapshot is None:
+        cluster = find_cluster(kubeconfig, " or --snapshot FILE")
+        if "/" not in pod and not Path(pod).is_file():
+            pod = f"{cluster.namespace}/{pod}"
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
     try:
-        explainer = _explainer(snapshot, config, policy)
-        found = _explained(explainer, pod, node)
+        explainer = _explainer(cluster or snapshot or "", config, policy)
+        found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
         _report_skipped(explainer.snapshot)
         _print(found, explainer.snapshot, node, output)
     finally:
@@ -69,12 +80,12 @@ def explain(
     raise typer.Exit(0 if found.record.selected else 1)
 
 
-def _explained(explainer: "Explainer", pod: str, node: str) -> "Explanation":
+def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
     from msgspec.structs import replace
 
-    wanted, was_on = _find(explainer, pod)
+    wanted, was_on = _find(explainer, pod, where)
     if node and node not in explainer.cluster.nodes:
-        raise InputError(_unknown("node", node, list(explainer.cluster.nodes)))
+        raise InputError(_unknown("node", node, list(explainer.cluster.nodes), where))
     found = explainer.explain(wanted, node)
     if was_on:
         found = replace(found, bound_to=was_on)
@@ -97,14 +108,21 @@ def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Output
         View(found, wide=output is Output.WIDE).print_all()
 
 
-def _explainer(place: str, config: Path | None, policy: str | None) -> "Explainer":
+def _explainer(
+    place: "ClusterConfig | str", config: Path | None, policy: str | None
+) -> "Explainer":
     from mooring.cli.snapshot_files import read_snapshot
     from mooring.explaining.explainer import Explainer
     from mooring.framework.loading import load
 
     loaded = load(policy) if policy is not None else None
     settings = _settings(config, loaded) if config is not None else None
-    snapshot = read_snapshot(place, keep_source=loaded is not None)
+    keep = loaded is not None
+    snapshot = (
+        read_snapshot(place, keep_source=keep)
+        if isinstance(place, str)
+        else read_live(place, keep_source=keep)
+    )
     return Explainer(snapshot, settings, policy=loaded)
 
 
@@ -125,7 +143,7 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
     return settings
 
 
-def _find(explainer: "Explainer", wanted: str) -> tuple["Pod | str", str]:
+def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str", str]:
     """The pod that is meant, and the node it is on although the cluster does not count it there."""
     from mooring.cli.snapshot_files import read_pod
     from mooring.explaining.edits import as_new
@@ -143,18 +161,18 @@ def _find(explainer: "Explainer", wanted: str) -> tuple["Pod | str", str]:
         return explainer.pod(as_new(pods[key])), pods[key].node_name
     same_name = [one for one in pods if one.rpartition("/")[2] == name]
     if same_name:
-        raise InputError(f"there is no pod {key} in the snapshot; did you mean {same_name[0]}?")
+        raise InputError(f"there is no pod {key} in the {where}; did you mean {same_name[0]}?")
     skipped = explainer.snapshot.skipped
     also = f"; {len(skipped)} objects could not be used: {skipped[0].problem}" if skipped else ""
-    raise InputError(f"{_unknown('pod', key, list(pods))}{also}")
+    raise InputError(f"{_unknown('pod', key, list(pods), where)}{also}")
 
 
-def _unknown(what: str, name: str, known: list[str]) -> str:
+def _unknown(what: str, name: str, known: list[str], where: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known[:20_000], n=1)
     hint = f"; did you mean {near[0]}?" if near else f", which has {len(known)} {what}s"
-    return f"there is no {what} {name} in the snapshot{hint}"
+    return f"there is no {what} {name} in the {where}{hint}"
 
 
 def _report_skipped(snapshot: "Snapshot") -> None:

@@ -9,9 +9,12 @@ from typing import Annotated
 
 import typer
 
+from mooring.cli.bind import bind
 from mooring.cli.explain import explain
 from mooring.cli.plugins import plugins
+from mooring.cli.run import run
 from mooring.cli.serve import serve
+from mooring.cli.snapshot import snapshot
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
 
@@ -24,7 +27,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(serve)
+app.command()(run)
 app.command()(explain)
+app.command()(snapshot)
+app.command()(bind)
 app.command()(plugins)
 
 

@@ -81,8 +81,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key, self.client_ca)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Open the socket to serve on.
+def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
+    """Open the socket to serve on; `option` is what sets the address, for the message.
 
     Raises:
         InputError: the address cannot be used.
@@ -101,7 +101,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot listen on {host} port {port}: {what}; choose others with --host and --port"
+            f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
         ) from error
     return sock
 
@@ -143,18 +143,19 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
             _background(stack, certificates.watch())
         if options.reload:
             _background(stack, _reload(options.policy, service))
-        server = _Server(settings)
+        server = Server(settings)
         _on_signals(server, service, options.drain)
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
     log.info("stopped")
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """uvicorn's server, with signals left to us."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
         yield
 
 

@@ -27,9 +27,8 @@ from mooring.framework.verdict import Verdict
 from mooring.kube.client import Client, api_path
 from mooring.kube.cluster import ClusterConfig
 from mooring.kube.informer import Informer
-from mooring.kube.listwatch import ListWatch, Query
-from mooring.kube.watch_protocol import Identity
-from mooring.model.meta import KubeObject
+from mooring.kube.resources import UNFINISHED_PODS, list_watch
+from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -37,8 +36,6 @@ from mooring.state.cluster import Cluster
 log = logging.getLogger("mooring.extender")
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class Late(MooringError):  # noqa: N818 - reads as the sentence it is raised with
@@ -223,12 +220,10 @@ class Service:
         return Answers(policy, self._cluster, clock=time.perf_counter, observer=self.metrics)
 
     def _make_informers(self, client: Client) -> list[Informer[Any]]:
-        nodes = ListWatch(client, Query(path="/api/v1/nodes"), Node.from_json, _identity)
+        nodes = list_watch(client, BY_NAME["Node"], Node.from_json)
         self._informers = [Informer(nodes, self._take)]
         if self.policy.needs_pods:
-            pods = ListWatch(
-                client, Query(path="/api/v1/pods", field_selector=_UNFINISHED), _slim_pod, _identity
-            )
+            pods = list_watch(client, BY_NAME["Pod"], _slim_pod, field_selector=UNFINISHED_PODS)
             self._informers.append(Informer(pods, self._take))
         return self._informers
 
@@ -286,8 +281,3 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 def _slim_pod(data: bytes) -> Pod:
     # A cluster has many pods; their full bytes would be most of the memory.
     return Pod.from_json(data, keep_source=False)
-
-
-def _identity(thing: KubeObject) -> Identity:
-    meta = thing.metadata
-    return Identity(meta.namespace or "", meta.name, meta.uid or "", meta.resource_version or "")

@@ -9,16 +9,21 @@ from typing import Any
 
 from mooring.framework import hook
 from mooring.framework.configuration import read_configuration
+from mooring.framework.points import Placed
 from mooring.framework.policy import Policy
 from mooring.framework.policy_plugin import policy_plugin
 from mooring.framework.profiles import Profile, profiles_from
 from mooring.framework.registry import Registry, points
-from mooring.framework.runtime import Placed, Runtime
+from mooring.framework.runtime import Runtime
 from mooring.state.cluster import Cluster
 
 
 def build_runtime(
-    profile: Profile, registry: Registry, cluster: Cluster, now_ns: Callable[[], int]
+    profile: Profile,
+    registry: Registry,
+    cluster: Cluster,
+    now_ns: Callable[[], int],
+    choose: Callable[[int], int] = lambda _: 0,
 ) -> Runtime:
     """A runtime with the plugins of one profile.
 
@@ -27,15 +32,18 @@ def build_runtime(
         registry: makes the plugins.
         cluster: the state they decide on.
         now_ns: the clock, nanoseconds since 1970.
+        choose: picks one of so many equals.
 
     Raises:
         InputError: a plugin cannot be made.
     """
-    runtime = Runtime(cluster, now_ns)
+    runtime = Runtime(cluster, now_ns, choose)
     made = {
         name: registry.make(name, profile.args.get(name), runtime, profile.args_paths.get(name, ""))
         for name in profile.plugins
     }
+    for plugin in made.values():
+        plugin.attach(runtime)
     runtime.install(
         profile.scheduler_name,
         {

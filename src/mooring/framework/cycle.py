@@ -21,11 +21,14 @@ class Cycle:
         cluster: the state; read-only for plugins.
         data: what plugins keep between hooks, by plugin name.
         skipped: the plugins that said in `pre_filter` that they have nothing to say.
+        thorough: every possibility is to be looked at, for a record; a scheduler is content with
+            enough of them.
     """
 
-    __slots__ = ("cluster", "data", "pod", "shape", "skipped")
+    __slots__ = ("cluster", "data", "pod", "shape", "skipped", "thorough")
 
-    def __init__(self, pod: Pod, cluster: Cluster) -> None:
+    def __init__(self, pod: Pod, cluster: Cluster, *, thorough: bool = False) -> None:
+        self.thorough = thorough
         self.pod = pod
         self.shape: Shape = shape_of(pod)
         self.cluster = cluster

@@ -36,7 +36,7 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
     )
     if not names:
         return replace(start, error=_NO_NODES)
-    cycle = runtime.begin(pod)
+    cycle = runtime.begin(pod, thorough=True)
     answers = list(runtime.pre_filter(cycle))
     pre_filter = {name: _pre_filtered(answer) for name, answer in answers}
     whole, narrowing = runtime.narrow(cycle, answers)

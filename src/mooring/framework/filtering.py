@@ -90,6 +90,20 @@ class Filtering:
         name, verdicts = self._answers[number - 1]
         return Refusal(name, verdicts[row])
 
+    def without(self, refused: Mapping[int, Verdict], who: str) -> "Filtering":
+        """The same with more refusals, of nodes that passed the filters."""
+        mask = np.zeros(self.size, np.bool_)
+        mask[self.feasible] = True
+        mask[list(refused)] = False
+        more = {row: Refusal(who, verdict) for row, verdict in refused.items()}
+        return Filtering(
+            mask,
+            self._answers,
+            narrowing=self._narrowing,
+            special={**self._special, **more},
+            whole=self.whole,
+        )
+
     @property
     def resolvable(self) -> list[int]:
         """The rows whose refusal eviction might resolve."""
@@ -106,6 +120,18 @@ class Filtering:
             mask &= self._narrowing.mask
         rows: list[int] = np.flatnonzero(mask).tolist()
         return rows
+
+    @property
+    def plugins(self) -> set[str]:
+        """The plugins that refused a node first."""
+        if self.whole is not None:
+            return {self.whole.plugin} if self.whole.plugin else set()
+        found = {refusal.plugin for refusal in self._special.values()}
+        if self._narrowing is not None and not self._narrowing.mask.all():
+            found.update(self._narrowing.plugins)
+        numbers = np.unique(self._first).tolist()
+        found.update(self._answers[number - 1][0] for number in numbers if number)
+        return found
 
     @property
     def reasons(self) -> Counter[str]:

@@ -3,13 +3,59 @@
 The runtime implements it; plugins take it in their constructor.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Refusal
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+
+
+class WaitingPod(Protocol):
+    """A pod that has its node and waits until plugins let it be bound (see `hook.Permit`)."""
+
+    @property
+    def pod(self) -> Pod:
+        """The pod, without its node."""
+
+    @property
+    def node(self) -> Node:
+        """Where it is to go; its place there is taken."""
+
+    def allow(self, plugin: str) -> None:
+        """A plugin, given by its name, lets the pod go; it is bound when all that hold it do."""
+
+    def refuse(self, plugin: str, reason: str) -> None:
+        """A plugin refuses the pod: its place is free again, and it is tried again later."""
+
+
+class Waiting(Protocol):
+    """The pods of all profiles that wait for permission."""
+
+    def get(self, key: str) -> WaitingPod | None:
+        """A waiting pod by ``namespace/name``; None if it does not wait."""
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        """All of them, the one that waits longest first."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+
+class NobodyWaits:
+    """No waiting pods: whoever explains or simulates decisions binds no pods."""
+
+    def get(self, key: str) -> None:  # noqa: ARG002
+        """None waits."""
+        return
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 class Handle(Protocol):
@@ -22,6 +68,17 @@ class Handle(Protocol):
     @property
     def now_ns(self) -> Callable[[], int]:
         """The clock: nanoseconds since 1970."""
+
+    @property
+    def choose(self) -> Callable[[int], int]:
+        """Picks one of so many equals: a number below the given one."""
+
+    @property
+    def waiting(self) -> Waiting:
+        """The pods that wait for permission to be bound, to allow or refuse them.
+
+        To be used on the scheduler's thread: in any hook, or in a task of its event loop.
+        """
 
     def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""

@@ -21,7 +21,7 @@ Extender verbs map to hooks so: filter â†’ `Filter`, `FilterNodes`; prioritize â
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ from mooring.framework.arrays import Amounts, Mask, Scores
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
+from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject
@@ -73,6 +74,12 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: The plugin's arguments: a msgspec Struct whose fields have defaults.
     Args: ClassVar[type[msgspec.Struct] | None] = None
 
+    def attach(self, handle: Handle) -> None:  # noqa: B027 - most plugins need it not
+        """Take the scheduler that will run it, once for each profile and before the first pod.
+
+        For plugins that were made without a handle, such as one added to a policy.
+        """
+
 
 class PreEnqueue(Hook):
     """Decides whether a pod may enter the queue. Runs when the pod is created or changed.
@@ -97,31 +104,69 @@ class QueueSort(Hook):
 
 
 class Action(enum.Flag):
-    """What may happen to an object."""
+    """What may happen to an object. One change may be several kinds of update at once.
 
+    `UPDATE_OTHER` is an update that is none of the more special kinds; of nodes it is never told,
+    because nothing scheduling reads has changed then. `UPDATE` is every update, `ANY` everything.
+    """
+
+    # parity v1.36.4: kube-scheduler/framework/types.go ActionType
     ADD = enum.auto()
-    UPDATE = enum.auto()
     DELETE = enum.auto()
+    UPDATE_NODE_ALLOCATABLE = enum.auto()
+    UPDATE_NODE_LABEL = enum.auto()
+    #: The node's taints changed, or it was uncordoned.
+    UPDATE_NODE_TAINT = enum.auto()
+    UPDATE_NODE_CONDITION = enum.auto()
+    UPDATE_NODE_ANNOTATION = enum.auto()
+    UPDATE_NODE_DECLARED_FEATURE = enum.auto()
+    UPDATE_POD_LABEL = enum.auto()
+    #: The pod asks for less of a resource.
+    UPDATE_POD_SCALE_DOWN = enum.auto()
+    UPDATE_POD_TOLERATION = enum.auto()
+    #: The pod's last scheduling gate was removed.
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
+    UPDATE_OTHER = enum.auto()
+    UPDATE = (
+        UPDATE_NODE_ALLOCATABLE
+        | UPDATE_NODE_LABEL
+        | UPDATE_NODE_TAINT
+        | UPDATE_NODE_CONDITION
+        | UPDATE_NODE_ANNOTATION
+        | UPDATE_NODE_DECLARED_FEATURE
+        | UPDATE_POD_LABEL
+        | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_TOLERATION
+        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_OTHER
+    )
+    ANY = ADD | DELETE | UPDATE
 
 
 class Wake(msgspec.Struct, frozen=True):
     """A kind of change that may make a refused pod schedulable.
 
+    Changes of `Pod` are of two sorts: pods on nodes, told to every waiting pod (a pod that gets its
+    node is added, one that finishes is deleted), and updates of the waiting pod itself, told to it
+    alone, with a `uid` equal to its own. Other waiting pods are never told.
+
     Attributes:
-        kind: the class of object, such as `Node`.
-        actions: what happens to it.
-        helps: asked with the waiting pod, the object before and after; None always wakes.
+        kind: the class of object, such as `Node`; `KubeObject` for all kinds.
+        actions: what happens to it; one of them is enough.
+        helps: asked with the waiting pod, the object before (None if it is new) and the object
+            after (None if it is gone), both of this kind; an exception counts as yes, and None
+            always wakes.
     """
 
     kind: type[KubeObject]
     actions: Action
-    helps: Callable[[Pod, KubeObject | None, KubeObject | None], bool] | None = None
+    helps: Callable[[Pod, Any, Any], bool] | None = None
 
 
 class Requeues(Hook):
     """Says which changes can help a pod that this plugin refused. Asked once at the start.
 
-    A plugin without it is woken by every change.
+    A plugin without it is woken by every change; one that names none, by no change.
     """
 
     @abstractmethod
@@ -253,7 +298,12 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Permit(Hook):
-    """Has the last word before binding. Runs once for each decision."""
+    """Has the last word before binding. Runs once for each decision.
+
+    A pod that has to wait keeps its place on the node. It is bound when ``handle.waiting`` is told
+    so (`allow`), by this plugin's other calls or from elsewhere; `refuse`, or the end of the time,
+    gives the place back and the pod is tried again.
+    """
 
     @abstractmethod
     def permit(self, cycle: Cycle, node: Node) -> FilterAnswer | Wait:

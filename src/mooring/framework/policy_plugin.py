@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from mooring.framework import hook
 from mooring.framework.arrays import Scores
+from mooring.framework.binding import Binding
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.question import keep_victims, reject_nodes, score_nodes
@@ -56,6 +57,23 @@ class PolicyPreempt(hook.Preempt):
         return keep_victims(self._policy.preempts, pod, node, victims)
 
 
+class PolicyBind(hook.Bind):
+    """The bind function of a policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    async def bind(self, binding: Binding) -> Binding | Verdict:
+        """Call it, plain or ``async``."""
+        for rule in self._policy.binds:
+            made = await rule.prepare_async(binding) if rule.is_async else rule.prepare(binding)
+            if isinstance(made, Verdict):
+                return made
+            binding = made
+        return binding
+
+
 def _both(one: Verdict, other: Verdict) -> Verdict:
     if one.accepted:
         return other
@@ -76,5 +94,7 @@ def policy_plugin(policy: Policy) -> hook.Hook:
         bases.append(PolicyScore)
     if policy.preempts:
         bases.append(PolicyPreempt)
+    if policy.binds:
+        bases.append(PolicyBind)
     made: hook.Hook = type("PolicyPlugin", tuple(bases) or (hook.Hook,), {})(policy)
     return made

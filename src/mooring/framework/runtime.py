@@ -6,33 +6,24 @@ by the scheduler, the simulator and `explain`; never waits and never reads a clo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
-from mooring.errors import MooringError, PluginError
+from mooring.errors import PluginError
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
-from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, reject
+from mooring.framework.handle import NobodyWaits, Waiting
+from mooring.framework.placing import Placing, blame, one_verdict
+from mooring.framework.points import Points
+from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
 _NO_GROUPS = "pod groups (spec.schedulingGroup) are not supported by mooring yet"
-
-
-class Placed(NamedTuple):
-    """A plugin at one extension point, under its name."""
-
-    name: str
-    plugin: hook.Hook
-    weight: int = 1
-
-
-#: A profile's plugins by extension point, such as ``filter``, in the order they run.
-Points = dict[str, list[Placed]]
 
 
 class Score(NamedTuple):
@@ -92,13 +83,23 @@ class Runtime:
     Args:
         cluster: the state.
         now_ns: the clock, nanoseconds since 1970.
+        choose: picks one of so many equals.
     """
 
-    def __init__(self, cluster: Cluster, now_ns: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        now_ns: Callable[[], int] = lambda: 0,
+        choose: Callable[[int], int] = lambda _: 0,
+    ) -> None:
         self._cluster = cluster
         self._now_ns = now_ns
+        self._choose = choose
         self.name = ""
+        #: The pods that wait for permission; set by whoever lets pods wait.
+        self.waiting: Waiting = NobodyWaits()
         self.points: Points = {}
+        self.placing = Placing({})
         self.pre_filters: list[tuple[str, hook.PreFilter]] = []
         self.filters: list[AskFilter] = []
         self.post_filters: list[tuple[str, hook.PostFilter]] = []
@@ -111,6 +112,7 @@ class Runtime:
         """Take a profile's plugins; they may have been made with this runtime as their handle."""
         self.name = name
         self.points = points
+        self.placing = Placing(points)
         self.pre_filters = [
             (one.name, one.plugin)
             for one in points.get("preFilter", ())
@@ -156,6 +158,11 @@ class Runtime:
         """The clock."""
         return self._now_ns
 
+    @property
+    def choose(self) -> Callable[[int], int]:
+        """Picks one of so many equals."""
+        return self._choose
+
     def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
         promised = self._cluster.nominations.counting(
@@ -184,7 +191,7 @@ class Runtime:
                 try:
                     plugin.add_pod(cycle, pod, row)
                 except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                    _blame(error, name, "add_pod", cycle.pod)
+                    blame(error, name, "add_pod", cycle.pod)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Take a pod off its node in thought."""
@@ -194,7 +201,7 @@ class Runtime:
                 try:
                     plugin.remove_pod(cycle, pod, row)
                 except Exception as error:  # noqa: BLE001
-                    _blame(error, name, "remove_pod", cycle.pod)
+                    blame(error, name, "remove_pod", cycle.pod)
 
     def _first_refusal(self, cycle: Cycle, row: int) -> Refusal | None:
         nodes = cycle.nodes.subset(np.array([row]))
@@ -203,16 +210,16 @@ class Runtime:
                 try:
                     verdicts = asker.ask(cycle.pod, nodes)
                 except Exception as error:  # noqa: BLE001
-                    _blame(error, asker.name, "filter", cycle.pod)
+                    blame(error, asker.name, "filter", cycle.pod)
                 if verdicts is not None and verdicts.choice[0]:
                     return Refusal(asker.name, verdicts[0])
         return None
 
     # -- the points of a decision
 
-    def begin(self, pod: Pod) -> Cycle:
-        """Start a decision."""
-        return Cycle(pod, self._cluster)
+    def begin(self, pod: Pod, *, thorough: bool = False) -> Cycle:
+        """Start a decision; a thorough one looks at every possibility, for a record."""
+        return Cycle(pod, self._cluster, thorough=thorough)
 
     def pre_enqueue(self, pod: Pod) -> dict[str, Verdict]:
         """What each plugin says to letting the pod into the queue."""
@@ -220,9 +227,9 @@ class Runtime:
         for name, plugin, _ in self.points.get("preEnqueue", ()):
             if isinstance(plugin, hook.PreEnqueue):
                 try:
-                    answers[name] = _one_verdict(plugin.pre_enqueue(pod), name)
+                    answers[name] = one_verdict(plugin.pre_enqueue(pod), name)
                 except Exception as error:  # noqa: BLE001
-                    _blame(error, name, "pre_enqueue", pod)
+                    blame(error, name, "pre_enqueue", pod)
         return answers
 
     def pre_filter(self, cycle: Cycle) -> Iterator[tuple[str, hook.PreFilterAnswer]]:
@@ -231,7 +238,7 @@ class Runtime:
             try:
                 answer = plugin.pre_filter(cycle)
             except Exception as error:  # noqa: BLE001
-                _blame(error, name, "pre_filter", cycle.pod)
+                blame(error, name, "pre_filter", cycle.pod)
             if answer is hook.SKIP:
                 cycle.skipped.add(name)
             yield name, answer
@@ -266,7 +273,7 @@ class Runtime:
                 cycle.pod, cycle.nodes if rows is None else cycle.nodes.subset(rows)
             )
         except Exception as error:  # noqa: BLE001
-            _blame(error, asker.name, "filter", cycle.pod)
+            blame(error, asker.name, "filter", cycle.pod)
         if verdicts is None or rows is None or mask is None:
             return verdicts
         choice = np.zeros(len(mask), np.int32)
@@ -332,7 +339,7 @@ class Runtime:
                 if plugin.pre_score(cycle, nodes) is hook.SKIP:
                     skipped.add(name)
             except Exception as error:  # noqa: BLE001
-                _blame(error, name, "pre_score", cycle.pod)
+                blame(error, name, "pre_score", cycle.pod)
         total = np.zeros(len(rows), np.int64)
         scores = []
         for asker, weight in self.scores:
@@ -342,7 +349,7 @@ class Runtime:
             try:
                 raw, normalized = asker.ask(cycle, nodes)
             except Exception as error:  # noqa: BLE001
-                _blame(error, asker.name, "score", cycle.pod)
+                blame(error, asker.name, "score", cycle.pod)
             scores.append(Score(asker.name, weight, raw, normalized))
             total += normalized if weight == 1 else normalized * weight
         if not self.scores:
@@ -358,7 +365,7 @@ class Runtime:
             try:
                 answer = plugin.post_filter(cycle, filtering)
             except Exception as error:  # noqa: BLE001
-                _blame(error, name, "post_filter", cycle.pod)
+                blame(error, name, "post_filter", cycle.pod)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict
             if isinstance(answer, Preemption):
                 found = answer
@@ -369,6 +376,16 @@ class Runtime:
             reasons += verdict.reasons
         return Room(found, tuple(reasons))
 
+    def check(self, cycle: Cycle, filtering: Filtering) -> None:
+        """Give up if a plugin could not answer for some node.
+
+        Raises:
+            PluginError: so it is.
+        """
+        if filtering.error is not None:
+            key = cycle.pod.key
+            raise PluginError(f"{filtering.error}", plugin="", hook="filter", pod=key)
+
     def decide(self, pod: Pod) -> Decision:
         """Find the best nodes for a pod.
 
@@ -378,10 +395,7 @@ class Runtime:
         cycle = self.begin(pod)
         filtering = self.filter(cycle)
         feasible = filtering.feasible
-        if filtering.error is not None:
-            raise PluginError(
-                f"pod {pod.key}: {filtering.error}", plugin="", hook="filter", pod=pod.key
-            )
+        self.check(cycle, filtering)
         if not len(feasible):
             return Decision(cycle, filtering, feasible, self.post_filter(cycle, filtering))
         nominated = self._cluster.columns.row_of.get(pod.status.nominated_node_name or "")
@@ -391,26 +405,6 @@ class Runtime:
             return Decision(cycle, filtering, feasible)
         total = self.score(cycle, feasible).total
         return Decision(cycle, filtering, feasible[total == total.max()])
-
-
-def _blame(error: Exception, plugin: str, where: str, pod: Pod) -> NoReturn:
-    """Turn whatever a plugin raised into an error that names it."""
-    if isinstance(error, PluginError):
-        raise error
-    kind, said = type(error).__name__, str(error)
-    what = said if isinstance(error, MooringError) else f"{kind}: {said}"
-    raise PluginError(
-        f"plugin {plugin} failed in {where} for pod {pod.key}: {what}",
-        plugin=plugin, hook=where, pod=pod.key,
-    ) from error  # fmt: skip
-
-
-def _one_verdict(answer: hook.FilterAnswer, name: str) -> Verdict:
-    if answer is None or answer is True:
-        return ACCEPT
-    if isinstance(answer, Verdict):
-        return answer
-    return reject(answer if isinstance(answer, str) else f"rejected by {name}")
 
 
 def _nothing_left(plugins: Sequence[str]) -> Refusal:

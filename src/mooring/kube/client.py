@@ -6,7 +6,8 @@ one pool of connections.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+import dataclasses
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 from types import TracebackType
@@ -18,6 +19,7 @@ import msgspec
 
 from mooring.errors import KubeError
 from mooring.kube.cluster import ClusterConfig
+from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, may_pass, status_patch
 from mooring.kube.session import BROKEN, DEFAULT_LIMITS, Call, Limits, Params, Session
 from mooring.kube.status import api_error, retry_after
 
@@ -28,6 +30,7 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 
 _BUSY_RETRIES = 10
+_LEAST_SECONDS = 0.001  # no time at all would mean no limit
 
 
 def api_path(*segments: str) -> str:
@@ -106,7 +109,8 @@ class Client:
             content_type=content_type,
             seconds=seconds,
         )
-        deadline = asyncio.get_running_loop().time() + (seconds or self._request_seconds)
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + (self._request_seconds if seconds is None else seconds)
         for busy in range(_BUSY_RETRIES + 1):
             async with await self._session.send(call) as response:
                 try:
@@ -116,20 +120,87 @@ class Client:
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
                 return answer
             wait = retry_after(response)
-            left = deadline - asyncio.get_running_loop().time()
-            if wait is None or wait > left or busy == _BUSY_RETRIES:
+            if wait is None or wait > deadline - clock() or busy == _BUSY_RETRIES:
                 raise api_error(self.config, response.status, answer)
             await self._sleep(wait)
+            call = dataclasses.replace(call, seconds=max(deadline - clock(), _LEAST_SECONDS))
         raise AssertionError("the last turn of the loop returns or raises")
 
-    async def get(self, path: str, type_: type[T], params: Params | None = None) -> T:
+    async def get(
+        self,
+        path: str,
+        type_: type[T],
+        params: Params | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> T:
         """Read one object.
 
         Raises:
             ApiError: the API server answered with an error.
             KubeError: it could not be reached, or its answer is not of this type.
         """
-        answer = await self.request("GET", path, params=params)
+        answer = await self.request("GET", path, params=params, seconds=seconds)
+        return self._typed(path, answer, type_)
+
+    async def create(
+        self, path: str, body: object, type_: type[T], *, seconds: float | None = None
+    ) -> T:
+        """Create an object in the collection at a path and return it as it was stored.
+
+        Args:
+            path: the collection, such as that of `resources.collection_path`.
+            body: bytes, or anything that msgspec writes as JSON.
+            type_: what to make of the answer; `msgspec.Raw` leaves it as it is.
+            seconds: another time limit than the client's.
+
+        Raises:
+            ApiError: 409 when it exists already, or another refusal.
+            KubeError: the API server could not be reached, or its answer is not of this type.
+        """
+        answer = await self.request("POST", path, body=body, seconds=seconds)
+        return self._typed(path, answer, type_)
+
+    async def replace(
+        self, path: str, body: object, type_: type[T], *, seconds: float | None = None
+    ) -> T:
+        """Replace an object by another version of itself and return it as it was stored.
+
+        With a ``metadata.resourceVersion`` in the body, it must not have changed since. The
+        arguments are those of `create`, with the path of the object.
+
+        Raises:
+            ApiError: 409 when it was changed meanwhile, 404 when it is gone, or another refusal.
+            KubeError: the API server could not be reached, or its answer is not of this type.
+        """
+        answer = await self.request("PUT", path, body=body, seconds=seconds)
+        return self._typed(path, answer, type_)
+
+    async def patch(
+        self,
+        path: str,
+        patch: object,
+        *,
+        content_type: str = MERGE_PATCH,
+        seconds: float | None = None,
+    ) -> bytes:
+        """Patch any object and return it as it is afterwards.
+
+        Args:
+            path: the object's, such as that of `resources.object_path`.
+            patch: bytes, or anything that msgspec writes as JSON.
+            content_type: `STRATEGIC_MERGE_PATCH` or `MERGE_PATCH`.
+            seconds: another time limit than the client's.
+
+        Raises:
+            ApiError: the API server answered with an error.
+            KubeError: it could not be reached.
+        """
+        return await self.request(
+            "PATCH", path, body=patch, content_type=content_type, seconds=seconds
+        )
+
+    def _typed(self, path: str, answer: bytes, type_: type[T]) -> T:
         try:
             return msgspec.json.decode(answer, type=type_)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -200,8 +271,7 @@ class Client:
             "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
-        path = api_path("api", "v1", "namespaces", namespace, "pods", name, "binding")
-        await self.request("POST", path, body=binding)
+        await self.request("POST", _pod_path(namespace, name) + "/binding", body=binding)
 
     async def patch_pod(
         self,
@@ -225,7 +295,70 @@ class Client:
             ApiError: the API server answered with an error.
             KubeError: it could not be reached.
         """
-        path = api_path("api", "v1", "namespaces", namespace, "pods", name)
+        path = _pod_path(namespace, name)
         if subresource:
             path += api_path(subresource)
-        return await self.request("PATCH", path, body=patch, content_type=content_type)
+        return await self.patch(path, patch, content_type=content_type)
+
+    async def patch_pod_status(
+        self,
+        namespace: str,
+        name: str,
+        uid: str | None = None,
+        *,
+        conditions: Sequence[PodCondition] = (),
+        nominated_node: str | None = None,
+    ) -> None:
+        """Set conditions of a pod, the node it is promised, or both; the rest stays as it is.
+
+        What may pass by itself, such as a conflict, is tried again a few times, as kube-scheduler
+        does.
+
+        Args:
+            namespace: the pod's.
+            name: the pod's.
+            uid: the pod's; with it, a new pod of the same name is left alone.
+            conditions: each replaces the pod's condition of the same type.
+            nominated_node: the node's name; empty takes the promise back, None leaves it.
+
+        Raises:
+            ApiError: 404 when the pod is gone, 422 when it is another pod, or another refusal.
+            KubeError: the API server could not be reached.
+        """
+        patch = status_patch(uid, conditions, nominated_node)
+        for pause in PATCH_PAUSES:
+            try:
+                await self.patch_pod(namespace, name, patch, subresource="status")
+            except KubeError as error:
+                if not may_pass(error):
+                    raise
+            else:
+                return
+            await self._sleep(pause)
+        await self.patch_pod(namespace, name, patch, subresource="status")
+
+    async def delete_pod(
+        self, namespace: str, name: str, uid: str | None, *, grace_seconds: int | None = None
+    ) -> None:
+        """Delete a pod.
+
+        Args:
+            namespace: the pod's.
+            name: the pod's.
+            uid: the pod's; with it, a new pod of the same name is left alone.
+            grace_seconds: how long its containers have to end; None for what the pod says.
+
+        Raises:
+            ApiError: 404 when the pod is gone, 409 when it is another pod, or another refusal.
+            KubeError: the API server could not be reached.
+        """
+        options: dict[str, object] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        await self.request("DELETE", _pod_path(namespace, name), body=options)
+
+
+def _pod_path(namespace: str, name: str) -> str:
+    return api_path("api", "v1", "namespaces", namespace, "pods", name)

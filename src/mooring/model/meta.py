@@ -37,6 +37,7 @@ class Meta(Part, frozen=True, rename="camel"):
     namespace: str | None = None
     uid: str | None = None
     resource_version: str | None = None
+    generation: int | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] | None = None

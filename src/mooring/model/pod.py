@@ -103,6 +103,7 @@ class PodCondition(Part, frozen=True, rename="camel"):
     type: str = ""
     status: str = ""
     reason: str | None = None
+    message: str | None = None
 
 
 class PodStatus(Part, frozen=True, rename="camel"):

@@ -245,12 +245,13 @@ def _effective(
     result: Exact = {}
     for part in (read_exact(actual), read_exact(allocated)):
         _raise_to(result, part)
-    if not _resize_infeasible(pod):
+    if not resize_infeasible(pod):
         _raise_to(result, spec)
     return result
 
 
-def _resize_infeasible(pod: "Pod") -> bool:
+def resize_infeasible(pod: "Pod") -> bool:
+    """Whether the kubelet said that the pod's resources cannot be changed as asked."""
     for condition in pod.status.conditions or ():
         if condition.type == "PodResizePending":
             return condition.reason == "Infeasible"

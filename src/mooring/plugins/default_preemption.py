@@ -89,7 +89,11 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption:
         """Look for the nodes on which evicting pods of lower priority makes room."""
-        return self.search(cycle, filtering)
+        potential = len(filtering.resolvable)
+        if cycle.thorough or not potential:
+            return self.search(cycle, filtering)
+        start = self._handle.choose(potential)
+        return self.search(cycle, filtering, limit=self.wanted(potential), start=start)
 
     def wanted(self, potential: int) -> int:
         """How many candidates are enough, by the arguments, if so many nodes might help."""

@@ -4,7 +4,7 @@ It has the extension points of kube-scheduler's plugin, so that profiles are the
 that plugin says of pods without claims.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
 import msgspec
@@ -24,8 +24,10 @@ from mooring.framework.hook import (
     PreEnqueue,
     PreFilter,
     PreFilterAnswer,
+    Requeues,
     Reserve,
     ScoreNodes,
+    Wake,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdict, reject
@@ -69,6 +71,7 @@ class DynamicResources(
     Normalize,
     Reserve,
     PreBind,
+    Requeues,
 ):
     """Refuses pods with resource claims: dynamic resource allocation is not supported yet."""
 
@@ -105,3 +108,7 @@ class DynamicResources(
 
     async def pre_bind(self, binding: Binding) -> None:
         """There is nothing to prepare."""
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """No change: claims are refused whatever they and the cluster are like."""
+        return ()

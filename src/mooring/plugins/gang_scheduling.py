@@ -4,10 +4,11 @@ It is in no profile by default, as in kube-scheduler; the runtime refuses such p
 the profile.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import Permit, PreEnqueue
+from mooring.framework.hook import Permit, PreEnqueue, Requeues, Wake
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -17,7 +18,7 @@ _NO_GROUPS: Final = reject(
 )
 
 
-class GangScheduling(PreEnqueue, Permit):
+class GangScheduling(PreEnqueue, Permit, Requeues):
     """Holds back pods of scheduling groups: placing groups is not supported yet."""
 
     name = "GangScheduling"
@@ -29,3 +30,7 @@ class GangScheduling(PreEnqueue, Permit):
     def permit(self, cycle: Cycle, node: Node) -> Verdict | None:  # noqa: ARG002
         """Refuse pods that belong to a group, should one get here."""
         return None if cycle.pod.spec.scheduling_group is None else _NO_GROUPS
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """No change: groups are refused whatever they are like."""
+        return ()

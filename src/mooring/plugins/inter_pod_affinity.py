@@ -16,9 +16,17 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
 from mooring.plugins.domains import DomainCounts, domain_sums
+from mooring.plugins.requeue_affinity import (
+    Terms,
+    is_gone_well,
+    is_other_domain,
+    is_updated_well,
+    is_welcome,
+)
 from mooring.plugins.scores import MAX_SCORE
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
@@ -102,7 +110,7 @@ class _Resolved:
 
 
 class InterPodAffinity(
-    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize
+    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Requeues
 ):
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
 
@@ -112,6 +120,7 @@ class InterPodAffinity(
     def __init__(self, args: AffinityArgs, handle: Handle) -> None:
         self._hard_weight = args.hard_pod_affinity_weight
         self._ignore_existing = args.ignore_preferred_terms_of_existing_pods
+        self._cluster = handle.cluster
         self._catalog = handle.cluster.catalog
 
     # -- filter
@@ -237,6 +246,48 @@ class InterPodAffinity(
         shares = (scores - low) / float(high - low)
         found: Amounts = (MAX_SCORE * shares).astype(np.int64)
         return found
+
+    # -- what helps
+
+    def requeue_on(self) -> Sequence[hook.Wake]:
+        """Pods that the terms of this pod or of others are about, and nodes in other domains."""
+        action = hook.Action
+        return (
+            hook.Wake(
+                Pod, action.ADD | action.UPDATE_POD_LABEL | action.DELETE, self._pod_change_helps
+            ),
+            hook.Wake(Node, action.ADD | action.UPDATE_NODE_LABEL, self._node_change_helps),
+        )
+
+    def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        shape = shape_of(pod)
+        terms = Terms(
+            self._resolve(shape, shape.affinity), self._resolve(shape, shape.anti_affinity)
+        )
+        if new is not None:
+            return is_welcome(new, terms) if old is None else is_updated_well(pod, old, new, terms)
+        return old is not None and is_gone_well(
+            pod, old, terms, repelled=self._repels(shape_of(old), shape)
+        )
+
+    def _repels(self, other: Shape, shape: Shape) -> bool:
+        """Whether an anti-affinity term of another pod is about this one."""
+        if not other.anti_affinity:
+            return False
+        labels = self._namespace_labels(shape.namespace)
+        return any(
+            term.matches(shape.namespace, shape.labels, labels) for term in other.anti_affinity
+        )
+
+    def _node_change_helps(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        shape = shape_of(pod)
+        labels, version = self._namespace_labels(shape.namespace), self._catalog.version(Namespace)
+        apart = {term.topology_key for term in shape.anti_affinity}
+        apart.update(
+            one.term.topology_key
+            for one in self._cluster.anti_affinity.about(shape, labels, version)
+        )
+        return is_other_domain(old, new, (term.topology_key for term in shape.affinity), apart)
 
     # -- terms
 

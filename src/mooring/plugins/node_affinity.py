@@ -4,7 +4,7 @@ Masks and scores depend on the pod's terms and the nodes' labels only and are re
 nodes. A pod that demands nodes by name is looked at on these nodes only.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, cast
 
 import msgspec
@@ -14,16 +14,20 @@ from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.hook import (
     SKIP,
+    Action,
     FilterNodes,
     Normalize,
     PreFilter,
     PreFilterAnswer,
     PreScore,
     PreScoreAnswer,
+    Requeues,
     ScoreNodes,
+    Wake,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.selectors import NodeAffinity as AffinityTerms
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, PreferredNode, Requirement
@@ -59,7 +63,7 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             yield from node_affinity_problems(self.added_affinity, "addedAffinity")
 
 
-class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize):
+class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
     """Refuses nodes that the pod's node selector or affinity excludes; prefers those it wishes."""
 
     name = "NodeAffinity"
@@ -110,6 +114,18 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize):
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The more, the better."""
         return normalize_scores(scores)
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """A node that matches now and did not before."""
+        return (Wake(Node, Action.ADD | Action.UPDATE_NODE_LABEL, self._begins_to_match),)
+
+    def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a
+        # changed node, only what the pod itself demands is compared.
+        added = self._added_required
+        if added is not None and not added.matches(new.labels, new.name):
+            return False
+        return _fulfils(new, pod) and (old is None or not _fulfils(old, pod))
 
     def _choose(self, columns: Columns, pod: Pod) -> np.typing.NDArray[np.uint8] | None:
         """(n,) places in the table of answers; None if all nodes match."""
@@ -166,6 +182,15 @@ def _required_mask(columns: Columns, pod: Pod) -> Mask:
     if required is not None:
         mask &= columns.selector_mask(required)
     return mask
+
+
+def _fulfils(node: Node, pod: Pod) -> bool:
+    """Whether one node matches the pod's own demands."""
+    labels = node.labels
+    if any(labels.get(key) != value for key, value in pod.node_selector.items()):
+        return False
+    required = _terms(pod).required_during_scheduling_ignored_during_execution
+    return required is None or required.matches(labels, node.name)
 
 
 def _weights(columns: Columns, wishes: Iterable[PreferredNode]) -> Amounts:

@@ -1,18 +1,20 @@
 """NodeName: a pod that names its node goes there."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from mooring.framework.hook import FilterNodes
+from mooring.framework.hook import Action, FilterNodes, Requeues, Wake
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 
 _REFUSED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
 
 
-class NodeName(FilterNodes):
+class NodeName(FilterNodes, Requeues):
     """Refuses all nodes but the one that the pod names, if it names one."""
 
     name = "NodeName"
@@ -27,3 +29,7 @@ class NodeName(FilterNodes):
         if row is not None:
             others[row] = False
         return Verdicts.where(nodes.take(others), _REFUSED)
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """A new node, which may have the name."""
+        return (Wake(Node, Action.ADD),)

@@ -1,19 +1,32 @@
 """NodePorts: keeps pods off nodes where their host ports are taken."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import SKIP, FilterNodes, PreFilter, PreFilterAnswer
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreFilterAnswer,
+    Requeues,
+    Wake,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.requeue_pods import has_place
+from mooring.state.shapes import shape_of
 
+_ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REFUSED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes):
+class NodePorts(PreFilter, FilterNodes, Requeues):
     """Refuses nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
@@ -29,3 +42,20 @@ class NodePorts(PreFilter, FilterNodes):
         for ip, protocol, port in nodes.cycle.shape.host_ports:
             taken |= nodes.take(nodes.columns.port_mask(ip, protocol, port))
         return Verdicts.where(taken, _REFUSED) if taken.any() else None
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """A new node, or a pod gone that had one of the ports."""
+        return (Wake(Pod, Action.DELETE, _frees_port), Wake(Node, Action.ADD))
+
+
+def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
+    """Whether a pod that is gone had a port that the waiting pod wants."""
+    if not has_place(old):
+        return False
+    wanted = shape_of(pod).host_ports
+    return any(_clash(port, other) for port in shape_of(old).host_ports for other in wanted)
+
+
+def _clash(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
+    # parity v1.36.4: framework/types.go HostPortInfo.CheckConflict
+    return one[1:] == other[1:] and (one[0] == other[0] or _ANY_ADDRESS in (one[0], other[0]))

@@ -5,7 +5,7 @@ nodes whose pods changed are looked at again.
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 import msgspec
@@ -14,10 +14,19 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import FilterNodes, PreFilter, PreScore, ScoreNodes
+from mooring.framework.hook import (
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreScore,
+    Requeues,
+    ScoreNodes,
+    Wake,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.label_syntax import is_label_key
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import (
     CPU,
@@ -27,6 +36,7 @@ from mooring.model.resources import (
     spec_requests,
 )
 from mooring.plugins.remembered import RememberedRows, part
+from mooring.plugins.requeue_resources import frees_resources, offers_more
 from mooring.plugins.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.plugins.resource_scoring import (
     LEAST_ALLOCATED,
@@ -36,6 +46,7 @@ from mooring.plugins.resource_scoring import (
     strategy_of,
 )
 from mooring.state.columns import Columns
+from mooring.state.shapes import Shape, shape_of
 
 #: Resources with amounts, in the order in which they are looked at.
 Wanted = tuple[tuple[str, int], ...]
@@ -108,7 +119,7 @@ class _Answers:
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
     """Refuses nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
@@ -148,13 +159,27 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes):
         """How good the nodes' utilization would be with the pod."""
         return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
 
+    def requeue_on(self) -> Sequence[Wake]:
+        """A pod gone or asking for less, or a node with more room."""
+        return (
+            Wake(Pod, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, frees_resources),
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
+        )
+
+    def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
+        return offers_more(self._wanted_of(pod, shape_of(pod)), old, new)
+
     # -- what of the pod counts
 
     def _wanted(self, cycle: Cycle) -> Wanted:
-        data = cycle.shape.data
+        return self._wanted_of(cycle.pod, cycle.shape)
+
+    def _wanted_of(self, pod: Pod, shape: Shape) -> Wanted:
+        data = shape.data
         known = data.get(self._wanted_key)
         if known is None:
-            requests = spec_requests(cycle.pod)
+            requests = spec_requests(pod)
             names = [name for name in NATIVE if name in requests]
             names += sorted(name for name in requests if name not in NATIVE)
             known = tuple(

@@ -1,12 +1,15 @@
 """NodeUnschedulable: keeps pods off cordoned nodes."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from mooring.framework.hook import FilterNodes
+from mooring.framework.hook import Action, FilterNodes, Requeues, Wake
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
+from mooring.plugins.requeue_pods import is_itself
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -14,7 +17,7 @@ _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHED
 _REFUSED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes):
+class NodeUnschedulable(FilterNodes, Requeues):
     """Refuses cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
@@ -28,6 +31,13 @@ class NodeUnschedulable(FilterNodes):
             return None
         return Verdicts(nodes.take(refused.choice), refused.table)
 
+    def requeue_on(self) -> Sequence[Wake]:
+        """A node that takes pods again, or a toleration for cordoned nodes."""
+        return (
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _opened),
+            Wake(Pod, Action.UPDATE_POD_TOLERATION, _gained_toleration),
+        )
+
 
 def _refused(columns: Columns) -> Verdicts | None:
     cordoned = columns.unschedulable
@@ -40,3 +50,13 @@ def _tolerates(shape: Shape, pod: Pod) -> bool:
         known = any(one.tolerates(_CORDONED) for one in pod.tolerations)
         shape.data[NodeUnschedulable.name] = known
     return bool(known)
+
+
+def _opened(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001
+    """Whether a node takes pods that did not before."""
+    return not new.unschedulable and (old is None or old.unschedulable)
+
+
+def _gained_toleration(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001
+    """Whether the pod itself tolerates cordoned nodes now."""
+    return is_itself(pod, new) and any(one.tolerates(_CORDONED) for one in new.tolerations)

@@ -4,17 +4,31 @@ What counts where is the business of `volume_handles` and `volume_attachments`; 
 them and makes verdicts of the answers.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import SKIP, FilterNodes, PreFilter, PreFilterAnswer
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreFilterAnswer,
+    Requeues,
+    Wake,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
 from mooring.model.pod import Pod
+from mooring.model.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
+from mooring.plugins.requeue_pods import has_place
+from mooring.plugins.requeue_volumes import has_higher_limit, uses_claim
 from mooring.plugins.volume_attachments import Attachments
+from mooring.plugins.volume_claims import uses_claims
 from mooring.plugins.volume_handles import Handle, Problem, attachable
+from mooring.plugins.volume_translation import in_tree_plugin, inline_handle
 from mooring.state.cluster import Cluster
 
 #: The volumes of a pod, or why they cannot be counted.
@@ -24,7 +38,7 @@ _FEW: Final = 4
 _TOO_MANY: Final = reject("node(s) exceed max volume count")
 
 
-class NodeVolumeLimits(PreFilter, FilterNodes):
+class NodeVolumeLimits(PreFilter, FilterNodes, Requeues):
     """Keeps a pod away from nodes that cannot take more volumes of its CSI drivers."""
 
     name = "NodeVolumeLimits"
@@ -62,6 +76,16 @@ class NodeVolumeLimits(PreFilter, FilterNodes):
             table.append(_verdict(elsewhere))
         return Verdicts(nodes.take(choice), table)
 
+    def requeue_on(self) -> Sequence[Wake]:
+        """Volumes detached, pods gone that had some, higher limits, or a claim that was missing."""
+        return (
+            Wake(CSINode, Action.ADD),
+            Wake(CSINode, Action.UPDATE, has_higher_limit),
+            Wake(Pod, Action.DELETE, _frees_volume),
+            Wake(PersistentVolumeClaim, Action.ADD, uses_claim),
+            Wake(VolumeAttachment, Action.DELETE, _frees_attachment),
+        )
+
     def _attachments_of(self, cluster: Cluster) -> Attachments:
         if self._attachments is None or self._attachments[0] is not cluster:
             self._attachments = (cluster, Attachments(cluster))
@@ -86,3 +110,22 @@ def _verdict(problem: Problem) -> Verdict:
     if problem.missing:
         return reject(problem.reason, unresolvable=True)
     return fail(problem.reason)
+
+
+def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
+    """Whether a pod that is gone had a volume that counted."""
+    return has_place(old) and attachable(old)
+
+
+def _frees_attachment(pod: Pod, old: VolumeAttachment, new: None) -> bool:  # noqa: ARG001
+    """Whether a volume that is detached may have counted against the pod's own."""
+    # v1.36.4 overlooks claims that are made for the pod.
+    if uses_claims(pod):
+        return True
+    for volume in pod.spec.volumes or ():
+        plugin = in_tree_plugin(volume)
+        if plugin is not None and (
+            plugin.driver == old.spec.attacher or inline_handle(volume, plugin).problem
+        ):
+            return True
+    return False

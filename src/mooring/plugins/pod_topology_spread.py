@@ -3,7 +3,7 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -15,8 +15,10 @@ from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.label_syntax import is_label_key
+from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.plugins.natural_log import natural_log
+from mooring.plugins.requeue_spread import changes_domains, is_counted_otherwise
 from mooring.plugins.scores import MAX_SCORE
 from mooring.plugins.spread_constraints import (
     DO_NOT_SCHEDULE,
@@ -36,6 +38,7 @@ from mooring.plugins.spread_counts import (
 )
 from mooring.state.columns import LabelColumn
 from mooring.state.counts import Counts
+from mooring.state.shapes import Shape, shape_of
 
 _SYSTEM = "System"
 _LIST = "List"
@@ -94,7 +97,7 @@ class _Scoring:
 
 
 class PodTopologySpread(
-    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize
+    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Requeues
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
 
@@ -220,19 +223,43 @@ class PodTopologySpread(
             found[ignored] = 0
         return found
 
+    # -- what helps
+
+    def requeue_on(self) -> Sequence[hook.Wake]:
+        """Pods that are counted otherwise, and nodes that join, leave or change domains."""
+        action = hook.Action
+        of_pods = (
+            action.ADD | action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION | action.DELETE
+        )
+        of_nodes = action.ADD | action.DELETE | action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
+        return (
+            hook.Wake(Pod, of_pods, self._pod_change_helps),
+            hook.Wake(Node, of_nodes, self._node_change_helps),
+        )
+
+    def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        constraints = self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE)
+        return is_counted_otherwise(pod, old, new, constraints)
+
+    def _node_change_helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
+        return changes_domains(old, new, self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE))
+
     # -- constraints
 
     def _constraints(self, cycle: Cycle, action: str) -> tuple[Constraint, ...]:
-        own = cycle.pod.spec.topology_spread_constraints
+        return self._constraints_of(cycle.pod, cycle.shape, action)
+
+    def _constraints_of(self, pod: Pod, shape: Shape, action: str) -> tuple[Constraint, ...]:
+        own = pod.spec.topology_spread_constraints
         if own:
             key = (self.name, action)
-            known = cycle.shape.data.get(key)
+            known = shape.data.get(key)
             if known is None:
-                known = cycle.shape.data[key] = own_constraints(own, cycle.shape.labels, action)
+                known = shape.data[key] = own_constraints(own, shape.labels, action)
             return known  # type: ignore[return-value]
         if action not in self._default_actions:
             return ()
-        selector = self._selectors.of(cycle.pod, cycle.shape.label_key)
+        selector = self._selectors.of(pod, shape.label_key)
         if selector is None:
             return ()
         return tuple(

@@ -1,11 +1,14 @@
 """SchedulingGates: holds pods back until their gates are removed."""
 
-from mooring.framework.hook import PreEnqueue
+from collections.abc import Sequence
+
+from mooring.framework.hook import Action, PreEnqueue, Requeues, Wake
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.pod import Pod
+from mooring.plugins.requeue_pods import is_itself
 
 
-class SchedulingGates(PreEnqueue):
+class SchedulingGates(PreEnqueue, Requeues):
     """Holds back pods with scheduling gates."""
 
     name = "SchedulingGates"
@@ -18,3 +21,11 @@ class SchedulingGates(PreEnqueue):
             return None
         names = " ".join(gate.name for gate in gates)
         return reject(f"waiting for scheduling gates: [{names}]", unresolvable=True)
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """The pod's last gate is gone."""
+        return (Wake(Pod, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, _is_itself),)
+
+
+def _is_itself(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001
+    return is_itself(pod, new)

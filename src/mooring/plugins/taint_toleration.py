@@ -4,6 +4,7 @@ Nodes with the same taints get the same answer, so only the different sets of ta
 once for all pods with the same tolerations.
 """
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 import msgspec
@@ -11,11 +12,21 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import FilterNodes, Normalize, PreScore, ScoreNodes
+from mooring.framework.hook import (
+    Action,
+    FilterNodes,
+    Normalize,
+    PreScore,
+    Requeues,
+    ScoreNodes,
+    Wake,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
+from mooring.plugins.requeue_pods import is_itself
 from mooring.plugins.scores import normalize_scores
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -24,7 +35,7 @@ _REFUSED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize):
+class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
     """Refuses nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
     name = "TaintToleration"
@@ -56,6 +67,13 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize):
         """The fewer taints, the better."""
         return normalize_scores(scores, reverse=True)
 
+    def requeue_on(self) -> Sequence[Wake]:
+        """A node whose taints the pod tolerates now, or another toleration of the pod."""
+        return (
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _becomes_tolerated),
+            Wake(Pod, Action.UPDATE_POD_TOLERATION, _is_itself),
+        )
+
 
 def _key(shape: Shape, tolerations: list[Toleration]) -> bytes:
     known = shape.data.get(TaintToleration.name)
@@ -68,6 +86,18 @@ def _refused(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None
     answers = [untolerated(taints, tolerations) is not None for taints in columns.taint_sets]
     refused = np.array(answers, np.bool_).take(columns.taint_ids)
     return Verdicts.where(refused, _REFUSED) if refused.any() else None
+
+
+def _becomes_tolerated(pod: Pod, old: Node | None, new: Node) -> bool:
+    """Whether the pod tolerates a node that it did not tolerate before."""
+    tolerations = pod.tolerations
+    if untolerated(new.taints, tolerations) is not None:
+        return False
+    return old is None or untolerated(old.taints, tolerations) is not None
+
+
+def _is_itself(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001
+    return is_itself(pod, new)
 
 
 def _count_soft(columns: Columns, tolerations: list[Toleration]) -> Amounts:

@@ -5,7 +5,7 @@ holds on to the volumes of the node that was chosen. It writes nothing: `planned
 be written before the pod is bound.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -14,19 +14,37 @@ from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
 from mooring.framework.hook import (
     SKIP,
+    Action,
     FilterAnswer,
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
     PreScore,
     PreScoreAnswer,
+    Requeues,
     Reserve,
     ScoreNodes,
+    Wake,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from mooring.plugins.requeue_volumes import (
+    allows_other_places,
+    has_more_capacity,
+    migrates_others,
+    stops_counting,
+    uses_claim,
+)
 from mooring.plugins.volume_claims import PodClaims, claims_of, uses_claims
 from mooring.plugins.volume_finding import finder_of
 from mooring.plugins.volume_plan import VolumePlan
@@ -77,7 +95,7 @@ class _State:
         self.plan: VolumePlan | None = None
 
 
-class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve):
+class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 
     name = "VolumeBinding"
@@ -136,6 +154,19 @@ class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve):
         if state is not None and state.plan is not None:
             state.plan.give_up(finder_of(cycle.cluster).assumed)
             state.plan = None
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """Whatever decides about volumes: their classes, claims, nodes, drivers and capacity."""
+        either = Action.ADD | Action.UPDATE
+        return (
+            Wake(StorageClass, either, allows_other_places),
+            Wake(PersistentVolumeClaim, either, uses_claim),
+            Wake(PersistentVolume, either),
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_LABEL),
+            Wake(CSINode, either, migrates_others),
+            Wake(CSIDriver, Action.UPDATE, stops_counting),
+            Wake(CSIStorageCapacity, either, has_more_capacity),
+        )
 
     def planned(self, cycle: Cycle) -> VolumePlan | None:
         """What has to be written before the pod is bound; None if all its claims are bound."""

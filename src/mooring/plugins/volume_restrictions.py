@@ -5,19 +5,30 @@ with the pods of the same node, and for claims with the access mode ReadWriteOnc
 with any pod of the cluster.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import SKIP, FilterNodes, PreFilterAnswer, WhatIf
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilterAnswer,
+    Requeues,
+    Wake,
+    WhatIf,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from mooring.model.volumes import Volume
+from mooring.plugins.requeue_volumes import names_claim
 from mooring.state.cluster import Cluster
+from mooring.state.shapes import shape_of
 from mooring.state.volumes import RowChanges
 
 _DISK_TAKEN: Final = reject("node(s) had no available disk")
@@ -48,7 +59,7 @@ class _State:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"
@@ -103,6 +114,14 @@ class VolumeRestrictions(WhatIf, FilterNodes):
                 for row in disks.conflicts(identity, disk):
                     choice[row] = 1
         return Verdicts(nodes.take(choice), table)
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """A pod gone that had a disk or claim, a new node, or the claim that was missing."""
+        return (
+            Wake(Pod, Action.DELETE, _frees_volume),
+            Wake(Node, Action.ADD),
+            Wake(PersistentVolumeClaim, Action.ADD, names_claim),
+        )
 
     def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
         state: _State | None = cycle.data.get(self.name)
@@ -177,3 +196,22 @@ def _conflict(disk: Volume, other: Volume) -> bool:
         shared = set(disk.rbd.monitors or ()) & set(other.rbd.monitors or ())
         return bool(shared) and not (disk.rbd.read_only and other.rbd.read_only)
     return True
+
+
+def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
+    """Whether a pod that is gone had a disk or a claim that the waiting pod wants."""
+    # v1.36.4 looks at pods of the same namespace only; disks do not live in namespaces.
+    wanted = [(_identity(one), one) for one in pod.spec.volumes or ()]
+    had = [(_identity(one), one) for one in old.spec.volumes or ()]
+    if any(
+        mine is not None and mine == other and _conflict(disk, its)
+        for mine, disk in wanted
+        for other, its in had
+    ):
+        return True
+    return not _claims(pod).isdisjoint(_claims(old))
+
+
+def _claims(pod: Pod) -> set[str]:
+    """The claims that a pod names, as ``namespace/name``."""
+    return set(shape_of(pod).claims)

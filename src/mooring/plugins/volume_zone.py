@@ -4,17 +4,28 @@ It reads the labels of bound volumes only; the node affinity of volumes is the b
 VolumeBinding.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import SKIP, FilterNodes, PreFilter, PreFilterAnswer
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreFilterAnswer,
+    Requeues,
+    Wake,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdict, Verdicts, reject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.plugins.requeue_volumes import names_claim
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 
@@ -29,7 +40,7 @@ _SUCCESSOR: Final = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
 _Place = tuple[str, frozenset[str]]
 
 
-class VolumeZone(PreFilter, FilterNodes):
+class VolumeZone(PreFilter, FilterNodes, Requeues):
     """Keeps a pod in the zones and regions its volumes are labelled with."""
 
     name = "VolumeZone"
@@ -55,6 +66,16 @@ class VolumeZone(PreFilter, FilterNodes):
             (self.name, frozenset(places)), lambda: _refused(places, nodes.columns)
         )
         return Verdicts.where(nodes.take(refused), _CONFLICT)
+
+    def requeue_on(self) -> Sequence[Wake]:
+        """Claims of the pod, volumes with other zones, classes that wait, and nodes elsewhere."""
+        either = Action.ADD | Action.UPDATE
+        return (
+            Wake(StorageClass, Action.ADD, _waits),
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_LABEL),
+            Wake(PersistentVolumeClaim, either, names_claim),
+            Wake(PersistentVolume, either, _is_elsewhere),
+        )
 
 
 _CONFLICT: Final = reject(VolumeZone.reason, unresolvable=True)
@@ -113,6 +134,15 @@ def _labels(volume: PersistentVolume) -> list[_Place]:
         if "" not in values:  # a label that cannot be read is passed over
             places.append((key, values))
     return places
+
+
+def _waits(pod: Pod, old: None, new: StorageClass) -> bool:  # noqa: ARG001
+    return new.waits
+
+
+def _is_elsewhere(pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> bool:  # noqa: ARG001
+    """Whether a volume is new or has other zones than before."""
+    return old is None or _labels(old) != _labels(new)
 
 
 def _refused(places: list[_Place], columns: Columns) -> Mask:

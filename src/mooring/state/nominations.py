@@ -32,6 +32,10 @@ class Nominations:
         """The node promised to a pod."""
         return self._node_of.get(key)
 
+    def on(self, node_name: str) -> list[Pod]:
+        """The pods that were promised a node."""
+        return list(self._by_node.get(node_name, {}).values())
+
     def counting(self, node_name: str, pod: Pod) -> list[Pod]:
         """The other pods promised this node that a pod has to make room for."""
         return [

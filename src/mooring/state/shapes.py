@@ -12,7 +12,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from mooring.model.pod import Pod
-from mooring.model.resources import CPU, MEMORY, Resources, scoring_requests
+from mooring.model.resources import (
+    CPU,
+    MEMORY,
+    Resources,
+    resize_infeasible,
+    scoring_requests,
+)
 from mooring.model.selectors import (
     PodAffinity,
     PodAffinityTerm,
@@ -179,7 +185,7 @@ def _key(pod: Pod) -> object:
     status = pod.status
     resized = (
         _encode((status.container_statuses, status.init_container_statuses, status.resources,
-                 status.allocated_resources, status.conditions))
+                 status.allocated_resources, resize_infeasible(pod)))
         if _reports_resources(pod)
         else b""
     )  # fmt: skip

@@ -187,6 +187,21 @@ class Process:
                 self._popen.wait()
         self._dismiss_guard()
 
+    def wait_ended(self, seconds: float) -> int:
+        """Wait until the program has ended; its exit code, negative if a signal ended it.
+
+        Raises:
+            ProcessError: it has not ended in time.
+        """
+        try:
+            code = self._popen.wait(seconds)
+        except subprocess.TimeoutExpired as error:
+            raise ProcessError(
+                f"{self.name} has not ended within {seconds:g} seconds; {self.tail()}"
+            ) from error
+        self._dismiss_guard()
+        return code
+
     def _dismiss_guard(self) -> None:
         # Killed before its pipe is closed, or it would kill whoever has the process id by then.
         guard, self._guard = self._guard, None

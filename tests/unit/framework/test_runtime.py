@@ -11,8 +11,9 @@ from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
 from mooring.framework.examine import examine
 from mooring.framework.filtering import Filtering, Preemption
+from mooring.framework.points import Placed
 from mooring.framework.record import Record
-from mooring.framework.runtime import Placed, Runtime
+from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod

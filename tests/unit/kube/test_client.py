@@ -4,12 +4,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from aiohttp import web
+from aiohttp import ClientResponse, web
 
 from mooring.errors import ApiError, ConfigError, KubeError
-from mooring.kube.client import MERGE_PATCH, Client, api_path
+from mooring.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, api_path
 from mooring.kube.credentials import Credentials, FixedCredentials, TokenFile, bearer
-from mooring.kube.session import Limits
+from mooring.kube.pod_status import PodCondition
+from mooring.kube.session import Call, Limits, Session
 from tests.unit.kube.fake_api import fake_api
 
 
@@ -108,6 +109,104 @@ def test_binding_and_patching_a_pod() -> None:
             assert status.headers["content-type"] == ["application/strategic-merge-patch+json"]
             assert merge.path == "/api/v1/namespaces/ns/pods/a"
             assert merge.headers["content-type"] == ["application/merge-patch+json"]
+
+    asyncio.run(main())
+
+
+def test_creating_replacing_and_patching_any_object() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            for _ in range(2):
+                api.answer(201, b'{"kind":"Stored"}')
+            assert await client.create("/things", Pod("New"), Pod) == Pod("Stored")
+            assert await client.replace("/things/a", b'{"kind":"Old"}', Pod) == Pod("Stored")
+            api.answer(200, b"patched")
+            assert await client.patch("/things/a", {"kind": "Other"}) == b"patched"
+            await client.patch("/things/a", b"{}", content_type=STRATEGIC_MERGE_PATCH)
+            assert [(seen.method, seen.path, seen.body) for seen in api.seen] == [
+                ("POST", "/things", b'{"kind":"New"}'),
+                ("PUT", "/things/a", b'{"kind":"Old"}'),
+                ("PATCH", "/things/a", b'{"kind":"Other"}'),
+                ("PATCH", "/things/a", b"{}"),
+            ]
+            assert [seen.headers["content-type"] for seen in api.seen[2:]] == [
+                ["application/merge-patch+json"],
+                ["application/strategic-merge-patch+json"],
+            ]
+            api.deny(409, "the object has been modified", "Conflict")
+            with pytest.raises(ApiError) as caught:
+                await client.replace("/things/a", Pod("Old"), Pod)
+            assert (caught.value.status, caught.value.reason) == (409, "Conflict")
+            api.answer(200, b"[]")
+            with pytest.raises(KubeError, match="/things with something that is no Pod"):
+                await client.create("/things", Pod("New"), Pod)
+
+    asyncio.run(main())
+
+
+def test_deleting_a_pod() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            await client.delete_pod("ns", "a", "uid-1", grace_seconds=0)
+            await client.delete_pod("ns", "a", None)
+            first, second = api.seen
+            assert (first.method, first.path) == ("DELETE", "/api/v1/namespaces/ns/pods/a")
+            assert first.headers["content-type"] == ["application/json"]
+            assert msgspec.json.decode(first.body) == {
+                "apiVersion": "v1",
+                "kind": "DeleteOptions",
+                "preconditions": {"uid": "uid-1"},
+                "gracePeriodSeconds": 0,
+            }
+            assert msgspec.json.decode(second.body) == {"apiVersion": "v1", "kind": "DeleteOptions"}
+
+    asyncio.run(main())
+
+
+def test_patching_a_pods_status() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    condition = PodCondition(type="PodScheduled", status="False", reason="Unschedulable")
+
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config, sleep=sleep) as client:
+            await client.patch_pod_status("ns", "a", "uid-1", conditions=[condition])
+            seen = api.seen[0]
+            assert (seen.method, seen.path) == ("PATCH", "/api/v1/namespaces/ns/pods/a/status")
+            assert seen.headers["content-type"] == ["application/strategic-merge-patch+json"]
+            assert msgspec.json.decode(seen.body) == {
+                "metadata": {"uid": "uid-1"},
+                "status": {
+                    "conditions": [
+                        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+                    ]
+                },
+            }
+            # what may pass is tried again, four times in all
+            api.deny(409, "modified", "Conflict")
+            api.deny(500, "oh", "InternalError")
+            await client.patch_pod_status("ns", "a", nominated_node="n")
+            assert slept == [0.01, 0.05]
+            slept.clear()
+            for _ in range(4):
+                api.deny(503, "busy", "ServiceUnavailable")
+            with pytest.raises(ApiError, match="503"):
+                await client.patch_pod_status("ns", "a", nominated_node="n")
+            assert slept == [0.01, 0.05, 0.25]
+            assert not api.script
+            slept.clear()
+            api.deny(404, "gone", "NotFound")
+            with pytest.raises(ApiError, match="gone"):
+                await client.patch_pod_status("ns", "a", nominated_node="n")
+            assert slept == []
+            config = api.config
+        async with Client(config, sleep=sleep) as client:
+            with pytest.raises(KubeError, match="Connection refused"):
+                await client.patch_pod_status("ns", "a", nominated_node="n")
+            assert slept == [0.01, 0.05, 0.25]
 
     asyncio.run(main())
 
@@ -219,6 +318,29 @@ def test_a_busy_api_server_is_asked_again_when_it_says() -> None:
             assert not api.script
 
     asyncio.run(main())
+
+
+def test_waiting_for_a_busy_api_server_counts_as_time_of_the_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[float | None] = []
+    send = Session.send
+
+    async def noting(session: Session, call: Call) -> ClientResponse:
+        limits.append(call.seconds)
+        return await send(session, call)
+
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            api.answer(429, b"", Retry_After="0.02")
+            await client.request("GET", "/x", seconds=10.0)
+
+    monkeypatch.setattr(Session, "send", noting)
+    asyncio.run(main())
+    first, second = limits
+    assert first == 10.0
+    assert second is not None
+    assert second <= 9.98
 
 
 def test_nobody_at_the_address() -> None:

@@ -7,7 +7,8 @@ from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption, Refusal
 from mooring.framework.plugin_entry import describe, points
-from mooring.framework.runtime import Placed, Runtime
+from mooring.framework.points import Placed
+from mooring.framework.runtime import Runtime
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget

@@ -48,11 +48,13 @@ def test_what_nothing_tells_apart_is_all_named() -> None:
     assert rig.search(high("1")).best == ["a", "b", "c"]
 
 
-def test_the_post_filter_hook_looks_at_all_nodes() -> None:
+def test_a_record_wants_all_candidates_and_a_scheduler_enough_of_them() -> None:
     nodes = [small(f"n{number}") for number in range(150)]
     rig = Rig(*nodes, *(low(f"p{number}", f"n{number}", cpu="4") for number in range(150)))
-    found = rig.plugin.post_filter(*rig.failed(high("1")))
-    assert len(found.candidates) == 150
+    cycle, filtering = rig.failed(high("1"))
+    assert len(rig.plugin.post_filter(cycle, filtering).candidates) == 100
+    cycle.thorough = True
+    assert len(rig.plugin.post_filter(cycle, filtering).candidates) == 150
 
 
 def test_without_a_candidate_it_says_why_node_by_node() -> None:

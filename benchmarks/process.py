@@ -1,6 +1,7 @@
 """The measured servers as processes, and their CPU time and memory from /proc.
 
-Called by both parts. `mooring.testing` starts and stops them, each by its own id.
+Called by the benchmarks that start programs. `mooring.testing` starts and stops them, each by its
+own id.
 """
 
 import os
@@ -63,7 +64,7 @@ def peak_memory_mb(pid: int) -> float:
 
 
 class Server:
-    """One extender server in its own process; a context manager that always stops it.
+    """One server in its own process; a context manager that always stops it.
 
     Args:
         label: its name in messages.

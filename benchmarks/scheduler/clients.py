@@ -1,0 +1,192 @@
+"""The load: many kept connections to the API server, each with one request at a time.
+
+Called by `cluster`, `measuring` and `limits`. It is made to cost little, because it shares the
+machine with what is measured: requests are made beforehand, and of an answer only the status is
+looked at.
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, NamedTuple, Self, cast
+
+import httptools
+import msgspec
+
+from benchmarks.command import BenchError
+from benchmarks.credentials import tls_context
+from mooring.testing.kube import ControlPlane
+
+#: As many as scheduler_perf creates pods with.
+CLIENTS = 30
+
+
+class Request(NamedTuple):
+    """A POST that is ready to be sent, and the name of what it is about."""
+
+    name: str
+    content: bytes
+
+
+class Reply(NamedTuple):
+    """What the API server answered."""
+
+    status: int
+    body: bytes
+
+
+def post(path: str, manifest: Mapping[str, Any]) -> Request:
+    """The request that creates an object."""
+    body = msgspec.json.encode(manifest)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        # The answer is a short one.
+        "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return Request(manifest["metadata"]["name"], head.encode() + body)
+
+
+def create_pod(manifest: Mapping[str, Any]) -> Request:
+    """The request that creates a pod."""
+    return post(f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods", manifest)
+
+
+def bind_pod(namespace: str, pod: str, node: str) -> Request:
+    """The request that binds a pod, as a scheduler sends it."""
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": pod, "namespace": namespace},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    return post(f"/api/v1/namespaces/{namespace}/pods/{pod}/binding", binding)
+
+
+class Connection(asyncio.Protocol):
+    """One connection to the API server."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Reply] | None = None
+        self._parts: list[bytes] = []
+
+    @classmethod
+    async def open(cls, port: int, context: ssl.SSLContext) -> Self:
+        """Connect to a port of this machine."""
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(cls, "127.0.0.1", port, ssl=context)
+        return connection
+
+    async def send(self, content: bytes) -> Reply:
+        """Send a request and wait for the whole answer."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.write(content)
+        return await self._answer
+
+    def write(self, content: bytes) -> None:
+        """Send a request and do not wait."""
+        if self._transport is None:
+            raise BenchError("the API server closed a connection.")
+        self._transport.write(content)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by asyncio."""
+        self._parser.feed_data(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by asyncio."""
+        del exc  # the answer that does not come says enough
+        self._transport = None
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(BenchError("the API server closed a connection."))
+
+    def on_body(self, body: bytes) -> None:
+        """Called by the parser."""
+        self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        """Called by the parser."""
+        reply = Reply(self._parser.get_status_code(), b"".join(self._parts))
+        self._parts.clear()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(reply)
+
+
+class Clients:
+    """Connections of the administrator to a running control plane; an async context manager."""
+
+    def __init__(self, plane: ControlPlane, count: int = CLIENTS) -> None:
+        self.port = plane.port
+        self.context = tls_context(plane.kubeconfig)
+        self._count = count
+        self._connections: list[Connection] = []
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            for _ in range(self._count):
+                connection = await Connection.open(self.port, self.context)
+                stack.callback(connection.close)
+                self._connections.append(connection)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def send_all(
+        self, requests: Iterable[Request], sent: dict[str, float] | None = None
+    ) -> None:
+        """Send requests as fast as they are answered; nobody else may send meanwhile.
+
+        Args:
+            requests: begun in this order.
+            sent: gets the clock's reading when each was sent, by its name.
+        """
+        await self.send_chains(((request,) for request in requests), sent)
+
+    async def send_chains(
+        self, chains: Iterable[tuple[Request, ...]], sent: dict[str, float] | None = None
+    ) -> None:
+        """Send chains of requests, within each one after the other, as `send_all` does."""
+        waiting = iter(chains)
+
+        async def work(connection: Connection) -> None:
+            for chain in waiting:
+                for request in chain:
+                    if sent is not None:
+                        sent[request.name] = time.perf_counter()
+                    check(await connection.send(request.content), request.name)
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for connection in self._connections:
+                    tasks.create_task(work(connection))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+
+def check(reply: Reply, name: str) -> None:
+    """Complain of an answer that is no success."""
+    if not 200 <= reply.status < 300:
+        words = reply.body[:300].decode(errors="replace")
+        raise BenchError(f"the request for {name} was answered with {reply.status}: {words}")

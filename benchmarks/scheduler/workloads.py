@@ -1,0 +1,177 @@
+"""The workloads: which pods are there at the start, which are measured, and how many.
+
+Names, kinds and numbers are those of scheduler_perf of Kubernetes v1.36.4; where a number is
+smaller, the workload says what it is there. Used by `cluster` and `measuring`; nothing here
+talks to a server.
+"""
+
+from typing import NamedTuple
+
+from benchmarks.scheduler import kinds
+from benchmarks.scheduler.kinds import PodKind
+
+#: The numbers of nodes for which sizes are given; others are scaled from the first.
+SMALL, LARGE = 500, 5000
+
+_MOONS = ("moon-1", "moon-2", "moon-3")
+_ONE_ZONE = ("zone1",)
+_TWO = ("sched-0", "sched-1")
+
+
+class Size(NamedTuple):
+    """How many pods.
+
+    Attributes:
+        init: of each kind that is there at the start.
+        pods: measured ones.
+        official: measured ones in scheduler_perf, where that is another number; 0 if it has none.
+    """
+
+    init: int
+    pods: int
+    official: int | None = None
+
+    def shortened(self, pods: int) -> "Size":
+        """With fewer measured pods, if those are fewer."""
+        if pods >= self.pods:
+            return self
+        return Size(self.init, pods, self.pods if self.official is None else self.official)
+
+
+class Workload(NamedTuple):
+    """Pods that are there at the start, pods that are measured, pods that trickle in meanwhile.
+
+    Attributes:
+        name: that of scheduler_perf.
+        pods: the measured ones.
+        small: the size on 500 nodes.
+        large: the size on 5,000 nodes.
+        init: the kinds that are there at the start, one after the other.
+        churn: one of these is created every 200 ms while pods are measured.
+        zones: given to the nodes in turn; none at all if empty.
+        namespaces: of the pods at the start and of the measured pods.
+        quick: how many are measured on 5,000 nodes in a short run.
+    """
+
+    name: str
+    pods: PodKind
+    small: Size
+    large: Size
+    init: tuple[PodKind, ...] = (kinds.PLAIN,)
+    churn: PodKind | None = None
+    zones: tuple[str, ...] = ()
+    namespaces: tuple[str, str] = ("namespace-1", "namespace-2")
+    quick: int = 1000
+
+    def size(self, nodes: int, *, quick: bool = False) -> Size:
+        """The number of pods on so many nodes."""
+        if nodes == LARGE:
+            return self.large.shortened(self.quick) if quick else self.large
+        if nodes == SMALL:
+            return self.small
+        init, pods, _ = self.small
+        return Size(init * nodes // SMALL, pods * nodes // SMALL, official=0)
+
+    @property
+    def daemon(self) -> bool:
+        """Whether there is a node that all measured pods must go to."""
+        return self.pods is kinds.DAEMON
+
+
+_ALL = (
+    Workload(
+        "SchedulingBasic",
+        kinds.PLAIN,
+        small=Size(500, 1000),
+        large=Size(1000, 10000),
+        quick=2000,
+    ),
+    Workload(
+        "SchedulingNodeAffinity",
+        kinds.NODE_AFFINITY,
+        small=Size(500, 1000),
+        large=Size(5000, 10000),
+        init=(kinds.NODE_AFFINITY,),
+        zones=_ONE_ZONE,
+    ),
+    Workload(
+        "SchedulingPodAntiAffinity",
+        kinds.ANTI_AFFINITY,
+        small=Size(100, 400),
+        large=Size(1000, 2000),
+        init=(kinds.ANTI_AFFINITY,),
+        namespaces=_TWO,
+    ),
+    Workload(
+        "SchedulingPodAffinity",
+        kinds.AFFINITY,
+        small=Size(500, 1000),
+        large=Size(5000, 5000),
+        init=(kinds.AFFINITY,),
+        zones=_ONE_ZONE,
+        namespaces=_TWO,
+    ),
+    Workload(
+        "SchedulingPreferredPodAffinity",
+        kinds.PREFERRED_AFFINITY,
+        small=Size(500, 1000),
+        large=Size(5000, 5000),
+        init=(kinds.PREFERRED_AFFINITY,),
+        namespaces=_TWO,
+    ),
+    Workload(
+        "TopologySpreading",
+        kinds.SPREAD,
+        small=Size(1000, 1000),
+        large=Size(5000, 5000),
+        zones=_MOONS,
+    ),
+    Workload(
+        "PreferredTopologySpreading",
+        kinds.PREFERRED_SPREAD,
+        small=Size(1000, 1000),
+        large=Size(5000, 5000),
+        zones=_MOONS,
+    ),
+    Workload(
+        "MixedSchedulingBasePod",
+        kinds.PLAIN,
+        small=Size(200, 1000),
+        large=Size(2000, 5000),
+        init=(
+            kinds.PLAIN,
+            kinds.AFFINITY,
+            kinds.ANTI_AFFINITY,
+            kinds.PREFERRED_AFFINITY,
+            kinds.PREFERRED_ANTI_AFFINITY,
+        ),
+        zones=_ONE_ZONE,
+        namespaces=("sched-0", "namespace-7"),
+    ),
+    Workload(
+        "PreemptionAsync",
+        kinds.PLAIN,
+        small=Size(2000, 500),
+        large=Size(20000, 5000),
+        init=(kinds.LOW_PRIORITY,),
+        churn=kinds.HIGH_PRIORITY,
+    ),
+    Workload(
+        "Unschedulable",
+        kinds.PLAIN,
+        small=Size(10, 1000),
+        large=Size(100, 10000),
+        churn=kinds.TOO_LARGE,
+    ),
+    Workload(
+        "SchedulingDaemonset",
+        kinds.DAEMON,
+        small=Size(0, 1000, official=0),
+        large=Size(0, 10000, official=0),
+        init=(),
+    ),
+)
+#: The workloads of a short run, which are those the goals are about.
+QUICK = ("SchedulingBasic", "SchedulingPodAntiAffinity", "TopologySpreading")
+#: All workloads by name.
+WORKLOADS: dict[str, Workload] = {one.name: one for one in _ALL}

@@ -1,0 +1,134 @@
+"""``moor bind``: a pod to a node, by hand."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mooring.cli.live_cluster import (
+    KUBECONFIG_HELP,
+    as_input_error,
+    find_cluster,
+    read_live,
+    say,
+)
+from mooring.errors import ApiError, InputError, MooringError
+
+if TYPE_CHECKING:
+    from mooring.explaining.explainer import Explainer
+    from mooring.kube.cluster import ClusterConfig
+    from mooring.model.pod import Pod
+
+_FORBIDDEN, _NOT_FOUND = 403, 404
+
+
+def bind(
+    pod: Annotated[
+        str,
+        typer.Argument(help="NAMESPACE/NAME, or NAME in the namespace of the kubeconfig."),
+    ],
+    node: Annotated[str, typer.Argument(help="The node's name.")],
+    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
+) -> None:
+    """Bind a waiting pod to a node, as a scheduler would.
+
+    First kube-scheduler's default plugins are asked whether the pod fits there, whatever scheduler
+    it names. Exit code 0 if it is bound, 1 if it does not fit or the API server refuses, 2 if
+    something in the input is wrong.
+    """
+    config = find_cluster(kubeconfig)
+    namespace, slash, name = pod.rpartition("/")
+    namespace = namespace if slash else config.namespace
+    if not namespace or not name or "/" in namespace:
+        raise InputError(f"{pod!r} is no pod; write NAMESPACE/NAME or NAME")
+    with as_input_error():
+        found = asyncio.run(_look_up(config, namespace, name, node, force))
+    if found is not None and found.node_name:
+        raise MooringError(
+            f"pod {found.key} is on node {found.node_name} already; a pod is bound only once"
+        )
+    if not force and found is not None:
+        _check(config, found, node)
+    uid = found.uid if found is not None else ""
+    asyncio.run(_bind(config, namespace, name, uid, node))
+    typer.echo(f"{namespace}/{name} is bound to {node}")
+
+
+async def _look_up(
+    config: "ClusterConfig", namespace: str, name: str, node: str, force: bool
+) -> "Pod | None":
+    """The pod as it is; None if it is forced and we may not see it."""
+    from mooring.kube.client import Client, api_path
+    from mooring.model.pod import Pod
+
+    pod_path = api_path("api", "v1", "namespaces", namespace, "pods", name)
+    async with Client(config) as client:
+
+        async def get(path: str, what: str) -> bytes | None:
+            try:
+                return await client.request("GET", path)
+            except ApiError as error:
+                if error.status == _NOT_FOUND:
+                    raise InputError(f"there is no {what} in the cluster") from error
+                if error.status != _FORBIDDEN or not force:
+                    raise
+                return None
+
+        found = await get(pod_path, f"pod {namespace}/{name}")
+        # The API server binds to a node that does not exist without a word.
+        await get(api_path("api", "v1", "nodes", node), f"node {node}")
+    return None if found is None else Pod.from_json(found)
+
+
+def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
+    """Show why a pod does not fit on a node, if so.
+
+    Raises:
+        MooringError: it does not.
+    """
+    from mooring.cli.explain_node_view import print_node
+    from mooring.explaining.edits import with_spec
+    from mooring.explaining.explainer import Explainer
+    from mooring.model.pod_defaults import DEFAULT_SCHEDULER
+
+    explainer = Explainer(read_live(config))
+    if node not in explainer.cluster.nodes:
+        raise InputError(f"node {node} cannot be used: {_why_not(explainer, node)}")
+    found = explainer.explain(with_spec(pod, scheduler_name=DEFAULT_SCHEDULER), node)
+    if node not in found.record.feasible or found.record.gated:
+        print_node(found, node)
+        if found.record.gated:
+            raise MooringError(f"pod {pod.key} is held back: {found.record.message}")
+        raise MooringError(f"pod {pod.key} does not fit on {node}; --force binds it all the same")
+    for claim in _unbound_claims(explainer, pod):
+        say(f"claim {claim} has no volume yet, and binding by hand does not get it one")
+
+
+def _why_not(explainer: "Explainer", node: str) -> str:
+    """Why a node of the cluster is not in its state."""
+    start = f"Node {node}"
+    skipped = [one.problem for one in explainer.snapshot.skipped if one.thing == start]
+    return skipped[0] if skipped else "it is gone"
+
+
+def _unbound_claims(explainer: "Explainer", pod: "Pod") -> list[str]:
+    """The pod's claims that wait for a scheduler to choose a node."""
+    from mooring.model.storage import PersistentVolumeClaim
+
+    catalog = explainer.cluster.catalog
+    keys = (
+        f"{pod.namespace}/{name}"
+        for volume in pod.spec.volumes or ()
+        if (name := volume.claim_for(pod.name)) is not None
+    )
+    claims = (catalog.get(PersistentVolumeClaim, key) for key in keys)
+    return [one.key for one in claims if one is not None and not one.bound]
+
+
+async def _bind(config: "ClusterConfig", namespace: str, name: str, uid: str, node: str) -> None:
+    from mooring.kube.client import Client
+
+    async with Client(config) as client:
+        await client.bind(namespace, name, uid or None, node)

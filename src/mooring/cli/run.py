@@ -1,0 +1,90 @@
+"""``moor run``: a scheduler."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from mooring.cli.logs import LogFormat, set_up_logging
+
+
+def run(
+    policy: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Argument(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A KubeSchedulerConfiguration; kube-scheduler's defaults without."),
+    ] = None,
+    kubeconfig: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            help="The cluster; also clientConnection.kubeconfig, KUBECONFIG or in-cluster."
+        ),
+    ] = None,
+    scheduler_name: Annotated[
+        str, typer.Option(help="The schedulerName of the pods to schedule, for one profile.")
+    ] = "",
+    leader_elect: Annotated[
+        Optional[bool],  # noqa: UP045
+        typer.Option(
+            "--leader-elect/--no-leader-elect",
+            help="Schedule only while holding a Lease. As configured; on by default.",
+        ),
+    ] = None,
+    bind_address: Annotated[
+        str, typer.Option(help="Address for health, metrics and configz.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for them; 0 takes a free one.")
+    ] = 10259,
+    tls_cert: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
+    ] = None,
+    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="Seconds after which a plugin that does not return is stopped."
+        ),
+    ] = 10.0,
+    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log everything, as LOG_LEVEL=DEBUG does.")
+    ] = False,
+) -> None:
+    """Schedule pods, in place of kube-scheduler or beside it.
+
+    Takes kube-scheduler's configuration file as it is. Beside kube-scheduler, pods choose it with
+    spec.schedulerName; the Lease is then named after the scheduler unless resourceName is given.
+    Requests to the API server are limited only if clientConnection sets qps or burst.
+
+    SIGTERM takes no more pods, finishes bindings, releases the Lease and exits with 0; a lost Lease
+    exits with 1 at once. SIGUSR2 compares the state with the cluster and logs the result.
+    """
+    from mooring.cli.snapshot_files import read_mapping
+    from mooring.live.options import Options
+    from mooring.live.run import main
+
+    if verbose:
+        os.environ["LOG_LEVEL"] = "DEBUG"
+    set_up_logging(log_format)
+    code = main(
+        Options(
+            policy=policy,
+            config=read_mapping(config) if config is not None else None,
+            config_name=str(config) if config is not None else "",
+            kubeconfig=kubeconfig,
+            scheduler_name=scheduler_name,
+            leader_elect=leader_elect,
+            host=bind_address,
+            port=port,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
+            hook_seconds=hook_timeout,
+        )
+    )
+    raise typer.Exit(code)

@@ -1,0 +1,198 @@
+"""``moor snapshot``: the cluster as a file that ``moor explain --snapshot`` reads.
+
+One object after the other goes from the API server to the file; no more than a page of them is ever
+in memory. A file is complete or not there: it is written beside its place and moved there.
+"""
+
+import asyncio
+import os
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, say
+from mooring.errors import InputError
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from mooring.explaining.aliases import Aliases
+    from mooring.kube.cluster import ClusterConfig
+    from mooring.model.kinds import Kind
+
+_START = b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
+_KEY_BYTES = 32
+_SHOWN_PROBLEMS = 5
+
+
+def snapshot(
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE|-", help="Where to write it.")
+    ] = "-",
+    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact",
+            help="Hash names, namespaces, images, annotations and labels; drop environment, "
+            "commands and everything else that scheduling does not read.",
+        ),
+    ] = False,
+    names: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="With --redact: write here, for your eyes only, which object has which new name.",
+        ),
+    ] = None,
+) -> None:
+    """Write the cluster as a file that moor explain reads.
+
+    All kinds of objects that scheduling reads, as one JSON List. What is redacted is explained as
+    before: the same things have the same new names, so that selectors and references still match.
+    """
+    if names is not None and not redact:
+        raise InputError("--names is for --redact: without it all objects keep their names")
+    config = find_cluster(kubeconfig)
+    with _written(output) as out:
+        writer = Writer(out, _aliases() if redact else None)
+        asyncio.run(_copy(config, writer))
+        if names is not None:
+            with _written(str(names), private=True) as table:
+                table.write("".join(f"{line}\n" for line in writer.names).encode())
+    writer.report(output)
+
+
+def _aliases() -> "Aliases":
+    from mooring.explaining.aliases import Aliases
+
+    return Aliases(secrets.token_bytes(_KEY_BYTES))
+
+
+async def _copy(config: "ClusterConfig", writer: "Writer") -> None:
+    from mooring.cli.live_cluster import read_kinds
+    from mooring.kube.client import Client
+
+    async with Client(config) as client:
+        async for kind, page in read_kinds(client, say):
+            for raw in page:
+                writer.add(kind, raw)
+        writer.end()
+
+
+class Writer:
+    """Writes objects as one JSON List, each on a line of its own.
+
+    Args:
+        out: gets the bytes.
+        aliases: the new names, if the objects are to be redacted.
+
+    Attributes:
+        counts: how many objects of each kind were written.
+        names: kind, old and new key of each redacted object, with tabs between them.
+    """
+
+    def __init__(self, out: IO[bytes], aliases: "Aliases | None" = None) -> None:
+        self.counts: Counter[str] = Counter()
+        self.names: list[str] = []
+        self._out = out
+        self._aliases = aliases
+        self._problems: list[str] = []
+
+    def add(self, kind: "Kind", raw: "msgspec.Raw") -> None:
+        """Write one object as the API server listed it: without kind and version."""
+        from mooring.kube.resources import api_version
+
+        item = _without_history(raw) if self._aliases is None else self._redacted(kind, raw)
+        if item is None:
+            return
+        before = b"," if self.counts.total() else _START
+        head = f'\n{{"apiVersion":"{api_version(kind)}","kind":"{kind.name}",'
+        self._out.write(before + head.encode() + item[1:])
+        self.counts[kind.name] += 1
+
+    def end(self) -> None:
+        """End the list; nothing at all was written before if there are no objects."""
+        self._out.write((b"" if self.counts.total() else _START) + b"\n]}\n")
+
+    def report(self, place: str) -> None:
+        """Say on standard error what there is, and what could not be redacted."""
+        for problem in self._problems[:_SHOWN_PROBLEMS]:
+            say(f"left out: {problem}")
+        if len(self._problems) > _SHOWN_PROBLEMS:
+            say(f"{len(self._problems) - _SHOWN_PROBLEMS} more objects are left out")
+        if place != "-":
+            nodes, pods = self.counts["Node"], self.counts["Pod"]
+            others = self.counts.total() - nodes - pods
+            say(f"wrote {nodes} nodes, {pods} pods and {others} other objects to {place}")
+
+    def _redacted(self, kind: "Kind", raw: "msgspec.Raw") -> bytes | None:
+        import msgspec
+
+        from mooring.explaining.redacting import redact
+
+        assert self._aliases is not None  # noqa: S101 - the caller looked
+        try:
+            thing = kind.type.from_json(memoryview(raw), keep_source=False)
+        except InputError as error:
+            self._problems.append(str(error))
+            return None
+        new = redact(thing, self._aliases)
+        self.names.append(f"{kind.name}\t{thing.key}\t{new.key}")
+        return msgspec.json.encode(new.raw)
+
+
+def _without_history(raw: "msgspec.Raw") -> bytes:
+    """An object without kind, version and the fields' managers, which are half of its size."""
+    import msgspec
+
+    fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    metadata = msgspec.json.decode(fields.pop("metadata", b"{}"), type=dict[str, msgspec.Raw])
+    metadata.pop("managedFields", None)
+    for name in ("kind", "apiVersion"):
+        fields.pop(name, None)
+    return msgspec.json.encode({"metadata": metadata, **fields})
+
+
+@contextmanager
+def _written(place: str, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file that is there once it is complete, or standard output for ``-``.
+
+    Args:
+        place: where.
+        private: nobody else may read it.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if place == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(place).resolve()
+    try:
+        if path.exists() and not path.is_file():
+            if path.is_dir():
+                raise InputError(f"{place} is a folder; give the name of a file in it")
+            # A device or a pipe is written to, not replaced.
+            with path.open("wb") as out:
+                yield out
+            return
+        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            beside.touch(mode=0o600 if private else 0o666, exist_ok=False)
+            with beside.open("wb") as out:
+                yield out
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,107 @@
+"""Other words for the words of a cluster, the same for the same, that tell nothing.
+
+Every word of a name becomes the letter ``x`` and eight characters of a keyed hash, so that names
+which are put together from other names still are, and names that share a beginning still do. Called
+by `redacting`, which knows what is a name; keeps what it gave out so that tests can take it back.
+"""
+
+import base64
+import hashlib
+import re
+from typing import Final
+
+from mooring.model.label_syntax import is_label_key
+
+_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_WORD_BYTES, _TEXT_BYTES = 5, 10
+_LABEL_CHARACTERS: Final = 63
+#: Zones of a volume stand in one label value, with this between them.
+_ZONES_APART: Final = "__"
+#: Words that every cluster has, and words by which volumes are recognised.
+_KNOWN_WORDS: Final = frozenset(
+    (
+        "default", "kube", "system", "public", "node", "lease", "cluster", "critical", "uid",
+        "true", "false", "yes",
+        "aws", "vol", "projects", "UNSPECIFIED", "zones", "regions", "disks", "rbd",
+    )
+)  # fmt: skip
+_KNOWN_KEYS: Final = frozenset(
+    ("pod-template-hash", "controller-revision-hash", "pod-template-generation")
+)
+_KNOWN_DOMAINS: Final = ("kubernetes.io", "k8s.io")
+
+
+def is_well_known(key: str) -> bool:
+    """Whether a label's or an annotation's key is one of Kubernetes' own, or about topology."""
+    domain, slash, _ = key.partition("/")
+    if not slash:
+        return key in _KNOWN_KEYS
+    return domain.startswith("topology.") or any(
+        domain == known or domain.endswith(f".{known}") for known in _KNOWN_DOMAINS
+    )
+
+
+class Aliases:
+    """Gives out aliases; the same key gives the same ones.
+
+    Args:
+        key: a secret that nobody who gets the aliases has; up to 64 bytes.
+
+    Attributes:
+        originals: what each alias given out so far stands for.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._known: dict[tuple[str, int], str] = {}
+        self.originals: dict[str, str] = {}
+
+    def name(self, text: str) -> str:
+        """Another name for an object; what stands between words stays."""
+        if not text.isascii():
+            return self.text(text)
+        return _WORD.sub(lambda found: self._word(found[0]), text)
+
+    def text(self, text: str) -> str:
+        """A word for a whole text."""
+        return self._hash(text, _TEXT_BYTES) if text else ""
+
+    def label_value(self, value: str) -> str:
+        """Another value for a label; it has no more than the 63 characters a value may have."""
+        return _ZONES_APART.join(map(self._label_part, value.split(_ZONES_APART)))
+
+    def node_label_value(self, value: str) -> str:
+        """Another value for a label of a node or volume; whole numbers stay: they are compared."""
+        return _ZONES_APART.join(
+            part if _WHOLE_NUMBER.fullmatch(part) else self._label_part(part)
+            for part in value.split(_ZONES_APART)
+        )
+
+    def label_key(self, key: str) -> str:
+        """Another key for a label or an annotation; well-known keys stay."""
+        if is_well_known(key):
+            return key
+        alias = self.name(key)
+        return alias if is_label_key(alias) else self.text(key)
+
+    def image(self, name: str) -> str:
+        """Another name for an image on a node; with a tag, so that nobody adds one."""
+        return f"{self.text(name)}:x" if name else ""
+
+    def _label_part(self, part: str) -> str:
+        alias = self.name(part)
+        return alias if len(alias) <= _LABEL_CHARACTERS else self.text(part)
+
+    def _word(self, word: str) -> str:
+        return word if word in _KNOWN_WORDS else self._hash(word, _WORD_BYTES)
+
+    def _hash(self, text: str, size: int) -> str:
+        alias = self._known.get((text, size))
+        if alias is None:
+            digest = hashlib.blake2b(text.encode(), digest_size=size, key=self._key).digest()
+            # A letter in front: no alias may look like a number.
+            alias = "x" + base64.b32encode(digest).decode().lower()
+            self._known[text, size] = alias
+            self.originals[alias] = text
+        return alias

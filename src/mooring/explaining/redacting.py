@@ -1,0 +1,343 @@
+"""Objects without what is nobody's business, about which the scheduler decides the same.
+
+Only modelled fields come out at all: environment, commands, arguments, mounts, secrets and whatever
+else scheduling does not read is gone. Of the rest, names, namespaces, ids, images, annotations,
+labels, taints and volumes' handles get aliases, the same for the same, so that references and
+selectors still match. What stays: amounts, numbers, times, Kubernetes' own words, resource names,
+scheduler names and the names of storage drivers, which is software and not data.
+
+Every text field has a rule here; a field without one is an error, not a leak.
+"""
+
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from mooring.explaining.aliases import Aliases, is_well_known
+from mooring.model import pod, selectors, storage, taints, volumes, workloads
+from mooring.model.meta import KubeObject, Meta, OwnerReference
+from mooring.model.node import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus
+from mooring.model.resources import ResourceList, ResourceStatus
+
+T = TypeVar("T", bound=KubeObject)
+#: Makes the new value of a field.
+Rule = Callable[[Aliases, Any], Any]
+
+_OWNERS: Final = frozenset(
+    (
+        "Pod", "Node", "ReplicaSet", "StatefulSet", "DaemonSet", "Deployment", "Job", "CronJob",
+        "ReplicationController",
+    )
+)  # fmt: skip
+#: Conditions and their reasons that Kubernetes itself sets.
+_CONDITIONS: Final = frozenset(
+    (
+        "Ready", "Initialized", "ContainersReady", "PodScheduled", "PodReadyToStartContainers",
+        "DisruptionTarget", "PodResizePending", "PodResizeInProgress", "MemoryPressure",
+        "DiskPressure", "PIDPressure", "NetworkUnavailable", "Infeasible", "Deferred",
+        "PreemptionByScheduler", "Unschedulable", "SchedulingGated", "KubeletReady",
+        "KubeletNotReady", "NodeStatusUnknown",
+    )
+)  # fmt: skip
+#: Addresses that mean every interface or none in particular.
+_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))  # noqa: S104
+_AS_IT_IS: Final = frozenset(
+    (storage.BIND_COMPLETED, storage.BOUND_BY_CONTROLLER, storage.MIGRATED_PLUGINS)
+)
+_OF_NAMES: Final = frozenset((storage.SELECTED_NODE, "volume.beta.kubernetes.io/storage-class"))
+
+
+def redact(thing: T, aliases: Aliases) -> T:
+    """The object with aliases, and with nothing that is not modelled."""
+    fields = {name: rule(aliases, getattr(thing, name)) for name, rule in _plan(type(thing))}
+    return msgspec.structs.replace(thing, metadata=_meta(thing, aliases), **fields)
+
+
+def redacted_key(thing: KubeObject, aliases: Aliases) -> str:
+    """The object's key as it is after `redact`."""
+    return redact(type(thing)(metadata=thing.metadata), aliases).key
+
+
+def _meta(thing: KubeObject, aliases: Aliases) -> Meta:
+    meta = thing.metadata
+    name: Callable[[str], str] = aliases.name
+    labels = _labels
+    if isinstance(thing, storage.CSIDriver):
+        name = str  # the driver's name is written in many places
+    elif isinstance(thing, workloads.Namespace):
+        name = aliases.label_value
+    elif isinstance(thing, Node | storage.PersistentVolume):
+        labels = _node_labels
+    return Meta(
+        name=name(meta.name),
+        namespace=_namespace(aliases, meta.namespace),
+        uid=_name(aliases, meta.uid),
+        generation=meta.generation,
+        creation_timestamp=meta.creation_timestamp,
+        deletion_timestamp=meta.deletion_timestamp,
+        labels=labels(aliases, meta.labels),
+        annotations=_annotations(aliases, meta.annotations),
+        owner_references=_each(_owner)(aliases, meta.owner_references),
+    )
+
+
+# -- rules
+
+
+def _keep(_: Aliases, value: Any) -> Any:
+    return value
+
+
+def _drop(_: Aliases, value: Any) -> Any:
+    return "" if isinstance(value, str) else None
+
+
+def _optional(rule: Rule) -> Rule:
+    return lambda aliases, value: None if value is None else rule(aliases, value)
+
+
+def _each(rule: Rule) -> Rule:
+    return _optional(lambda aliases, values: [rule(aliases, one) for one in values])
+
+
+_name: Final = _optional(lambda aliases, text: aliases.name(text))
+_namespace: Final = _optional(lambda aliases, text: aliases.label_value(text))
+_key: Final = _optional(lambda aliases, key: aliases.label_key(key))
+_value: Final = _optional(lambda aliases, value: aliases.label_value(value))
+_node_value: Final = _optional(lambda aliases, value: aliases.node_label_value(value))
+_node_image: Final = _optional(lambda aliases, name: aliases.image(name))
+
+
+def _pod_image(aliases: Aliases, name: str) -> str:
+    # parity v1.36.4: plugins/imagelocality normalizedImageName; nodes report names with tags
+    return aliases.image(f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name)
+
+
+def _address(aliases: Aliases, text: str) -> str:
+    return text if text in _ADDRESSES else aliases.name(text)
+
+
+def _field(aliases: Aliases, path: str) -> str:
+    return path if path == "metadata.name" else aliases.name(path)
+
+
+@_optional
+def _condition(aliases: Aliases, word: str) -> str:
+    return word if word in _CONDITIONS else aliases.name(word)
+
+
+@_optional
+def _labels(aliases: Aliases, labels: Mapping[str, str]) -> dict[str, str]:
+    return {aliases.label_key(key): aliases.label_value(one) for key, one in labels.items()}
+
+
+@_optional
+def _node_labels(aliases: Aliases, labels: Mapping[str, str]) -> dict[str, str]:
+    return {aliases.label_key(key): aliases.node_label_value(one) for key, one in labels.items()}
+
+
+@_optional
+def _annotations(aliases: Aliases, annotations: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for key, text in annotations.items():
+        if key in _OF_NAMES:
+            found[key] = aliases.name(text)
+        else:
+            found[aliases.label_key(key)] = text if key in _AS_IT_IS else aliases.text(text)
+    return found
+
+
+@_optional
+def _names_to_times(aliases: Aliases, times: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {aliases.name(name): time for name, time in times.items()}
+
+
+def _owner(aliases: Aliases, owner: OwnerReference) -> OwnerReference:
+    known = owner.kind in _OWNERS
+    version = owner.api_version
+    return OwnerReference(
+        kind=owner.kind if known else aliases.name(owner.kind),
+        name=aliases.name(owner.name),
+        uid=aliases.name(owner.uid),
+        api_version=version if known or is_well_known(version) else aliases.name(version),
+        controller=owner.controller,
+    )
+
+
+def _requirement(value: Rule, key: Rule = _key) -> Rule:
+    def rule(aliases: Aliases, one: selectors.Requirement) -> selectors.Requirement:
+        return selectors.Requirement(
+            key(aliases, one.key), one.operator, _each(value)(aliases, one.values)
+        )
+
+    return rule
+
+
+@_optional
+def _node_selector(aliases: Aliases, selector: selectors.LabelSelector) -> selectors.LabelSelector:
+    """A label selector for nodes or volumes."""
+    return selectors.LabelSelector(
+        _node_labels(aliases, selector.match_labels),
+        _each(_requirement(_node_value))(aliases, selector.match_expressions),
+    )
+
+
+_RULES: Final[dict[type, dict[str, Rule]]] = {
+    # model/selectors.py, model/taints.py
+    selectors.LabelSelector: {
+        "match_labels": _labels,
+        "match_expressions": _each(_requirement(_value)),
+    },
+    selectors.NodeSelectorTerm: {
+        "match_expressions": _each(_requirement(_node_value)),
+        "match_fields": _each(_requirement(_name, key=_field)),
+    },
+    selectors.PodAffinityTerm: {
+        "topology_key": _key,
+        "namespaces": _each(_namespace),
+        "match_label_keys": _each(_key),
+        "mismatch_label_keys": _each(_key),
+    },
+    taints.Taint: {"key": _key, "value": _value, "effect": _keep},
+    taints.Toleration: {"key": _key, "operator": _keep, "value": _value, "effect": _keep},
+    # model/pod.py, model/resources.py
+    pod.ContainerPort: {"host_ip": _address, "protocol": _keep},
+    pod.RestartRule: {"action": _keep},
+    pod.Container: {"name": _name, "image": _pod_image, "restart_policy": _keep},
+    pod.TopologySpreadConstraint: {
+        "topology_key": _key,
+        "when_unsatisfiable": _keep,
+        "node_affinity_policy": _keep,
+        "node_taints_policy": _keep,
+        "match_label_keys": _each(_key),
+    },
+    pod.SchedulingGate: {"name": _name},
+    pod.ResourceClaim: {"name": _name},
+    pod.PodSpec: {
+        "node_name": _name,
+        "scheduler_name": _keep,
+        "priority_class_name": _name,
+        "preemption_policy": _keep,
+        "node_selector": _node_labels,
+    },
+    pod.PodCondition: {
+        "type": _condition,
+        "status": _keep,
+        "reason": _condition,
+        "message": _drop,
+    },
+    pod.PodStatus: {"phase": _keep, "nominated_node_name": _name, "start_time": _keep},
+    ResourceStatus: {"name": _name},
+    # model/volumes.py
+    volumes.Volume: {"name": _name},
+    volumes.ClaimVolume: {"claim_name": _name},
+    volumes.GcePersistentDisk: {"pd_name": _name},
+    volumes.AwsElasticBlockStore: {"volume_id": _name},
+    volumes.Rbd: {"monitors": _each(_name), "image": _name, "pool": _name},
+    volumes.Iscsi: {"iqn": _name},
+    volumes.AzureDisk: {"disk_uri": _name, "kind": _keep},
+    volumes.AzureFile: {"share_name": _name, "secret_name": _drop},
+    volumes.Cinder: {"volume_id": _name},
+    volumes.PortworxVolume: {"volume_id": _name},
+    volumes.VsphereVolume: {"volume_path": _name},
+    volumes.InlineCsi: {"driver": _keep},
+    volumes.ImageVolume: {"reference": _pod_image},
+    # model/node.py
+    NodeSpec: {"provider_id": _drop},
+    ContainerImage: {"names": _each(_node_image)},
+    NodeCondition: {"type": _condition, "status": _keep, "reason": _condition},
+    NodeStatus: {"declared_features": _keep},
+    # model/storage.py
+    storage.ClaimSpec: {
+        "access_modes": _keep,
+        "selector": _node_selector,
+        "volume_name": _name,
+        "storage_class_name": _name,
+        "volume_mode": _keep,
+        "volume_attributes_class_name": _name,
+    },
+    storage.PhaseStatus: {"phase": _keep},
+    storage.ClaimReference: {"namespace": _namespace, "name": _name, "uid": _name},
+    storage.CsiSource: {"driver": _keep, "volume_handle": _name},
+    storage.VolumeSpec: {
+        "access_modes": _keep,
+        "storage_class_name": _name,
+        "volume_mode": _keep,
+        "volume_attributes_class_name": _name,
+    },
+    storage.TopologyRequirement: {"key": _key, "values": _each(_node_value)},
+    storage.StorageClass: {"provisioner": _keep, "volume_binding_mode": _keep},
+    storage.NodeDriver: {"name": _keep},
+    storage.CSIStorageCapacity: {
+        "storage_class_name": _name,
+        "node_topology": _node_selector,
+        "capacity": _keep,
+        "maximum_volume_size": _keep,
+    },
+    storage.AttachmentSource: {"persistent_volume_name": _name},
+    storage.AttachmentSpec: {"attacher": _keep, "node_name": _name},
+    # model/workloads.py
+    workloads.PriorityClass: {"preemption_policy": _keep},
+    workloads.ServiceSpec: {"selector": _labels},
+    workloads.TemplateMeta: {"labels": _labels},
+    workloads.ReplicationControllerSpec: {"selector": _labels},
+    workloads.DisruptionBudgetStatus: {"disrupted_pods": _names_to_times},
+}
+
+
+# -- from types to rules
+
+
+@functools.cache
+def _plan(kind: type[msgspec.Struct]) -> list[tuple[str, Rule]]:
+    """The fields of a struct that have to be looked at, with their rules.
+
+    Raises:
+        TypeError: a field may hold a text, and nobody said what to do with it.
+    """
+    rules = _RULES.get(kind, {})
+    plan = []
+    own = set(KubeObject.__struct_fields__) if issubclass(kind, KubeObject) else set()
+    hints = typing.get_type_hints(kind)
+    for field in msgspec.structs.fields(kind):
+        if field.name in own:
+            continue
+        rule = rules.get(field.name) or _rule_for(hints[field.name])
+        if rule is None:
+            raise TypeError(f"{kind.__name__}.{field.name} has no rule for redacting")
+        if rule is not _keep:
+            plan.append((field.name, rule))
+    return plan
+
+
+def _rule_for(kind: Any) -> Rule | None:
+    """What to do with a value of a declared type; None if it may be a text."""
+    if kind in (bool, int, float) or kind == ResourceList:
+        return _keep
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        left = [one for one in arguments if one is not type(None)]
+        inner = _rule_for(left[0]) if len(left) == 1 else None
+        return inner if inner is None or inner is _keep else _optional(inner)
+    if origin is list:
+        inner = _rule_for(arguments[0])
+        return _each(inner) if inner is not None else None
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _struct_rule(kind)
+    return None
+
+
+def _struct_rule(kind: type[msgspec.Struct]) -> Rule:
+    plan = _plan(kind)
+    if not plan:
+        return _keep
+
+    def rule(aliases: Aliases, part: msgspec.Struct) -> msgspec.Struct:
+        fields = {name: inner(aliases, getattr(part, name)) for name, inner in plan}
+        return msgspec.structs.replace(part, **fields)
+
+    return rule

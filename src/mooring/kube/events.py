@@ -1,0 +1,300 @@
+"""The recorder of Kubernetes events: `record` returns at once, workers write.
+
+`live` has one and calls `record` from the event loop's thread. Events are for people: they are
+left out when there are too many or the API server will not have them, and nothing ever waits for
+them but `flush`.
+
+    record ──> event_groups ──new or series──> queue, bounded ──> workers ──> API server
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Protocol, Self
+
+from mooring.errors import ApiError, KubeError
+from mooring.kube.client import JSON, STRATEGIC_MERGE_PATCH, api_path
+from mooring.kube.event_body import EventType, Occurrence, Reference, Reporter, namespace_of
+from mooring.kube.event_groups import EventGroups, Group
+from mooring.kube.listwatch import REAL_TIME, Pacing
+
+logger = logging.getLogger("mooring.kube")
+
+# parity v1.36.4: client-go/tools/events/event_broadcaster.go
+_TRIES = 12
+_PAUSE_FIRST_SECONDS = 0.5
+_PAUSE_MOST_SECONDS = 10.0
+_PAUSE_JITTER = 0.25
+_REFRESH_SECONDS = 30 * 60.0  # the API server forgets events after an hour
+_FINISH_SECONDS = 60.0
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_COMPLAINT_NS = 5 * 60 * 1_000_000_000
+_NAMESPACES = "/apis/events.k8s.io/v1/namespaces"
+
+
+class EventClient(Protocol):
+    """The part of `client.Client` that events need."""
+
+    def request(
+        self, method: str, path: str, *, body: object = None, content_type: str = JSON
+    ) -> Awaitable[bytes]:
+        """Send one request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLimits:
+    """How much a recorder takes on.
+
+    Attributes:
+        queued: so many events may wait; further ones are left out.
+        workers: so many are written at the same time.
+        remembered: so many of each type are remembered to find repeats.
+    """
+
+    queued: int = 20_000
+    workers: int = 8
+    remembered: int = 10_000
+
+
+DEFAULT_EVENT_LIMITS = EventLimits()
+
+
+@dataclass(slots=True)
+class EventCounters:
+    """What happened so far.
+
+    Attributes:
+        recorded: calls of `record`.
+        created: events the API server took.
+        patched: counts of series the API server took.
+        dropped: events left out because too many waited.
+        failed: events the API server refused, or that could not be sent for too long.
+        retried: tries after a failure that may pass.
+    """
+
+    recorded: int = 0
+    created: int = 0
+    patched: int = 0
+    dropped: int = 0
+    failed: int = 0
+    retried: int = 0
+
+
+class Recorder:
+    """Writes events to the API server; use it as an async context manager.
+
+    What is recorded before it is entered waits. Leaving it drops what still waits: call `flush`
+    before.
+
+    Args:
+        client: where.
+        reporting_controller: who tells the events, if `record` is not told otherwise.
+        reporting_instance: which of several processes; see `event_body.reporter_here`.
+        limits: how much it takes on.
+        pacing: where pauses and chance come from.
+        now_ns: nanoseconds since 1970.
+
+    Attributes:
+        counters: what happened so far.
+    """
+
+    def __init__(
+        self,
+        client: EventClient,
+        reporting_controller: str,
+        reporting_instance: str,
+        *,
+        limits: EventLimits = DEFAULT_EVENT_LIMITS,
+        pacing: Pacing = REAL_TIME,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.counters = EventCounters()
+        self._client = client
+        self._reporter = Reporter(reporting_controller, reporting_instance)
+        self._limits = limits
+        self._pacing = pacing
+        self._now_ns = now_ns
+        self._stamp = 0
+        self._groups = EventGroups(limits.remembered)
+        self._queue: asyncio.Queue[Group] = asyncio.Queue(limits.queued)
+        self._complaints: dict[int, int] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        works = [self._work() for _ in range(self._limits.workers)]
+        self._tasks = [
+            asyncio.create_task(one) for one in (*works, self._finish(), self._refresh())
+        ]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def record(
+        self,
+        regarding: Reference,
+        related: Reference | None,
+        type_: EventType,
+        reason: str,
+        action: str,
+        note: str,
+        *,
+        reporter: Reporter | None = None,
+    ) -> None:
+        """Tell an event; returns at once.
+
+        Args:
+            regarding: whom it is about; see `event_body.reference`.
+            related: the other object it is about.
+            type_: ``Normal`` or ``Warning``.
+            reason: such as ``Scheduled``.
+            action: such as ``Binding``.
+            note: the text; it is cut at 1,024 bytes.
+            reporter: who tells it, if not the recorder's own.
+        """
+        self.counters.recorded += 1
+        now_ns = self._tick()
+        occurrence = Occurrence(
+            regarding, related, type_, reason, action, reporter or self._reporter
+        )
+        self._write_finished(now_ns)
+        group = self._groups.observe(occurrence, note, now_ns)
+        if group.pending:
+            self._enqueue(group)
+
+    async def flush(self, seconds: float) -> bool:
+        """Write what waits and the counts of all series; say whether the time sufficed."""
+        for group in list(self._groups.series()):
+            if group.count > group.written:
+                self._enqueue(group)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._queue.join()
+        except TimeoutError:
+            return False
+        return True
+
+    def _tick(self) -> int:
+        """The time; it always grows, so that names made of it differ."""
+        self._stamp = max(self._now_ns(), self._stamp + 1)
+        return self._stamp
+
+    def _enqueue(self, group: Group) -> None:
+        if group.queued:
+            return
+        try:
+            self._queue.put_nowait(group)
+        except asyncio.QueueFull:
+            self.counters.dropped += 1
+            if group.written == 0:
+                self._groups.forget(group)
+        else:
+            group.queued = True
+
+    def _write_finished(self, now_ns: int) -> None:
+        for group in self._groups.finished(now_ns):
+            self._enqueue(group)
+
+    async def _finish(self) -> None:
+        """Finish series also when nothing new is recorded."""
+        while True:
+            await self._pacing.sleep(_FINISH_SECONDS)
+            self._write_finished(self._tick())
+
+    async def _refresh(self) -> None:
+        """Write series that go on, so that the API server does not forget them."""
+        while True:
+            await self._pacing.sleep(_REFRESH_SECONDS)
+            for group in list(self._groups.series()):
+                self._enqueue(group)
+
+    async def _work(self) -> None:
+        while True:
+            group = await self._queue.get()
+            known = group.written
+            try:
+                await self._write(group)
+            except Exception:
+                logger.exception("An event could not be written.")
+                self._give_up(group)
+            finally:
+                group.queued = False
+                if group.written > known and group.pending:
+                    self._enqueue(group)  # it happened again meanwhile
+                self._queue.task_done()
+
+    async def _write(self, group: Group) -> None:
+        for number in range(_TRIES):
+            try:
+                await self._send(group)
+            except KubeError as error:
+                if isinstance(error, ApiError) and error.status not in _PASSING:
+                    self._complain(error)
+                    break
+                if number + 1 == _TRIES:
+                    logger.warning("An event was given up: %s", error)
+                    break
+                self.counters.retried += 1
+                await self._pause(number)
+            else:
+                return
+        self._give_up(group)
+
+    def _give_up(self, group: Group) -> None:
+        self.counters.failed += 1
+        if group.written == 0:
+            self._groups.forget(group)
+
+    def _complain(self, error: ApiError) -> None:
+        """Log a refusal, seldom: every event of a namespace that is being deleted is refused."""
+        before = self._complaints.get(error.status)
+        if before is None or self._stamp - before > _COMPLAINT_NS:
+            self._complaints[error.status] = self._stamp
+            logger.warning("The API server refused an event: %s", error)
+
+    async def _pause(self, number: int) -> None:
+        pause = min(_PAUSE_FIRST_SECONDS * 2.0**number, _PAUSE_MOST_SECONDS)
+        await self._pacing.sleep(pause * (1 + _PAUSE_JITTER * self._pacing.random()))
+
+    async def _send(self, group: Group) -> None:
+        """Create the event, or write how often it happened."""
+        # parity v1.36.4: event_broadcaster.go recordEvent
+        path = f"{_NAMESPACES}{api_path(namespace_of(group.occurrence))}/events"
+        count = group.count
+        if group.written:
+            try:
+                await self._client.request(
+                    "PATCH",
+                    path + api_path(group.name),
+                    body=group.patch(),
+                    content_type=STRATEGIC_MERGE_PATCH,
+                )
+            except ApiError as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+            else:
+                group.written = count
+                self.counters.patched += 1
+                return
+        try:
+            await self._client.request("POST", path, body=group.body())
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            # only the answer to an earlier try was lost
+            count = 1
+        group.written = count
+        self.counters.created += 1

@@ -1,0 +1,170 @@
+"""Everything one scheduler process consists of, put together and closed again.
+
+`run` calls `assembled` once; who does what when is decided there.
+"""
+
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, NamedTuple
+
+from mooring.extender.client import ExtenderClients, open_session
+from mooring.kube.client import Client
+from mooring.kube.event_body import reporter_here
+from mooring.kube.events import Recorder
+from mooring.kube.informer import Informer
+from mooring.kube.leader import LeaderElector
+from mooring.kube.session import Limits
+from mooring.live.client import LiveClient
+from mooring.live.health import Health
+from mooring.live.intake import Intake
+from mooring.live.loop import LiveScheduler
+from mooring.live.metrics import Metrics
+from mooring.live.options import Settings
+from mooring.live.rejections import Rejections
+from mooring.live.scraping import Scrape
+from mooring.live.timing import time_points
+from mooring.live.watching import make_informers, watched_kinds
+from mooring.model.pod import Pod
+from mooring.scheduler.building import build_core, build_runtimes
+from mooring.scheduler.queue import QueueSettings
+from mooring.state.cluster import Cluster
+
+#: Leader election and events have connections of their own, so that bindings do not hold them up.
+_FEW: Final = Limits(connections=4)
+_SOME: Final = Limits(connections=16)
+
+
+class Parts(NamedTuple):
+    """A scheduler that is ready to start.
+
+    Attributes:
+        settings: what is configured.
+        client: the API server.
+        live: schedules.
+        intake: where changes go.
+        informers: by resource, not running yet.
+        rejections: counts what kubelets refuse, not running yet.
+        recorder: writes Kubernetes events.
+        elector: takes part in leader election; None without.
+        health: whether all is well.
+        metrics: what is counted.
+        scrape: makes the text of ``/metrics``.
+    """
+
+    settings: Settings
+    client: LiveClient
+    live: LiveScheduler
+    intake: Intake
+    informers: dict[str, Informer[Any]]
+    rejections: Rejections
+    recorder: Recorder
+    elector: LeaderElector | None
+    health: Health
+    metrics: Metrics
+    scrape: Scrape
+
+
+@asynccontextmanager
+async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+    """Put a scheduler together for the length of a block.
+
+    Raises:
+        InputError: a plugin cannot be made, or an extender's TLS settings cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        elector = None
+        if settings.lease is not None:
+            own = await stack.enter_async_context(
+                Client(settings.cluster, limits=_FEW, user_agent="mooring/leader-election")
+            )
+            elector = LeaderElector(own, settings.lease)
+        client = await stack.enter_async_context(
+            LiveClient(
+                settings.cluster,
+                rate=settings.rate,
+                may_write=(lambda: True) if elector is None else lambda: elector.leading,
+            )
+        )
+        events = await stack.enter_async_context(
+            Client(settings.cluster, limits=_SOME, user_agent="mooring/events")
+        )
+        recorder = await stack.enter_async_context(
+            Recorder(events, *reporter_here(next(iter(settings.profiles))))
+        )
+        extenders = None
+        if settings.configuration.extenders:
+            http = await stack.enter_async_context(open_session())
+            extenders = ExtenderClients(settings.configuration.extenders, http)
+        yield _parts(settings, client, recorder, extenders, elector)
+
+
+def _parts(
+    settings: Settings,
+    client: LiveClient,
+    recorder: Recorder,
+    extenders: ExtenderClients | None,
+    elector: LeaderElector | None,
+) -> Parts:
+    clock = time.monotonic
+    metrics = Metrics()
+    cluster = Cluster()
+    choose = random.randrange
+    runtimes = build_runtimes(settings.profiles, settings.registry, cluster, time.time_ns, choose)
+    configuration = settings.configuration
+    core = build_core(
+        runtimes,
+        cluster,
+        choose,
+        QueueSettings(
+            initial_backoff=configuration.pod_initial_backoff_seconds,
+            max_backoff=configuration.pod_max_backoff_seconds,
+        ),
+        _extended(extenders),
+    )
+    time_points(core, runtimes, metrics)
+    live = LiveScheduler(
+        core,
+        client,
+        recorder,
+        runtimes,
+        metrics=metrics,
+        extenders=extenders,
+        clock=clock,
+        hook_seconds=settings.hook_seconds,
+    )
+    intake = Intake(core, clock)
+    informers = make_informers(
+        client,
+        watched_kinds(runtimes.values(), settings.policies),
+        intake.take,
+        whole_objects=settings.whole_objects,
+        whole_victims=settings.whole_victims,
+    )
+    scrape = Scrape(metrics, core, informers, recorder.counters)
+    health = Health(informers, clock)
+    if elector is not None:
+        scrape.lead(elector.settings.name, lambda: elector.leading)
+        health.elect()
+    return Parts(
+        settings=settings,
+        client=client,
+        live=live,
+        intake=intake,
+        informers=informers,
+        rejections=Rejections(client, settings.profiles, metrics.kubelet_rejected),
+        recorder=recorder,
+        elector=elector,
+        health=health,
+        metrics=metrics,
+        scrape=scrape,
+    )
+
+
+def _extended(extenders: ExtenderClients | None) -> Callable[[Pod], bool] | None:
+    """Whether extenders take part in decisions; which of them care for a pod, they know."""
+    if extenders is None:
+        return None
+    decide = extenders.has_filters or extenders.has_scores or extenders.has_preempts
+    return (lambda _: True) if decide else None

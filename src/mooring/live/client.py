@@ -1,0 +1,97 @@
+"""The scheduler's client: nothing is written by a process that may not lead any more.
+
+Also keeps to the configuration's limit of requests, if it has one. Leader election has a client of
+its own, so that its requests wait for no others.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from mooring.errors import KubeError
+from mooring.kube.client import JSON, Client
+from mooring.kube.cluster import ClusterConfig
+from mooring.kube.session import DEFAULT_LIMITS, Limits, Params
+from mooring.live.options import Rate
+
+
+class NotLeading(KubeError):  # noqa: N818 - reads as the sentence it is raised with
+    """Something was to be written after the Lease was lost."""
+
+
+class Pace:
+    """Lets so many through a second, in the order they came.
+
+    Args:
+        rate: how many.
+        clock: seconds that only grow; the event loop's if left out.
+        sleep: waits.
+    """
+
+    def __init__(
+        self,
+        rate: Rate,
+        *,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._step = 1 / rate.qps
+        self._ahead = max(rate.burst, 1) / rate.qps
+        self._clock = clock
+        self._sleep = sleep
+        self._next = 0.0
+
+    async def take(self) -> None:
+        """Wait for one's turn."""
+        now = self._clock() if self._clock is not None else asyncio.get_running_loop().time()
+        # The time at which this one would come if all came evenly; it may come a burst earlier.
+        self._next = max(self._next, now) + self._step
+        wait = self._next - now - self._ahead
+        if wait > 0:
+            await self._sleep(wait)
+
+
+class LiveClient(Client):
+    """Talks to the API server for the scheduler.
+
+    Args:
+        config: which API server, and who we are.
+        limits: how long and how much to wait for.
+        rate: how many requests are sent a second; None for no limit. Watches do not count.
+        may_write: whether this process may change the cluster at this very moment.
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        rate: Rate | None = None,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        super().__init__(config, limits=limits, user_agent="mooring/scheduler")
+        self._pace = Pace(rate) if rate is not None else None
+        self._may_write = may_write
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: object = None,
+        content_type: str = JSON,
+        seconds: float | None = None,
+    ) -> bytes:
+        """Send one request and return the whole answer, as `Client.request` does.
+
+        Raises:
+            NotLeading: it would change the cluster, and this process does not lead.
+            KubeError: as `Client.request` raises it.
+        """
+        if self._pace is not None:
+            await self._pace.take()
+        if method != "GET" and not self._may_write():
+            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")
+        return await super().request(
+            method, path, params=params, body=body, content_type=content_type, seconds=seconds
+        )

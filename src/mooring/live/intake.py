@@ -1,0 +1,47 @@
+"""Where informers hand in what they saw.
+
+Before this process schedules, because it waits for its first lists or for the Lease, changes are
+applied at once: a process that waits for days must not pile them up. From then on the loop takes
+them, which applies them between two decisions.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from mooring.errors import InputError
+from mooring.model.change import Change
+from mooring.scheduler.core import Core
+
+log = logging.getLogger("mooring.live")
+
+
+class Intake:
+    """Takes changes, on the event loop's thread.
+
+    Args:
+        core: has the state.
+        clock: seconds that only grow, the loop's clock.
+    """
+
+    def __init__(self, core: Core, clock: Callable[[], float]) -> None:
+        self._core = core
+        self._clock = clock
+        self._loop: Callable[[list[Change[Any]]], object] | None = None
+
+    def take(self, changes: list[Change[Any]]) -> None:
+        """Called by informers."""
+        if self._loop is not None:
+            self._loop(changes)
+            return
+        now = self._clock()
+        for change in changes:
+            try:
+                # Nothing comes of changes alone, and nothing may be written yet.
+                self._core.handle((change,), now)
+            except InputError as error:
+                log.warning("skipped %r: %s", change.object, error)
+
+    def hand_to(self, loop: Callable[[list[Change[Any]]], object]) -> None:
+        """The loop runs and takes all changes from now on."""
+        self._loop = loop

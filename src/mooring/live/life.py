@@ -1,0 +1,236 @@
+"""The life of one scheduler process, from its first list to its last binding.
+
+    start ──> informers ──synced──> waiting for the Lease ──> scheduling ──signal──> stopping ──> 0
+                                                                  │
+                                                                  └── Lease lost ──> halted ──> 1
+
+SIGTERM and SIGINT end it in order, a second one at once; SIGUSR2 compares the state with the
+cluster. A process that may not lead any more writes nothing and ends. `run` calls it.
+"""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Final
+
+from mooring.errors import KubeError
+from mooring.live.assembly import Parts
+from mooring.live.checking import check_state, report
+from mooring.live.reaching import reach
+
+log = logging.getLogger("mooring.live")
+
+#: Events are written for so long after everything else has ended.
+_FLUSH_SECONDS: Final = 5.0
+#: A process that lost the Lease is gone after this time, whatever holds it up.
+_GONE_SECONDS: Final = 3.0
+
+
+class Running:
+    """The life of one scheduler.
+
+    Args:
+        parts: what it consists of.
+        background: tasks that should not end before it does.
+        drain: how long bindings under way are waited for, in seconds.
+        leave: ends the process at once.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        background: list[asyncio.Task[None]],
+        *,
+        drain: float = 20.0,
+        leave: Callable[[int], object] = os._exit,
+    ) -> None:
+        self._parts = parts
+        self._elector = parts.elector
+        self._background = list(background)
+        self._own: list[asyncio.Task[Any]] = []
+        self._drain = drain
+        self._leave = leave
+        self._stop = asyncio.Event()
+        self._comparing: asyncio.Task[None] | None = None
+
+    async def run(self) -> int:
+        """Schedule until a signal says stop, or the Lease is lost; the process's exit code."""
+        with self._signals():
+            try:
+                if await self._prepare():
+                    return await self._schedule()
+                return self._halt() if self._is_lost else await self._end()
+            finally:
+                gc.unfreeze()
+                await self._clean_up()
+
+    async def _prepare(self) -> bool:
+        """Know the cluster and lead; false if the process is to stop before."""
+        delayed = self._parts.settings.configuration.delay_cache_until_active
+        steps = [self._synchronize, self._acquire]
+        for step in reversed(steps) if delayed else steps:
+            if not await self._unless_stopped(step()):
+                return False
+        return True
+
+    async def _synchronize(self) -> None:
+        parts = self._parts
+        await reach(parts.client, parts.health)
+        self._background += [self._start(one.run()) for one in parts.informers.values()]
+        for informer in parts.informers.values():
+            await informer.wait_synced()
+        parts.health.handed_over = True
+        # Nearly all of it stays for good: it need not be looked at again and again.
+        gc.collect()
+        gc.freeze()
+        cluster = parts.live.core.cluster
+        log.info("the cluster is known: %d nodes, %d pods", len(cluster.nodes), cluster.pods)
+
+    async def _acquire(self) -> None:
+        elector = self._parts.elector
+        if elector is not None:
+            await elector.acquire()
+            self._parts.health.lead(lambda: elector.leading)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Do something; false if the process is to stop before it is done."""
+        task, stop = self._start(work), self._start(self._stop.wait())
+        lost = self._lost()
+        await asyncio.wait(
+            {task, stop, lost, *self._background}, return_when=asyncio.FIRST_COMPLETED
+        )
+        if task.done():
+            task.result()
+            return True
+        self._check_background()
+        task.cancel()
+        return False
+
+    async def _schedule(self) -> int:
+        """Schedule; the process's exit code."""
+        parts, live = self._parts, self._parts.live
+        parts.intake.hand_to(live.take)
+        parts.health.schedule(lambda: live.last_turn)
+        self._start(parts.rejections.run())
+        loop, stop, lost = self._start(live.run()), self._start(self._stop.wait()), self._lost()
+        log.info("scheduling")
+        await asyncio.wait(
+            {loop, stop, lost, *self._background}, return_when=asyncio.FIRST_COMPLETED
+        )
+        if lost.done():
+            return self._halt()
+        failed = next((one for one in (loop, *self._background) if one.done()), None)
+        if failed is not None:
+            log.critical("the scheduler failed and ends", exc_info=_error(failed))
+        parts.health.stopping = True
+        live.stop()
+        log.info("stopping: no more pods are taken, bindings under way are finished")
+        finished = self._start(self._finish(loop))
+        await asyncio.wait({finished, lost}, return_when=asyncio.FIRST_COMPLETED)
+        if lost.done():
+            return self._halt()
+        code = await self._end()
+        return 1 if failed is not None else code
+
+    async def _clean_up(self) -> None:
+        """Leave nothing running, however it ended."""
+        for task in self._own:
+            task.cancel()
+        await asyncio.gather(*self._own, return_exceptions=True)
+        if not self._is_lost:
+            await self._release()
+
+    async def _release(self) -> None:
+        """Give up the Lease, if there is one to give up."""
+        elector, self._elector = self._elector, None
+        if elector is not None:
+            await elector.release()
+
+    async def _finish(self, loop: asyncio.Task[Any]) -> None:
+        """Wait for the turn under way and for bindings."""
+        await asyncio.wait({loop}, timeout=self._drain)
+        await self._parts.live.drain(self._drain)
+
+    async def _end(self) -> int:
+        """Give up the Lease and say what is left to say."""
+        self._parts.health.stopping = True
+        await self._release()
+        await self._parts.recorder.flush(_FLUSH_SECONDS)
+        log.info("stopped")
+        return 0
+
+    def _halt(self) -> int:
+        """The Lease is lost: end at once, another process may be at work already."""
+        self._parts.live.halt()
+        log.error("this process does not lead any more: it writes nothing and ends")
+        asyncio.get_running_loop().call_later(_GONE_SECONDS, self._leave, 1)
+        return 1
+
+    @property
+    def _is_lost(self) -> bool:
+        elector = self._parts.elector
+        return elector is not None and elector.lost.is_set()
+
+    def _lost(self) -> asyncio.Task[Any]:
+        elector = self._parts.elector
+        return self._start(elector.lost.wait() if elector is not None else _never())
+
+    def _start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._own.append(task)
+        return task
+
+    def _check_background(self) -> None:
+        for task in self._background:
+            if task.done():
+                raise _error(task) or RuntimeError("a part of the scheduler ended by itself")
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        handlers = {
+            signal.SIGTERM: self._stop_or_leave,
+            signal.SIGINT: self._stop_or_leave,
+            signal.SIGUSR2: self._compare,
+        }
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
+        try:
+            yield
+        finally:
+            for number in handlers:
+                loop.remove_signal_handler(number)
+
+    def _stop_or_leave(self) -> None:
+        if self._stop.is_set():
+            log.warning("a second signal: the process ends at once")
+            self._leave(1)
+        self._stop.set()
+
+    def _compare(self) -> None:
+        if not self._parts.health.handed_over:
+            log.warning("the cluster is not known yet; there is nothing to compare")
+        elif self._comparing is None or self._comparing.done():
+            self._comparing = self._start(self._compare_state())
+
+    async def _compare_state(self) -> None:
+        parts = self._parts
+        try:
+            found = await check_state(parts.client, parts.live.core, parts.settings.profiles)
+        except KubeError as error:
+            log.warning("the state could not be compared with the cluster: %s", error)
+            return
+        parts.metrics.state_differences.set(len(found.differences))
+        report(found)
+
+
+async def _never() -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+def _error(task: asyncio.Task[Any]) -> BaseException | None:
+    return None if task.cancelled() else task.exception()

@@ -1,0 +1,204 @@
+"""What ``moor run`` is told: its options, and what they change in the configuration.
+
+`cli` makes `Options`; `read_settings` turns them and the configuration into everything that is
+known before a cluster is asked. Only here the two meet: options go first.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mooring.errors import InputError
+from mooring.extender.tls import Certificates
+from mooring.framework.building import build_profiles
+from mooring.framework.configuration import Configuration, read_configuration
+from mooring.framework.configuration_fields import DEFAULT_SCHEDULER
+from mooring.framework.loading import load
+from mooring.framework.policy import Policy
+from mooring.framework.profiles import Profile
+from mooring.framework.registry import Registry
+from mooring.kube.cluster import ClusterConfig
+from mooring.kube.config import find_config
+from mooring.kube.lease import LeaseSettings
+from mooring.plugins.in_tree import IN_TREE, default_registry
+
+#: kube-scheduler's port.
+DEFAULT_PORT: Final = 10259
+_NO_LEASE_NAME: Final = re.compile(r"[^a-z0-9.-]+")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How to run a scheduler.
+
+    Attributes:
+        policy: where a policy is whose plugins take part, as `load` takes it; None for none.
+        config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
+        config_name: where that came from, for messages.
+        kubeconfig: the cluster; None takes what the configuration or the environment says.
+        scheduler_name: the only profile's name; empty leaves it as configured.
+        leader_elect: whether to take part in leader election; None leaves it as configured.
+        host: where health and metrics are served.
+        port: the port for it; 0 takes a free one.
+        tls_cert: the certificate chain; TLS is on if it is given.
+        tls_key: its key.
+        drain: how long bindings under way are waited for at the end, in seconds.
+        hook_seconds: how long plugins may work on one pod before they are interrupted.
+    """
+
+    policy: str | None = None
+    config: Mapping[str, Any] | None = None
+    config_name: str = "the configuration"
+    kubeconfig: Path | None = None
+    scheduler_name: str = ""
+    leader_elect: bool | None = None
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    drain: float = 20.0
+    hook_seconds: float = 10.0
+
+    def certificates(self) -> Certificates | None:
+        """The certificates, if TLS is on.
+
+        Raises:
+            InputError: only one of them is given, or a file is unusable.
+        """
+        if self.tls_cert is None or self.tls_key is None:
+            if self.tls_cert or self.tls_key:
+                raise InputError("TLS needs both --tls-cert and --tls-key")
+            return None
+        return Certificates(self.tls_cert, self.tls_key)
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """So many requests to the API server are sent a second, and so many at once after a pause."""
+
+    qps: float
+    burst: int
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is known before the cluster is asked.
+
+    Attributes:
+        configuration: complete with defaults and with what the options change.
+        profiles: by scheduler name.
+        registry: makes the profiles' plugins, the policy's among them.
+        policies: the policies that take part.
+        cluster: where the API server is.
+        lease: what replicas agree with on who works; None without leader election.
+        rate: the limit of requests; None for none. kube-scheduler's default limit is not applied:
+            only what the configuration says counts.
+        whole_objects: whether policies, plugins of others or extenders may read fields that
+            scheduling does not.
+        whole_victims: whether that goes for pods on nodes too.
+        hook_seconds: how long plugins may work on one pod before they are interrupted.
+    """
+
+    configuration: Configuration
+    profiles: Mapping[str, Profile]
+    registry: Registry
+    policies: tuple[Policy, ...] = ()
+    cluster: ClusterConfig
+    lease: LeaseSettings | None = None
+    rate: Rate | None = None
+    whole_objects: bool = False
+    whole_victims: bool = False
+    hook_seconds: float = 10.0
+
+
+def read_settings(options: Options) -> Settings:
+    """Read what is configured.
+
+    Raises:
+        InputError: the configuration, the policy or the kubeconfig cannot be used, or they
+            contradict each other.
+    """
+    policies = (load(options.policy),) if options.policy is not None else ()
+    registry = default_registry()
+    try:
+        raw = _overridden(options)
+        configuration = read_configuration(raw)
+        profiles = build_profiles(raw, registry, policies)
+    except InputError as error:
+        if options.config is None:
+            raise
+        raise InputError(f"{options.config_name}: {error}") from error
+    own = {plugin.name for plugin in IN_TREE}
+    foreign = any(name not in own for one in profiles.values() for name in one.plugins)
+    extenders = configuration.extenders
+    return Settings(
+        configuration=configuration,
+        profiles=profiles,
+        registry=registry,
+        policies=policies,
+        cluster=_cluster(options, configuration),
+        lease=_lease(configuration, raw),
+        rate=_rate(configuration, raw),
+        whole_objects=foreign or bool(extenders),
+        whole_victims=any(one.preempt_verb and not one.node_cache_capable for one in extenders),
+        hook_seconds=options.hook_seconds,
+    )
+
+
+def _overridden(options: Options) -> dict[str, Any]:
+    """The configuration as it was written, with what the options change."""
+    raw = dict(options.config or {})
+    if options.scheduler_name or options.leader_elect is not None:
+        read_configuration(raw)  # what is changed below has the right form
+    if options.scheduler_name:
+        profiles = raw.get("profiles") or [{}]
+        if len(profiles) > 1:
+            raise InputError(
+                f"--scheduler-name {options.scheduler_name} is for one profile and there are "
+                f"{len(profiles)}; name them with schedulerName"
+            )
+        raw["profiles"] = [{**profiles[0], "schedulerName": options.scheduler_name}]
+    if options.leader_elect is not None:
+        election = raw.get("leaderElection") or {}
+        raw["leaderElection"] = {**election, "leaderElect": options.leader_elect}
+    return raw
+
+
+def _cluster(options: Options, configuration: Configuration) -> ClusterConfig:
+    named = configuration.client_connection.kubeconfig
+    kubeconfig = options.kubeconfig or (Path(named) if named else None)
+    # A kubeconfig in the home folder is used only when asked for: it may be any cluster.
+    config = find_config(kubeconfig, default_file=False)
+    if config is None:
+        raise InputError(
+            "a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            "set KUBECONFIG, or run inside the cluster"
+        )
+    return config
+
+
+def _lease(configuration: Configuration, raw: Mapping[str, Any]) -> LeaseSettings | None:
+    election = configuration.leader_election
+    if not election.leader_elect:
+        return None
+    name = election.resource_name
+    written = (raw.get("leaderElection") or {}).get("resourceName")
+    profiles = [one.scheduler_name for one in configuration.profiles]
+    if not written and DEFAULT_SCHEDULER not in profiles:
+        # kube-scheduler's own Lease would keep us from working beside it.
+        name = _NO_LEASE_NAME.sub("-", profiles[0].lower()).strip("-.") or name
+    return LeaseSettings(
+        namespace=election.resource_namespace,
+        name=name,
+        lease_seconds=election.lease_duration.seconds,
+        renew_seconds=election.renew_deadline.seconds,
+        retry_seconds=election.retry_period.seconds,
+    )
+
+
+def _rate(configuration: Configuration, raw: Mapping[str, Any]) -> Rate | None:
+    written = raw.get("clientConnection") or {}
+    connection = configuration.client_connection
+    if not (written.get("qps") or written.get("burst")) or connection.qps < 0:
+        return None
+    return Rate(connection.qps, connection.burst)

@@ -1,0 +1,77 @@
+"""``moor run`` as a process: what is configured, a socket, an event loop, a scheduler.
+
+The server answers from the beginning to the end; what happens in between is in `life`.
+"""
+
+import asyncio
+import logging
+import socket
+
+import uvloop
+
+from mooring.extender.memory import keep_warm
+from mooring.extender.server import listen
+from mooring.extender.tls import Certificates
+from mooring.live.assembly import assembled
+from mooring.live.configz import shown_configuration
+from mooring.live.life import Running
+from mooring.live.options import Options, Settings, read_settings
+from mooring.live.server import App, serving
+from mooring.version import __version__
+
+log = logging.getLogger("mooring.live")
+
+
+def main(options: Options) -> int:
+    """Run a scheduler until a signal says stop; the process's exit code.
+
+    Raises:
+        InputError: something in the options, the configuration or the policy is wrong.
+        KubeError: the API server refuses what the scheduler has to read.
+    """
+    settings = read_settings(options)
+    certificates = options.certificates()
+    keep_warm()
+    with (
+        listen(options.host, options.port, option="--bind-address") as sock,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        return runner.run(run(options, settings, sock, certificates))
+
+
+async def run(
+    options: Options,
+    settings: Settings,
+    sock: socket.socket,
+    certificates: Certificates | None = None,
+) -> int:
+    """Run a scheduler on this event loop until a signal says stop; the process's exit code.
+
+    Args:
+        options: how to run.
+        settings: what is configured, as `read_settings` makes it of the options.
+        sock: where health and metrics are served.
+        certificates: for TLS there; None for plain HTTP.
+
+    Raises:
+        InputError: a plugin or an extender cannot be used.
+        KubeError: the API server refuses what the scheduler has to read.
+    """
+    async with assembled(settings) as parts:
+        app = App(parts.health, parts.scrape.text, lambda: shown_configuration(settings))
+        async with serving(app, sock, certificates) as serving_tasks:
+            _announce(settings, sock, tls=certificates is not None)
+            return await Running(parts, serving_tasks, drain=options.drain).run()
+
+
+def _announce(settings: Settings, sock: socket.socket, *, tls: bool) -> None:
+    """Say in one line what runs here."""
+    address = sock.getsockname()
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    lease = settings.lease
+    election = f"on (Lease {lease.namespace}/{lease.name})" if lease is not None else "off"
+    log.info(
+        "mooring %s schedules pods of %s on %s, leader election %s, health at %s://%s:%d",
+        __version__, ", ".join(settings.profiles), settings.cluster.server, election,
+        "https" if tls else "http", host, address[1],
+    )  # fmt: skip

@@ -1,0 +1,130 @@
+"""The scheduler's endpoints: health, readiness, metrics, configuration.
+
+They are kube-scheduler's own, without its authentication: served on loopback unless told otherwise,
+and nothing can be changed here. `run` starts it; the same event loop makes the decisions, so that
+no answer at all means that a decision does not end.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from mooring.extender.server import Server
+from mooring.extender.tls import Certificates
+from mooring.live.health import Check, Health, examine
+from mooring.version import __version__
+
+_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_CLOSE_SECONDS: Final = 1
+
+Checks = Callable[[], list[Check]]
+
+
+class App:
+    """The endpoints.
+
+    Args:
+        health: whether the scheduler is well.
+        metrics: all metrics as text.
+        configuration: what ``/configz`` shows.
+    """
+
+    def __init__(
+        self, health: Health, metrics: Callable[[], bytes], configuration: Callable[[], Any]
+    ) -> None:
+        self._health = health
+        self._metrics = metrics
+        self._configuration = configuration
+
+    def asgi(self) -> Starlette:
+        """The application to be served."""
+        routes = []
+        checks: dict[str, Checks] = {
+            "healthz": self._health.health_checks,
+            "livez": self._health.live_checks,
+            "readyz": self._health.ready_checks,
+        }
+        for name, asked in checks.items():
+            routes.append(Route(f"/{name}", _all_checks(name, asked), methods=["GET"]))
+            routes.append(Route(f"/{name}/{{check}}", _one_check(asked), methods=["GET"]))
+        gets: dict[str, Callable[[Request], Awaitable[Response]]] = {
+            "/metrics": self._show_metrics,
+            "/configz": self._show_configuration,
+            "/version": self._show_version,
+        }
+        routes += [Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()]
+        app = Starlette(routes=routes)
+        app.router.redirect_slashes = False
+        return app
+
+    async def _show_metrics(self, request: Request) -> Response:  # noqa: ARG002
+        return Response(self._metrics(), media_type=_METRICS_TYPE)
+
+    async def _show_configuration(self, request: Request) -> Response:  # noqa: ARG002
+        return JSONResponse({"componentconfig": self._configuration()})
+
+    async def _show_version(self, request: Request) -> Response:  # noqa: ARG002
+        return JSONResponse({"version": __version__})
+
+
+def _all_checks(name: str, checks: Checks) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        report = examine(name, checks(), request.query_params.getlist("exclude"))
+        if report.well and "verbose" not in request.query_params:
+            return PlainTextResponse("ok")
+        return PlainTextResponse(report.text, 200 if report.well else 500)
+
+    return answer
+
+
+def _one_check(checks: Checks) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        wanted = request.path_params["check"]
+        for check in checks():
+            if check.name == wanted:
+                problem = check.problem()
+                return PlainTextResponse(problem or "ok", 500 if problem else 200)
+        return PlainTextResponse(f"there is no check {wanted}\n", 404)
+
+    return answer
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    app: App, sock: socket.socket, certificates: Certificates | None
+) -> AsyncIterator[list[asyncio.Task[None]]]:
+    """Serve for the length of a block; yields the tasks that do it, which should not end."""
+    settings = uvicorn.Config(
+        app.asgi(),
+        http="httptools",
+        loop="none",
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_CLOSE_SECONDS,
+    )
+    settings.load()
+    if certificates is not None:
+        settings.ssl = certificates.context
+    server = Server(settings)
+    tasks = [asyncio.create_task(server.serve(sockets=[sock]))]
+    if certificates is not None:
+        tasks.append(asyncio.create_task(certificates.watch()))
+    try:
+        yield tasks
+    finally:
+        server.should_exit = True
+        await asyncio.wait(tasks[:1], timeout=2 * _CLOSE_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,159 @@
+"""Binding a pod's volumes before the pod: claims get their volumes, or the node they are made for.
+
+Writes what VolumeBinding planned and waits until the claims are bound. Called by `Binder`; the PV
+controller or a provisioner does the rest.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from mooring.errors import KubeError
+from mooring.framework.runtime import Runtime
+from mooring.kube.client import MERGE_PATCH, Client, api_path
+from mooring.model.change import Change
+from mooring.model.storage import (
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
+from mooring.plugins.volume_binding import VolumeBinding
+from mooring.plugins.volume_plan import ClaimPlan, VolumePlan
+from mooring.scheduler.effects import Bind
+from mooring.state.cluster import Cluster
+
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+class VolumesNotBound(KubeError):  # noqa: N818 - reads as the sentence it is raised with
+    """The volumes of a pod could not be bound; the pod is tried again."""
+
+
+class VolumeWriter:
+    """Binds volumes on a live cluster.
+
+    Args:
+        client: the API server.
+        runtimes: the plugins by scheduler name.
+    """
+
+    def __init__(self, client: Client, runtimes: Mapping[str, Runtime]) -> None:
+        self._client = client
+        self._plugins = {
+            name: next(
+                (
+                    one.plugin
+                    for one in runtime.points.get("reserve", ())
+                    if isinstance(one.plugin, VolumeBinding)
+                ),
+                None,
+            )
+            for name, runtime in runtimes.items()
+        }
+        self._clusters = {name: runtime.cluster for name, runtime in runtimes.items()}
+        self._changed = asyncio.Event()
+
+    def take(self, changes: list[Change[Any]]) -> None:
+        """Notice that volumes or claims changed."""
+        if any(
+            isinstance(one.object, (PersistentVolume, PersistentVolumeClaim)) for one in changes
+        ):
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def wanted(self, effect: Bind) -> bool:
+        """Whether something has to be written for a pod."""
+        plan = self._plan(effect)
+        return plan is not None and bool(plan.claims)
+
+    def _plan(self, effect: Bind) -> VolumePlan | None:
+        plugin = self._plugins.get(effect.profile)
+        return plugin.planned(effect.cycle) if plugin is not None else None
+
+    async def bind(self, effect: Bind) -> None:
+        """Write what was planned for a pod, and wait until its claims are bound.
+
+        Raises:
+            KubeError: that was not possible, or took too long.
+        """
+        plan = self._plan(effect)
+        plugin = self._plugins.get(effect.profile)
+        if plan is None or plugin is None or not plan.claims:
+            return
+        for one in plan.claims:
+            await self._write(one, plan.node)
+        cluster = self._clusters[effect.profile]
+        try:
+            async with asyncio.timeout(plugin.bind_timeout_seconds):
+                while not self._bound(cluster, effect, plan):
+                    changed = self._changed
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_LOOK_AGAIN_SECONDS):
+                            await changed.wait()
+        except TimeoutError as error:
+            raise VolumesNotBound(
+                f"binding volumes: they were not bound in {plugin.bind_timeout_seconds} seconds"
+            ) from error
+
+    async def _write(self, one: ClaimPlan, node: str) -> None:
+        thing = one.volume if one.volume is not None else one.claim
+        meta: dict[str, object] = {"resourceVersion": thing.resource_version or None}
+        body: dict[str, object] = {"metadata": meta}
+        if one.volume is not None:
+            claim = one.claim
+            meta["annotations"] = dict(one.volume.annotations)
+            body["spec"] = {
+                "claimRef": {
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolumeClaim",
+                    "namespace": claim.namespace,
+                    "name": claim.name,
+                    "uid": claim.uid,
+                    "resourceVersion": claim.resource_version or None,
+                }
+            }
+            path = api_path("api", "v1", "persistentvolumes", one.volume.name)
+        else:
+            meta["annotations"] = {SELECTED_NODE: node}
+            path = api_path(
+                "api", "v1", "namespaces", thing.namespace, "persistentvolumeclaims", thing.name
+            )
+        await self._client.request("PATCH", path, body=body, content_type=MERGE_PATCH)
+
+    def _bound(self, cluster: Cluster, effect: Bind, plan: VolumePlan) -> bool:
+        """Whether all claims are bound.
+
+        Raises:
+            VolumesNotBound: they never will be.
+        """
+        # parity v1.36.4: volumebinding/binder.go checkBindings
+        pod = effect.pod
+        known = cluster.pod(pod.namespace, pod.name)
+        if known is None or known.uid != pod.uid:
+            raise VolumesNotBound("binding volumes: the pod does not exist any more")
+        for one in plan.claims:
+            claim = cluster.catalog.get(PersistentVolumeClaim, one.claim.key)
+            if claim is None:
+                raise VolumesNotBound(f"binding volumes: claim {one.claim.key} is gone")
+            if one.volume is not None:
+                volume = cluster.catalog.get(PersistentVolume, one.volume.name)
+                if volume is None:
+                    raise VolumesNotBound(f"binding volumes: volume {one.volume.name} is gone")
+                if volume.resource_version == one.volume.resource_version:
+                    return False  # what was written has not come back yet
+                if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
+                    raise VolumesNotBound(
+                        f"binding volumes: ClaimRef got reset for pv {volume.name!r}"
+                    )
+            elif claim.resource_version == one.claim.resource_version:
+                return False
+            elif claim.annotations.get(SELECTED_NODE) != plan.node:
+                # A provisioner that fails takes the annotation off.
+                raise VolumesNotBound(
+                    f"binding volumes: provisioning failed for PVC {claim.name!r}"
+                )
+            if not claim.spec.volume_name or BIND_COMPLETED not in claim.annotations:
+                return False
+        return True

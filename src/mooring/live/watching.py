@@ -1,0 +1,128 @@
+"""Which resources the scheduler watches, and the informers for them.
+
+Nodes and pods always; others only if an enabled plugin reads them, so that a scheduler with few
+plugins needs few rights and little memory. Called once when a scheduler is put together.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from mooring.framework.hook import Hook, Requeues
+from mooring.framework.policy import Policy
+from mooring.framework.runtime import Runtime
+from mooring.kube.client import Client
+from mooring.kube.informer import Informer
+from mooring.kube.resources import UNFINISHED_PODS, list_watch
+from mooring.model.change import Change
+from mooring.model.kinds import KINDS, Kind
+from mooring.model.meta import KubeObject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from mooring.model.workloads import (
+    Namespace,
+    PodDisruptionBudget,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
+
+#: What plugins look up besides nodes, pods and the kinds whose changes wake their pods.
+_READ: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
+    "DefaultPreemption": (PodDisruptionBudget,),
+    "InterPodAffinity": (Namespace,),
+    "NodeVolumeLimits": (
+        CSINode,
+        CSIDriver,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+        VolumeAttachment,
+    ),
+    "PodTopologySpread": (ReplicaSet, ReplicationController, Service, StatefulSet),
+    "VolumeBinding": (
+        CSIDriver,
+        CSINode,
+        CSIStorageCapacity,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+    ),
+    "VolumeRestrictions": (PersistentVolumeClaim,),
+    "VolumeZone": (PersistentVolume, PersistentVolumeClaim, StorageClass),
+}
+
+
+def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) -> list[Kind]:
+    """The kinds to watch for some profiles' plugins, in the order of `KINDS`.
+
+    A plugin of a policy or of another package has the kinds watched that its `requeue_on` names.
+
+    Args:
+        runtimes: the profiles' plugins.
+        policies: their plugins run within the policy, so that no profile knows them.
+    """
+    wanted: set[type[KubeObject]] = {Node, Pod}
+    plugins: list[Hook] = [plugin for policy in policies for plugin in policy.plugins]
+    for runtime in runtimes:
+        placed = [one for at_point in runtime.points.values() for one in at_point]
+        wanted.update(kind for one in placed for kind in _READ.get(one.name, ()))
+        plugins += {one.name: one.plugin for one in placed}.values()
+    for plugin in plugins:
+        if isinstance(plugin, Requeues):
+            wanted.update(wake.kind for wake in plugin.requeue_on())
+    return [kind for kind in KINDS if kind.type in wanted]
+
+
+def make_informers(
+    client: Client,
+    kinds: Iterable[Kind],
+    take: Callable[[list[Change[Any]]], object],
+    *,
+    whole_objects: bool,
+    whole_victims: bool,
+) -> dict[str, Informer[Any]]:
+    """An informer for each kind, by the resource's name, such as ``pods``.
+
+    Args:
+        client: where.
+        kinds: what.
+        take: called with changes of any kind.
+        whole_objects: keep every field of nodes and waiting pods.
+        whole_victims: keep every field of pods on nodes.
+    """
+    found: dict[str, Informer[Any]] = {}
+    for kind in kinds:
+        decode = _decoder(kind, whole_objects=whole_objects, whole_victims=whole_victims)
+        selector = UNFINISHED_PODS if kind.type is Pod else ""
+        found[kind.resource] = Informer(
+            list_watch(client, kind, decode, field_selector=selector), take
+        )
+    return found
+
+
+def _decoder(
+    kind: Kind, *, whole_objects: bool, whole_victims: bool
+) -> Callable[[bytes], KubeObject]:
+    made = kind.type
+    keep = whole_objects and made in (Node, Pod)
+    if made is Pod and keep and not whole_victims:
+        return _slim_when_placed
+    return lambda data: made.from_json(data, keep_source=keep)
+
+
+def _slim_when_placed(data: bytes) -> Pod:
+    """A pod with all its fields while it waits: a cluster has many pods that do not."""
+    pod = Pod.from_json(data)
+    if pod.node_name:
+        del pod.__dict__["source"]
+    return pod

@@ -1,0 +1,107 @@
+"""A pod in the scheduling queue: what the queue remembers of it between attempts.
+
+Made by `Queue`; read by the core for events and metrics. Only the queue changes it.
+"""
+
+import enum
+import math
+from collections.abc import Collection
+from typing import Final
+
+from mooring.model.pod import Pod
+
+#: Before every time: the pod has no backoff.
+LONG_AGO: Final = -math.inf
+_NOBODY: Final[frozenset[str]] = frozenset()
+
+
+class Part(enum.Enum):
+    """Where a pod is; see the drawing in `mooring.scheduler.queue`."""
+
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    #: In backoff as well, but because something failed and not because a plugin refused.
+    ERROR_BACKOFF = "error backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    IN_FLIGHT = "in flight"
+    #: In none of them.
+    OUT = "out"
+
+
+class QueuedPod:
+    """A pod of the queue, waiting or being decided; equal only to itself.
+
+    Attributes:
+        pod: the pod as last seen, also while it is in flight.
+        profile: the scheduler name whose plugins decide.
+        part: where it is.
+        since: when it was added or put back after an attempt.
+        first_tried: when it was ready for its first attempt; None if it never was.
+        attempts: how often it was taken out of the queue to be decided.
+        refusals: how many attempts ended because plugins refused.
+        errors: how many of the last attempts, one after the other, ended because something failed.
+        plugins: who refused in the last attempt, or holds the pod back.
+        pending: who made it wait in the last attempt; their word ends the backoff.
+        gate: who holds it back outside the queue; empty if nobody does.
+        backoff_until: the second in which its backoff ends.
+        flushed: whether it was last woken by time alone and not by a change.
+        flushed_at: when that was.
+    """
+
+    __slots__ = (
+        "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
+        "part", "pending", "plugins", "pod", "profile", "refusals", "since",
+    )  # fmt: skip
+
+    def __init__(self, pod: Pod, now: float) -> None:
+        self.pod = pod
+        self.profile = pod.scheduler_name
+        self.part = Part.OUT
+        self.since = now
+        self.first_tried: float | None = None
+        self.attempts = 0
+        self.refusals = 0
+        self.errors = 0
+        self.plugins = _NOBODY
+        self.pending = _NOBODY
+        self.gate = ""
+        self.backoff_until = LONG_AGO
+        self.flushed = False
+        self.flushed_at = LONG_AGO
+
+    @property
+    def key(self) -> str:
+        """The pod's namespace and name."""
+        return self.pod.key
+
+    @property
+    def refusers(self) -> frozenset[str]:
+        """Everybody who refused, made it wait or holds it back; a change must help one of them."""
+        return self.plugins | self.pending if self.pending else self.plugins
+
+    @property
+    def held(self) -> bool:
+        """Whether it waits for a change."""
+        return self.part is Part.UNSCHEDULABLE or self.part is Part.GATED
+
+    def is_for(self, pod: Pod) -> bool:
+        """Whether this is about the same pod, and not one of the same name before or after it."""
+        return self.pod.uid == pod.uid and self.key == pod.key
+
+    def fail(self, plugins: Collection[str], pending: Collection[str], now: float) -> None:
+        """An attempt failed; if nobody is to blame, something went wrong."""
+        # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
+        self.plugins = frozenset(plugins)
+        self.pending = frozenset(pending)
+        if self.refusers:
+            self.refusals += 1
+            self.errors = 0
+        else:
+            self.errors += 1
+        self.since = now
+        self.flushed = False
+        self.flushed_at = LONG_AGO
+
+    def __repr__(self) -> str:
+        return f"<QueuedPod {self.key} {self.part.value}>"

@@ -1,0 +1,147 @@
+"""The decision cycle for one pod, on one page.
+
+A generator: it stops where the configuration's extenders have to be asked and goes on with their
+answer, so that the cycle itself waits for nobody. Called by `Core`.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mooring.framework.arrays import Amounts, Rows
+from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.runtime import Runtime, pending_message
+from mooring.framework.verdict import Verdict
+from mooring.model.pod import Pod
+from mooring.scheduler.effects import AskExtenders
+
+#: Chooses one of so many equals.
+Choose = Callable[[int], int]
+#: The cycle: questions to extenders come out, answers go in.
+Cycling = Generator[AskExtenders, Any, "Chosen | NoNode"]
+
+#: Stands where a plugin's name would, for nodes an extender refused.
+EXTENDER = "Extender"
+
+
+class Chosen(NamedTuple):
+    """The node for a pod.
+
+    Attributes:
+        cycle: the decision, for the hooks that follow.
+        node_name: the node.
+        feasible: how many nodes were possible.
+    """
+
+    cycle: Cycle
+    node_name: str
+    feasible: int
+
+
+class NoNode(NamedTuple):
+    """Why there is no node for a pod, and what may be done about it.
+
+    Attributes:
+        cycle: the decision.
+        message: for the pod's event and condition.
+        plugins: who refused nodes; a change that helps one of them is worth another try.
+        evict: the node and the victims that make room there, if that was found.
+        searched: whether plugins looked for room; if not, an earlier promise is not touched.
+    """
+
+    cycle: Cycle
+    message: str
+    plugins: set[str]
+    evict: Candidate | None = None
+    searched: bool = True
+
+
+def choose_node(runtime: Runtime, pod: Pod, choose: Choose, *, extended: bool) -> Cycling:
+    """Find the best node for a pod.
+
+    Args:
+        runtime: the plugins of the pod's profile.
+        pod: the pod.
+        choose: picks one of so many equals.
+        extended: whether extenders take part for this pod.
+
+    Raises:
+        PluginError: a plugin failed, or could not answer for some node.
+    """
+    cycle = runtime.begin(pod)
+    filtering = runtime.filter(cycle)
+    runtime.check(cycle, filtering)
+    columns = runtime.cluster.columns
+    promised = columns.row_of.get(pod.status.nominated_node_name or "")
+    rows = filtering.feasible
+    if promised is not None and promised in rows:
+        rows = np.array([promised])
+    refused: Mapping[str, Verdict] = {}
+    if extended and len(rows):
+        kept, refused = yield AskExtenders("filter", pod, _names(runtime, rows))
+        rows = np.array(sorted(columns.row_of[name] for name in kept), np.intp)
+    if not len(rows):
+        if extended:
+            filtering = filtering.without(
+                {columns.row_of[name]: verdict for name, verdict in refused.items()}, EXTENDER
+            )
+        return (yield from _make_room(runtime, cycle, filtering, choose, extended=extended))
+    if len(rows) == 1:
+        return Chosen(cycle, columns.nodes[int(rows[0])].name, 1)
+    total = runtime.score(cycle, rows).total
+    if extended:
+        names = _names(runtime, rows)
+        scores = yield AskExtenders("prioritize", pod, names)
+        total = total + np.array([scores.get(name, 0) for name in names], np.int64)
+    best = _best(rows, total)
+    row = int(best[choose(len(best))])
+    return Chosen(cycle, columns.nodes[row].name, len(rows))
+
+
+def _best(rows: Rows, total: Amounts) -> Rows:
+    best: Rows = rows[total == total.max()]
+    return best
+
+
+def _make_room(
+    runtime: Runtime, cycle: Cycle, filtering: Filtering, choose: Choose, *, extended: bool
+) -> Cycling:
+    """No node is possible: look for victims whose eviction would change that."""
+    room = runtime.post_filter(cycle, filtering)
+    found = room.preemption
+    message = pending_message(filtering, room)
+    plugins = filtering.plugins
+    if found is None or not found.verdict.accepted:
+        return NoNode(cycle, message, plugins, searched=bool(runtime.post_filters))
+    candidates = _reviewed(runtime, cycle.pod, found)
+    if extended:
+        candidates = yield AskExtenders("preempt", cycle.pod, tuple(candidates), victims=candidates)
+    best = [name for name in found.best if name in candidates] or list(candidates)
+    if not best:
+        return NoNode(cycle, message, plugins)
+    return NoNode(cycle, message, plugins, evict=candidates[best[choose(len(best))]])
+
+
+def _reviewed(runtime: Runtime, pod: Pod, found: Preemption) -> dict[str, Candidate]:
+    """The candidates as the policies leave them."""
+    candidates = dict(found.candidates)
+    nodes = runtime.cluster.nodes
+    for _, plugin in runtime.preempts:
+        for name, candidate in list(candidates.items()):
+            kept = plugin.preempt(pod, nodes[name], list(candidate.victims))
+            if isinstance(kept, Sequence) and not isinstance(kept, str) and kept:
+                candidates[name] = Candidate(name, tuple(kept), candidate.pdb_violations)
+            elif (
+                kept is not None
+                and kept is not True
+                and not (isinstance(kept, Verdict) and kept.accepted)
+            ):
+                del candidates[name]
+    return candidates
+
+
+def _names(runtime: Runtime, rows: Rows) -> tuple[str, ...]:
+    nodes = runtime.cluster.columns.nodes
+    return tuple(nodes[row].name for row in rows.tolist())

@@ -1,0 +1,95 @@
+"""Pods that were given a node and wait for a `Permit` plugin before they are bound.
+
+Kept by `Core`. A plugin lets a pod go, or refuses it, through its handle; when the time is up the
+pod is refused.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from mooring.framework.cycle import Cycle
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.scheduler.queued_pod import QueuedPod
+
+
+class WaitingPod:
+    """A pod that waits for plugins.
+
+    Attributes:
+        pod: the pod.
+        queued: its entry of the queue.
+        cycle: the decision.
+        node: where it is to go.
+        deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+    """
+
+    def __init__(
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        node: Node,
+        deadlines: Mapping[str, float],
+    ) -> None:
+        self.pod: Pod = queued.pod
+        self.queued = queued
+        self.cycle = cycle
+        self.node = node
+        self.deadlines = dict(deadlines)
+        self.refused_by = ""
+        self.reason = ""
+
+    def allow(self, plugin: str) -> None:
+        """A plugin lets the pod go; the pod is bound when all do."""
+        self.deadlines.pop(plugin, None)
+
+    def refuse(self, plugin: str, reason: str) -> None:
+        """A plugin refuses the pod; it is tried again later."""
+        if not self.reason:
+            self.refused_by, self.reason = plugin, reason or f"refused by {plugin}"
+
+
+class WaitingPods:
+    """All pods that wait, by key."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, WaitingPod] = {}
+
+    def add(self, waiting: WaitingPod) -> None:
+        """A pod begins to wait."""
+        self._pods[waiting.pod.key] = waiting
+
+    def get(self, key: str) -> WaitingPod | None:
+        """A waiting pod by ``namespace/name``."""
+        return self._pods.get(key)
+
+    def remove(self, key: str) -> WaitingPod | None:
+        """A pod waits no more."""
+        return self._pods.pop(key, None)
+
+    def settled(self, now: float) -> list[WaitingPod]:
+        """The pods that need not wait any longer, taken out: allowed, refused, or too late."""
+        found = []
+        for waiting in list(self._pods.values()):
+            late = [plugin for plugin, until in waiting.deadlines.items() if until <= now]
+            if late:
+                waiting.refuse(late[0], "timed out waiting for permission")
+            if waiting.reason or not waiting.deadlines:
+                found.append(self._pods.pop(waiting.pod.key))
+        return found
+
+    def next_time(self) -> float | None:
+        """When the next pod's time is up; long ago if one need not wait any longer."""
+        return min(
+            (
+                -math.inf if one.reason else min(one.deadlines.values(), default=-math.inf)
+                for one in self._pods.values()
+            ),
+            default=None,
+        )
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(list(self._pods.values()))
+
+    def __len__(self) -> int:
+        return len(self._pods)

@@ -1,0 +1,388 @@
+"""What the scheduler's fault tests share: large fleets, an audit of who bound what, broken lines.
+
+The audit log is the judge: the API server writes down every Binding and every write of a Lease with
+its author and its time, whatever became of the scheduler that sent it.
+"""
+
+import asyncio
+import base64
+import http.client
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import yaml
+
+from mooring.errors import ApiError
+from mooring.testing.kube import ControlPlane, free_port, node, wait_for
+from mooring.testing.process import Startable
+from mooring.testing.run import MoorRun
+from tests.e2e.rig import pod
+
+SCHEDULER = "default-scheduler"
+#: Nobody waits so long; a loaded machine may take a good part of it.
+PATIENCE = 120.0
+
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Request",
+            "verbs": ["create"],
+            "resources": [{"group": "", "resources": ["pods/binding"]}],
+        },
+        {
+            "level": "Request",
+            "verbs": ["create", "update", "patch"],
+            "namespaces": ["default"],
+            "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}],
+        },
+        {"level": "None"},
+    ],
+}
+
+
+@contextmanager
+def audited_plane(folder: Path) -> Iterator[ControlPlane]:
+    """A control plane of the test's own that writes down bindings and Leases."""
+    folder.mkdir(parents=True, exist_ok=True)
+    policy, log = folder / "audit-policy.yaml", folder / "audit.log"
+    policy.write_text(yaml.safe_dump(_AUDIT_POLICY))
+    log.touch()
+    args = [f"--audit-policy-file={policy}", f"--audit-log-path={log}"]
+    with ControlPlane(folder, api_args=args) as plane:
+        yield plane
+
+
+# -- who did what
+
+
+class Write(NamedTuple):
+    """A Binding or a write of a Lease that the API server answered.
+
+    Attributes:
+        user: who sent it.
+        name: the pod's or the Lease's.
+        status: the HTTP status of the answer.
+        came: when the request arrived, in seconds since 1970.
+        went: when it was answered.
+        body: what was sent.
+    """
+
+    user: str
+    name: str
+    status: int
+    came: float
+    went: float
+    body: dict[str, Any]
+
+    @property
+    def done(self) -> bool:
+        """Whether it took effect."""
+        return self.status < 300
+
+    @property
+    def uid(self) -> str:
+        """The unique id of the pod that a Binding is for."""
+        return str(self.body["metadata"]["uid"])
+
+    @property
+    def node(self) -> str:
+        """The node that a Binding is for."""
+        return str(self.body["target"]["name"])
+
+    @property
+    def holder(self) -> str:
+        """Who holds the Lease after this write."""
+        return str(self.body["spec"].get("holderIdentity") or "")
+
+
+class Audit:
+    """The API server's account of what happened, in the order of the answers; one thread's."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._file = plane.folder / "audit.log"
+        self._offset = 0
+        self._rest = b""
+        self._bindings: list[Write] = []
+        self._leases: list[Write] = []
+
+    def bindings(self) -> list[Write]:
+        """All Bindings that were answered so far."""
+        self._read()
+        return self._bindings
+
+    def leases(self, name: str) -> list[Write]:
+        """All writes of a Lease that were answered so far."""
+        self._read()
+        return [write for write in self._leases if write.name == name]
+
+    def bound(self, user: str | None = None) -> list[Write]:
+        """The Bindings that took effect, those of one user if it is given."""
+        return [one for one in self.bindings() if one.done and user in (None, one.user)]
+
+    def _read(self) -> None:
+        with self._file.open("rb") as file:
+            file.seek(self._offset)
+            content = file.read()
+        self._offset += len(content)
+        *lines, self._rest = (self._rest + content).split(b"\n")
+        for line in lines:
+            event = msgspec.json.decode(line)
+            target = event["objectRef"]
+            write = Write(
+                user=event["user"]["username"],
+                name=target.get("name") or event["requestObject"]["metadata"]["name"],
+                status=event["responseStatus"]["code"],
+                came=_seconds(event["requestReceivedTimestamp"]),
+                went=_seconds(event["stageTimestamp"]),
+                body=event.get("requestObject") or {},
+            )
+            (self._leases if target["resource"] == "leases" else self._bindings).append(write)
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+# -- many nodes and pods
+
+
+def many_nodes(names: Iterable[str], **options: Any) -> list[dict[str, Any]]:
+    """Manifests of equal nodes."""
+    return [node(name, **options) for name in names]
+
+
+def many_pods(names: Iterable[str], cpu: str = "1", **spec: Any) -> list[dict[str, Any]]:
+    """Manifests of equal pods in the namespace `default` for the default scheduler."""
+    requests = {"cpu": cpu, "memory": "64Mi"}
+    # Without a kubelet, a pod that may take its time to end would never be gone.
+    spec = {"terminationGracePeriodSeconds": 0, **spec}
+    return [pod(name, "default", SCHEDULER, requests=requests, **spec) for name in names]
+
+
+def each(action: Callable[[str], object], names: Iterable[str], threads: int = 8) -> None:
+    """Do something for many names, several at a time; what is gone already does not matter."""
+
+    def quietly(name: str) -> None:
+        try:
+            action(name)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(quietly, names))
+
+
+@contextmanager
+def pod_stream(plane: ControlPlane, prefix: str, pause: float = 0.01) -> Iterator[None]:
+    """Pods that are created one after the other for the time of the block."""
+    ended = threading.Event()
+
+    def create() -> None:
+        number = 0
+        while not ended.wait(pause):
+            plane.create(many_pods([f"{prefix}-{number}"], cpu="10m")[0])
+            number += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(create)
+        try:
+            yield
+        finally:
+            ended.set()
+            stream.result()
+
+
+# -- what must hold at the end
+
+
+def wait_all_bound(plane: ControlPlane, count: int, seconds: float = PATIENCE) -> list[Any]:
+    """All pods of the cluster, once there are so many and each has a node."""
+    found: list[Any] = []
+
+    def all_bound() -> bool:
+        found[:] = plane.list_objects("Pod")
+        return len(found) == count and all(one["spec"].get("nodeName") for one in found)
+
+    wait_for(all_bound, f"{count} pods to be bound", seconds)
+    return found
+
+
+def check_bound_once(pods: Iterable[Mapping[str, Any]], audit: Audit) -> None:
+    """Each pod was bound by one Binding, and is where that one said."""
+    wanted = {one["metadata"]["uid"]: one["spec"]["nodeName"] for one in pods}
+    bound = [(write.uid, write.node) for write in audit.bound() if write.uid in wanted]
+    twice = [uid for uid, times in Counter(uid for uid, _ in bound).items() if times > 1]
+    assert not twice
+    assert dict(bound) == wanted
+
+
+def check_room(plane: ControlPlane, pods: Iterable[Mapping[str, Any]]) -> None:
+    """No node carries more than it can."""
+    used: Counter[tuple[str, str]] = Counter()
+    for one in pods:
+        name = one["spec"].get("nodeName", "")
+        requests = one["spec"]["containers"][0]["resources"]["requests"]
+        used[name, "pods"] += 1
+        used[name, "cpu"] += _milli(requests["cpu"])
+    over = []
+    for listed in plane.list_objects("Node"):
+        name, room = listed["metadata"]["name"], listed["status"]["allocatable"]
+        cpu, count = used[name, "cpu"], used[name, "pods"]
+        if cpu > _milli(room["cpu"]) or count > int(room["pods"]):
+            over.append(f"{name}: {cpu}m of {room['cpu']} cpu, {count} of {room['pods']} pods")
+    assert not over
+
+
+def _milli(cpu: str) -> int:
+    return int(Decimal(cpu[:-1])) if cpu.endswith("m") else int(Decimal(cpu) * 1000)
+
+
+def check_nothing_left(pods: Iterable[Mapping[str, Any]], scheduler: MoorRun) -> None:
+    """Nobody waits, nobody has a promise, and the scheduler's own state is that of the cluster."""
+    pods = list(pods)
+    promised = [one for one in pods if one.get("status", {}).get("nominatedNodeName")]
+    assert not promised
+    for one in pods:
+        conditions = {each["type"]: each["status"] for each in one["status"].get("conditions", ())}
+        assert conditions.get("PodScheduled") == "True"
+    wait_for(lambda: not _waiting(scheduler), "the scheduler to know of every binding", PATIENCE)
+    assert comparison(scheduler) == "the state equals the cluster"
+
+
+def _waiting(scheduler: MoorRun) -> list[str]:
+    """The metrics that say that something is waiting or under way."""
+    names = ("scheduler_pending_pods{", 'scheduler_cache_size{type="assumed_pods"}')
+    lines = [one for one in scheduler.metrics().splitlines() if one.startswith(names)]
+    assert len(lines) > len(names)
+    return [line for line in lines if float(line.rpartition(" ")[2]) > 0]
+
+
+def comparison(scheduler: MoorRun) -> str:
+    """What the scheduler says when it compares its state with the cluster, without the numbers."""
+    import signal
+
+    text = "the state "
+    before = scheduler.log().count(text)
+    scheduler.send(signal.SIGUSR2)
+    wait_for(lambda: scheduler.log().count(text) > before, "the state to be compared", PATIENCE)
+    tail = scheduler.log().rpartition(text)[2]
+    return text + ("equals the cluster" if tail.startswith("equals the cluster:") else tail)
+
+
+# -- faults
+
+
+def compact_history(plane: ControlPlane) -> None:
+    """Make etcd forget everything but the present, so that older watches get a 410."""
+    found = next(one for one in plane._api_command if one.startswith("--etcd-servers="))
+    address = found.partition("http://")[2]
+
+    def call(path: str, body: object) -> Any:
+        connection = http.client.HTTPConnection(address, timeout=30)
+        try:
+            connection.request("POST", f"/v3/kv/{path}", msgspec.json.encode(body))
+            response = connection.getresponse()
+            content = response.read()
+            assert response.status == 200, content
+            return msgspec.json.decode(content)
+        finally:
+            connection.close()
+
+    key = base64.b64encode(b"a-key-of-the-test").decode()
+    # The present must be newer than what any watch has seen.
+    put = call("put", {"key": key, "value": key})
+    call("compaction", {"revision": put["header"]["revision"], "physical": True})
+
+
+class Line(Startable):
+    """A connection to the API server that can be cut, for one kubeconfig.
+
+    Attributes:
+        kubeconfig: of the user who connects through this line.
+        refused: how many connections were refused while it was cut.
+    """
+
+    def __init__(self, plane: ControlPlane, user: str = "behind-a-line") -> None:
+        self._plane = plane
+        self._port = free_port()
+        direct = plane.kubeconfig_for(user, ["system:masters"])
+        config = direct.read_text().replace(plane.url, f"https://127.0.0.1:{self._port}")
+        self.kubeconfig = direct.with_suffix(".line.kubeconfig")
+        self.kubeconfig.write_text(config)
+        self.refused = 0
+        self._cut = False
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def start(self) -> None:
+        """Listen."""
+        self._thread.start()
+        self._run(self._listen())
+
+    def stop(self) -> None:
+        """Close everything."""
+        self.cut()
+        self._run(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cut(self) -> None:
+        """Break all connections, and refuse others until `mend`."""
+        self._run(self._break())
+
+    def mend(self) -> None:
+        """Let connections through again."""
+        self._cut = False
+
+    def _run(self, work: Any) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+
+    async def _close(self) -> None:
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _break(self) -> None:
+        self._cut = True
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._cut:
+            self.refused += 1
+            writer.transport.abort()
+            return
+        try:
+            there, onward = await asyncio.open_connection("127.0.0.1", self._plane.port)
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(self._pump(reader, onward), self._pump(there, writer))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                writer.write(data)
+                await writer.drain()
+        self._writers.discard(writer)
+        writer.close()

@@ -1,0 +1,132 @@
+"""New words for old ones: the same for the same, and nothing to be read in them."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mooring.explaining.aliases import Aliases, is_well_known
+from mooring.model.label_syntax import is_label_key, is_label_value
+
+WORD = re.compile(r"x[a-z2-7]{8}")
+NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?", fullmatch=True)
+VALUES = st.from_regex(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", fullmatch=True)
+
+
+@pytest.fixture
+def aliases() -> Aliases:
+    return Aliases(b"secret")
+
+
+class TestNames:
+    def test_words_become_aliases_and_what_is_between_them_stays(self, aliases: Aliases) -> None:
+        parts = re.split(r"[-./]", aliases.name("web-0.shop/web"))
+        assert all(WORD.fullmatch(part) for part in parts)
+        assert parts[0] == parts[3] != parts[1]
+        assert re.sub(WORD, "", aliases.name("web-0.shop/web")) == "-./"
+
+    def test_names_made_of_names(self, aliases: Aliases) -> None:
+        """The claim of an ephemeral volume is called after pod and volume."""
+        joined = f"{aliases.name('web-0')}-{aliases.name('data')}"
+        assert joined == aliases.name("web-0-data")
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", "default", "kube-system", "kube-node-lease", "system-cluster-critical", "true", "rbd"],
+    )
+    def test_what_every_cluster_has_stays(self, aliases: Aliases, name: str) -> None:
+        assert aliases.name(name) == name
+
+    def test_handles_by_which_volumes_are_recognised(self, aliases: Aliases) -> None:
+        assert re.fullmatch(
+            rf"aws://{WORD.pattern}-{WORD.pattern}/vol-{WORD.pattern}",
+            aliases.name("aws://eu-1a/vol-0abc"),
+        )
+        disk = aliases.name("disk")
+        assert aliases.name("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk") == (
+            f"projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{disk}"
+        )
+
+    def test_letters_of_other_alphabets_do_not_slip_through(self, aliases: Aliases) -> None:
+        assert re.fullmatch(r"x[a-z2-7]{16}", aliases.name("käse"))
+
+    def test_another_key_gives_other_names(self, aliases: Aliases) -> None:
+        assert aliases.name("web") == Aliases(b"secret").name("web")
+        assert aliases.name("web") != Aliases(b"other").name("web")
+
+    @given(NAMES, NAMES)
+    def test_different_names_stay_different(self, one: str, other: str) -> None:
+        aliases = Aliases(b"secret")
+        assert (aliases.name(one) == aliases.name(other)) == (one == other)
+
+    @given(st.text(alphabet=st.characters(codec="ascii"), max_size=80))
+    def test_it_can_be_taken_back_by_who_has_the_table(self, text: str) -> None:
+        aliases = Aliases(b"secret")
+        alias = aliases.name(text)
+        back = re.sub(r"[A-Za-z0-9]+", lambda word: aliases.originals.get(word[0], word[0]), alias)
+        assert back == text
+
+
+class TestLabels:
+    @given(VALUES)
+    def test_values_stay_values(self, value: str) -> None:
+        aliases = Aliases(b"secret")
+        alias = aliases.label_value(value)
+        assert "__" in value or is_label_value(alias)
+        assert (alias == "") == (value == "")
+
+    def test_a_value_is_the_alias_of_the_name(self, aliases: Aliases) -> None:
+        assert aliases.label_value("web-0") == aliases.name("web-0")
+
+    def test_a_value_of_many_words(self, aliases: Aliases) -> None:
+        value = "a-b-c-d-e-f-g-h"
+        assert re.fullmatch(r"x[a-z2-7]{16}", aliases.label_value(value))
+
+    def test_zones_in_one_value(self, aliases: Aliases) -> None:
+        one, other = aliases.label_value("eu-1a"), aliases.label_value("eu-1b")
+        assert aliases.label_value("eu-1a__eu-1b") == f"{one}__{other}"
+
+    @pytest.mark.parametrize("number", ["0", "42", "-7", "+5", "007"])
+    def test_numbers_stay_on_nodes_only(self, aliases: Aliases, number: str) -> None:
+        assert aliases.node_label_value(number) == number
+        assert aliases.label_value(number) != number
+
+    def test_other_values_are_the_same_on_nodes_and_pods(self, aliases: Aliases) -> None:
+        for value in ("a", "v1", "12345678901234567890123", "a__b", ""):
+            assert aliases.node_label_value(value) == aliases.label_value(value)
+
+    @pytest.mark.parametrize(
+        ("key", "known"),
+        [
+            ("kubernetes.io/hostname", True),
+            ("topology.kubernetes.io/zone", True),
+            ("node-role.kubernetes.io/worker", True),
+            ("node.cluster.x-k8s.io/pool", False),
+            ("node.k8s.io/pool", True),
+            ("topology.gke.io/zone", True),
+            ("topology.ebs.csi.aws.com/zone", True),
+            ("pod-template-hash", True),
+            ("acmekubernetes.io/x", False),
+            ("kubernetes.io", False),
+            ("acme.com/team", False),
+            ("app", False),
+        ],
+    )
+    def test_keys(self, aliases: Aliases, key: str, known: bool) -> None:
+        assert is_well_known(key) is known
+        alias = aliases.label_key(key)
+        assert (alias == key) is known
+        assert is_label_key(alias)
+        assert "acme" not in alias or known
+
+    def test_a_key_of_many_words(self, aliases: Aliases) -> None:
+        alias = aliases.label_key("acme.com/a-b-c-d-e-f-g-h-i-j")
+        assert is_label_key(alias)
+        assert re.fullmatch(r"x[a-z2-7]{16}", alias)
+
+
+def test_images_have_a_tag(aliases: Aliases) -> None:
+    alias = aliases.image("registry.acme.com:5000/shop/web")
+    assert re.fullmatch(r"x[a-z2-7]{16}:x", alias)
+    assert aliases.image("") == ""

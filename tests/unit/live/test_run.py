@@ -1,0 +1,445 @@
+"""The life of a scheduler, in this process: start, scheduling, signals, the Lease, the end."""
+
+import asyncio
+import dataclasses
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mooring.errors import ApiError
+from mooring.extender.server import listen
+from mooring.framework.building import build_profiles
+from mooring.framework.configuration import read_configuration
+from mooring.kube.lease import LeaseSettings
+from mooring.live.life import Running
+from mooring.live.options import Options, Settings
+from mooring.live.run import run as run_scheduler
+from mooring.plugins.in_tree import default_registry
+from mooring.testing import make_node, make_pod
+from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
+
+#: As fast as an election can be.
+FAST = LeaseSettings(lease_seconds=2.0, renew_seconds=1.0, retry_seconds=0.2)
+
+
+def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> Settings:
+    registry = default_registry()
+    return Settings(
+        configuration=read_configuration(config),
+        profiles=build_profiles(config, registry),
+        registry=registry,
+        cluster=cluster.config,
+        **more,
+    )
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - a log has no events
+            await asyncio.sleep(0.01)
+
+
+class Scheduler:
+    """A running scheduler and the cluster it schedules."""
+
+    def __init__(self, cluster: FakeCluster, task: asyncio.Task[int], port: int) -> None:
+        self.cluster = cluster
+        self.task = task
+        self.port = port
+
+    async def get(self, path: str) -> tuple[int, str]:
+        """Ask one of the process's endpoints."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        return int(head.split()[1]), body.decode()
+
+    async def readiness(self, status: int, text: str = "") -> str:
+        """Wait until the process says that it is ready, or is not; what it says."""
+        async with asyncio.timeout(20):
+            while True:
+                found, said = await self.get("/readyz")
+                if found == status and text in said:
+                    return said
+
+    async def ready(self) -> None:
+        await self.readiness(200)
+
+    async def logged(self, caplog: pytest.LogCaptureFixture, text: str) -> None:
+        await eventually(lambda: text in caplog.text)
+
+    async def end(self) -> int:
+        """The exit code."""
+        async with asyncio.timeout(20):
+            return await self.task
+
+
+@asynccontextmanager
+async def scheduler(
+    cluster: FakeCluster, config: dict[str, Any] | None = None, **more: Any
+) -> AsyncIterator[Scheduler]:
+    settings = make_settings(cluster, config or {}, **more)
+    with listen("127.0.0.1", 0) as sock:
+        task = asyncio.create_task(run_scheduler(Options(drain=5.0), settings, sock))
+        try:
+            yield Scheduler(cluster, task, sock.getsockname()[1])
+        finally:
+            if not task.done():
+                task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def kill(number: signal.Signals = signal.SIGTERM) -> None:
+    """Send a signal to this process, if the scheduler takes it."""
+    assert signal.getsignal(number) not in (signal.SIG_DFL, signal.default_int_handler)
+    os.kill(os.getpid(), number)
+
+
+@pytest.fixture(autouse=True)
+def logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The exit codes with which the process was left at once."""
+    codes: list[int] = []
+    made = Running.__init__
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs, leave=codes.append)
+
+    monkeypatch.setattr(Running, "__init__", init)
+    return codes
+
+
+class TestScheduling:
+    def test_pods_are_bound_and_told(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def run() -> FakeCluster:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                cluster.put_node(make_node("b"))
+                cluster.put_pod(make_pod("early"))
+                async with scheduler(cluster) as started:
+                    await cluster.until(lambda: cluster.bindings)
+                    await started.ready()
+                    cluster.put_pod(make_pod("late"))
+                    cluster.put_pod(make_pod("foreign", spec={"schedulerName": "other"}))
+                    cluster.put_pod(make_pod("big", requests={"cpu": "100"}))
+                    await cluster.until(lambda: len(cluster.bindings) == 2 and cluster.patches)
+                    _, text = await started.get("/metrics")
+                    assert 'scheduler_pending_pods{queue="unschedulable"} 1.0' in text
+                    assert 'scheduler_cache_size{type="nodes"} 2.0' in text
+                    kill()
+                    assert await started.end() == 0
+            return cluster
+
+        cluster = asyncio.run(run())
+        assert [name for name, _ in cluster.bindings] == ["early", "late"]
+        told = {(one["regarding"]["name"], one["reason"]) for one in cluster.events}
+        assert told == {
+            ("early", "Scheduled"), ("late", "Scheduled"), ("big", "FailedScheduling"),
+        }  # fmt: skip
+        assert cluster.patches[0][0] == "big"
+        assert cluster.leases == {}
+        first = caplog.messages[0]
+        assert first.startswith("mooring ")
+        assert f"schedules pods of default-scheduler on {cluster.config.server}" in first
+        assert "leader election off, health at http://127.0.0.1:" in first
+
+    def test_several_profiles(self) -> None:
+        async def run() -> list[tuple[str, str]]:
+            config = {"profiles": [{"schedulerName": "one"}, {"schedulerName": "two"}]}
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                for name in ("one", "two", "three"):
+                    cluster.put_pod(make_pod(name, spec={"schedulerName": name}))
+                async with scheduler(cluster, config) as started:
+                    await cluster.until(lambda: len(cluster.bindings) == 2)
+                    kill(signal.SIGINT)
+                    assert await started.end() == 0
+                return cluster.bindings
+
+        assert sorted(asyncio.run(run())) == [("one", "a"), ("two", "a")]
+
+
+class TestStarting:
+    def test_not_ready_before_the_cluster_is_known(self) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.down = True
+                async with scheduler(cluster) as started:
+                    text = await started.readiness(500, "it is down")
+                    assert "informers not synced yet: " in text
+                    assert (await started.get("/healthz"))[0] == 200
+                    cluster.down = False
+                    await started.ready()
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+
+    def test_one_sentence_says_that_the_api_server_is_away(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.down = True
+                async with scheduler(cluster) as started:
+                    await started.readiness(500, "it is down")
+                    await asyncio.sleep(1)
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+        warnings = [one.message for one in caplog.records if one.levelname == "WARNING"]
+        assert len(warnings) == 1
+        assert warnings[0].endswith("answered 503: it is down. (it is tried again)")
+
+    def test_who_may_not_ask_for_the_version_may_schedule(self) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.forbidden.add("version")
+                async with scheduler(cluster) as started:
+                    await started.ready()
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+
+    def test_a_signal_ends_a_process_that_waits(self) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.down = True
+                async with scheduler(cluster, lease=FAST) as started:
+                    await started.readiness(500, "it is down")
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+
+    def test_missing_rights_are_told(self) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.forbidden.add("csinodes")
+                async with scheduler(cluster) as started:
+                    await started.end()
+
+        with pytest.raises(ApiError) as refused:
+            asyncio.run(run())
+        assert 'cannot list resource "csinodes"' in str(refused.value)
+        assert str(refused.value).endswith("grant it with an RBAC role.")
+
+    def test_only_what_plugins_need_is_asked_for(self) -> None:
+        async def run() -> set[str]:
+            names = ("PrioritySort", "DefaultBinder", "NodeResourcesFit")
+            enabled = [{"name": name} for name in names]
+            plugins = {"multiPoint": {"enabled": enabled, "disabled": [{"name": "*"}]}}
+            async with fake_cluster() as cluster:
+                cluster.forbidden |= {"csinodes", "services", "poddisruptionbudgets"}
+                async with scheduler(cluster, {"profiles": [{"plugins": plugins}]}) as started:
+                    await started.ready()
+                    kill()
+                    assert await started.end() == 0
+                return set(cluster.collections)
+
+        assert asyncio.run(run()) == {"nodes", "pods", "failed"}
+
+
+class TestStopping:
+    def test_bindings_under_way_are_finished_and_no_pods_taken(self) -> None:
+        async def run() -> list[tuple[str, str]]:
+            async with fake_cluster() as cluster:
+                cluster.gate.clear()
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("first"))
+                async with scheduler(cluster, lease=FAST) as started:
+                    await cluster.until(lambda: cluster.binding)
+                    kill()
+                    await started.readiness(500, "process is shutting down")
+                    cluster.put_pod(make_pod("second"))
+                    await asyncio.sleep(0.1)
+                    lease = cluster.leases["kube-scheduler"]["spec"]
+                    assert lease["holderIdentity"]
+                    cluster.gate.set()
+                    assert await started.end() == 0
+                lease = cluster.leases["kube-scheduler"]["spec"]
+                assert lease["holderIdentity"] == ""
+                assert [one["reason"] for one in cluster.events] == ["Scheduled"]
+                return cluster.bindings
+
+        assert asyncio.run(run()) == [("first", "a")]
+
+    def test_a_second_signal_leaves_at_once(self, left: list[int]) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.gate.clear()
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("stuck"))
+                async with scheduler(cluster) as started:
+                    await cluster.until(lambda: cluster.binding)
+                    kill()
+                    await started.readiness(500, "process is shutting down")
+                    assert left == []
+                    kill()
+                    await eventually(lambda: left)
+                    cluster.gate.set()
+                    await started.end()
+
+        asyncio.run(run())
+        assert left == [1]
+
+    def test_a_loop_that_fails_ends_the_process(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def broken(self: Any) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr("mooring.live.loop.LiveScheduler.run", broken)
+
+        async def run() -> None:
+            async with fake_cluster() as cluster, scheduler(cluster, lease=FAST) as started:
+                assert await started.end() == 1
+                assert cluster.leases["kube-scheduler"]["spec"]["holderIdentity"] == ""
+
+        asyncio.run(run())
+        assert "the scheduler failed and ends" in caplog.text
+        assert "a bug" in caplog.text
+
+
+class TestLeading:
+    def test_one_leads_and_the_other_takes_over(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                async with scheduler(cluster, lease=FAST) as one:
+                    await one.ready()
+                    await one.logged(caplog, "scheduling")
+                    holder = cluster.leases["kube-scheduler"]["spec"]["holderIdentity"]
+                    async with scheduler(cluster, lease=FAST) as other:
+                        await other.ready()
+                        for number in range(5):
+                            cluster.put_pod(make_pod(f"p{number}"))
+                        await cluster.until(lambda: len(cluster.bindings) == 5)
+                        assert (
+                            'leader_election_master_status{name="kube-scheduler"} 1.0'
+                            in (await one.get("/metrics"))[1]
+                        )
+                        text = (await other.get("/metrics"))[1]
+                        assert 'leader_election_master_status{name="kube-scheduler"} 0.0' in text
+                        # What happened meanwhile is known to the one that waits.
+                        assert 'scheduler_cache_size{type="pods"} 5.0' in text
+                        one.task.cancel()
+                        await asyncio.gather(one.task, return_exceptions=True)
+                        cluster.put_pod(make_pod("after"))
+                        await cluster.until(lambda: len(cluster.bindings) == 6)
+                        spec = cluster.leases["kube-scheduler"]["spec"]
+                        assert spec["holderIdentity"] not in ("", holder)
+
+        asyncio.run(run())
+
+    def test_a_lost_lease_ends_the_process_at_once(
+        self, caplog: pytest.LogCaptureFixture, left: list[int]
+    ) -> None:
+        async def run() -> list[tuple[str, str]]:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                async with scheduler(cluster, lease=FAST) as started:
+                    await started.ready()
+                    await started.logged(caplog, "scheduling")
+                    cluster.gate.clear()
+                    cluster.put_pod(make_pod("p"))
+                    await cluster.until(lambda: cluster.binding)
+                    lease = cluster.leases["kube-scheduler"]
+                    lease["spec"]["holderIdentity"] = "somebody"
+                    lease["metadata"]["resourceVersion"] += "1"
+                    assert await started.end() == 1
+                    cluster.gate.set()
+                assert cluster.leases["kube-scheduler"]["spec"]["holderIdentity"] == "somebody"
+                return cluster.bindings
+
+        assert asyncio.run(run()) == []
+        assert "this process does not lead any more: it writes nothing and ends" in caplog.messages
+        assert left == []
+
+    def test_the_cache_may_wait_for_the_lease(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.leases["kube-scheduler"] = {
+                    "metadata": {"name": "kube-scheduler", "resourceVersion": "1"},
+                    "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 1},
+                }
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("p"))
+                config = {"delayCacheUntilActive": True}
+                async with scheduler(cluster, config, lease=FAST) as started:
+                    await started.logged(caplog, "The leader is somebody.")
+                    assert not cluster.collections["pods"].seen
+                    await cluster.until(lambda: cluster.bindings)
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+
+
+class TestComparing:
+    @pytest.mark.parametrize("equal", [True, False])
+    def test_on_a_signal(self, caplog: pytest.LogCaptureFixture, equal: bool) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("p"))
+                async with scheduler(cluster) as started:
+                    await cluster.until(lambda: cluster.bindings)
+                    if not equal:
+                        # Something that no watch tells of.
+                        cluster.collections["nodes"].objects["b"] = {
+                            **make_node("b").raw, "metadata": {"name": "b", "uid": "b"},
+                        }  # fmt: skip
+                    await asyncio.sleep(0.05)
+                    kill(signal.SIGUSR2)
+                    await started.logged(caplog, "the state ")
+                    expected = "0.0" if equal else "1.0"
+                    text = (await started.get("/metrics"))[1]
+                    assert f"mooring_state_differences {expected}" in text
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+        if equal:
+            seen = "1 nodes, 1 pods, 0 of them being bound"
+            assert f"the state equals the cluster: {seen}" in caplog.messages
+        else:
+            assert "  node b is missing in the state" in caplog.messages
+
+    def test_not_before_anything_is_known(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.down = True
+                async with scheduler(cluster) as started:
+                    await started.readiness(500, "it is down")
+                    kill(signal.SIGUSR2)
+                    await started.logged(caplog, "there is nothing to compare")
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+
+
+def test_profiles_are_named_in_the_first_line(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with fake_cluster() as cluster:
+            config = {"profiles": [{"schedulerName": "one"}, {"schedulerName": "two"}]}
+            lease = dataclasses.replace(FAST, namespace="ns", name="mine")
+            async with scheduler(cluster, config, lease=lease) as started:
+                await started.logged(caplog, "leader election on (Lease ns/mine)")
+                kill()
+                assert await started.end() == 0
+
+    asyncio.run(run())
+    assert "schedules pods of one, two on http" in caplog.text

@@ -1,0 +1,248 @@
+"""The core: pods get nodes once, nothing is lost, and everybody is told what happened."""
+
+from typing import Any
+
+import mooring as mr
+from mooring import Node, Pod, hook
+from mooring.framework.cycle import Cycle
+from mooring.scheduler.queued_pod import Part
+from mooring.testing import make_node, make_pod
+from tests.unit.scheduler.world import World
+
+
+def node(name: str, cpu: str = "4", **more: Any) -> Node:
+    return make_node(name, cpu=cpu, memory="16Gi", **more)
+
+
+def pod(name: str, cpu: str = "1", priority: int = 0, **spec: Any) -> Pod:
+    made = make_pod(name, requests={"cpu": cpu}).raw
+    meta = {**made["metadata"], "uid": f"{name}-uid", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    whole = {**made["spec"], "priority": priority, **spec}
+    return Pod.from_dict({**made, "metadata": meta, "spec": whole})
+
+
+def test_a_pod_gets_a_node_and_an_event() -> None:
+    world = World(node("a"), pod("p"))
+    world.run()
+    assert world.where("p") == "a"
+    assert world.events == [("p", "Scheduled", "Successfully assigned default/p to a")]
+    assert len(world.core.queue) == 0
+    assert world.used == [1000]
+    assert world.cluster.assumed == 0
+
+
+def test_the_next_pod_sees_the_one_before_though_it_is_not_bound_yet() -> None:
+    world = World(node("a", "1"), node("b", "1"), pod("p"), pod("q"), pod("r"))
+    world.prompt = False
+    world.run()
+    assert sorted(one.binding.node_name for one in world.binds) == ["a", "b"]
+    assert [reason for _, reason, _ in world.events] == ["FailedScheduling"]
+
+
+def test_a_pod_that_fits_nowhere_says_why_and_waits_for_a_change_that_helps() -> None:
+    world = World(node("a", "1"), pod("big", "2"))
+    world.run()
+    ((name, reason, note),) = world.events
+    assert (name, reason) == ("big", "FailedScheduling")
+    assert note.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    queued = world.core.queue.pending("default/big")
+    assert queued is not None
+    assert queued.part is Part.UNSCHEDULABLE
+    world.put(node("a", "1", labels={"colour": "red"}))  # does not help
+    world.wait(2)
+    assert queued.attempts == 1
+    world.put(node("b", "4"))
+    world.wait(2)
+    assert world.where("big") == "b"
+
+
+def test_a_binding_that_fails_is_taken_back_and_tried_again() -> None:
+    world = World(node("a"), pod("p"))
+    world.prompt = False
+    world.run()
+    world.refuse(world.binds.pop(), "binding rejected: the server is away")
+    assert world.used == [0]
+    assert world.events[-1] == ("p", "FailedScheduling", "binding rejected: the server is away")
+    queued = world.core.queue.pending("default/p")
+    assert queued is not None
+    assert queued.part is Part.ERROR_BACKOFF
+    world.wait(3)
+    world.bind(world.binds.pop())
+    assert world.where("p") == "a"
+
+
+def test_a_pod_deleted_while_it_is_bound_leaves_nothing_behind() -> None:
+    world = World(node("a"), pod("p"))
+    world.prompt = False
+    world.run()
+    world.delete(world.pods["default/p"])
+    assert world.used == [0]
+    world.refuse(world.binds.pop(), "not found")
+    world.wait(60)
+    assert (len(world.core.queue), world.used, world.events) == (0, [0], [])
+
+
+def test_a_pod_that_somebody_else_bound_is_not_tried() -> None:
+    world = World(node("a"), node("b"))
+    world.put(pod("p"))
+    world.put(pod("p", nodeName="b"))
+    world.run()
+    assert (world.binds, world.used) == ([], [0, 1000])
+
+
+def test_a_pod_bound_elsewhere_while_its_binding_fails_is_not_put_back() -> None:
+    world = World(node("a"), node("b"), pod("p"))
+    world.prompt = False
+    world.run()
+    target = world.binds[0].binding.node_name
+    other = "b" if target == "a" else "a"
+    world.put(pod("p", nodeName=other))
+    world.refuse(world.binds.pop(), "already bound")
+    assert len(world.core.queue) == 0
+    assert sum(world.used) == 1000
+
+
+def test_a_new_pod_of_the_same_name_is_another_pod() -> None:
+    world = World(node("a"), pod("p"))
+    world.prompt = False
+    world.run()
+    first = world.binds.pop()
+    raw = pod("p").raw
+    again = Pod.from_dict({**raw, "metadata": {**raw["metadata"], "uid": "another"}})
+    world.put(again)
+    world.refuse(first, "uid mismatch")
+    world.run()
+    assert [one.pod.uid for one in world.binds] == ["another"]
+    assert world.used == [1000]
+
+
+def test_more_important_pods_come_first() -> None:
+    world = World(node("a", "1"), pod("low"), pod("high", priority=5))
+    world.run()
+    assert (world.where("high"), world.where("low")) == ("a", "")
+
+
+def test_gated_pods_wait_until_the_gate_is_gone() -> None:
+    gated = pod("p", schedulingGates=[{"name": "quota"}])
+    world = World(node("a"), gated)
+    world.run()
+    assert (world.where("p"), world.events) == ("", [])
+    world.put(pod("p"))
+    world.run()
+    assert world.where("p") == "a"
+
+
+def test_pods_of_other_schedulers_are_left_alone() -> None:
+    world = World(node("a"), pod("p", schedulerName="someone-else"))
+    world.run()
+    assert (world.binds, len(world.core.queue)) == ([], 0)
+
+
+def test_room_is_made_and_the_pod_goes_there() -> None:
+    victim = pod("victim", "4", nodeName="a")
+    world = World(node("a"), victim, pod("vip", "4", priority=100))
+    world.prompt = False
+    world.run()
+    (evict,) = world.evicts
+    assert ([one.name for one in evict.victims], evict.node) == (["victim"], "a")
+    assert world.cluster.nominations.node_of("default/vip") == "a"
+    assert world.events[-1][1] == "FailedScheduling"
+    world.evict(evict)
+    world.wait(2)
+    assert [one.pod.name for one in world.binds] == ["vip"]
+
+
+def test_a_promised_node_is_kept_for_the_pod() -> None:
+    victim = pod("victim", "4", nodeName="a")
+    world = World(node("a"), victim, pod("vip", "4", priority=100))
+    world.prompt = False
+    world.run()
+    world.put(pod("late", "4"))
+    world.evict(world.evicts.pop())
+    world.wait(2)
+    assert [one.pod.name for one in world.binds] == ["vip"]
+
+
+class Gatekeeper(hook.Permit, hook.Reserve):
+    """Lets pods wait; counts what it holds."""
+
+    name = "Gatekeeper"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.held: list[str] = []
+
+    def reserve(self, cycle: Cycle, node: Node) -> None:
+        self.held.append(cycle.pod.name)
+
+    def unreserve(self, cycle: Cycle, node: Node) -> None:
+        if cycle.pod.name in self.held:
+            self.held.remove(cycle.pod.name)
+
+    def permit(self, cycle: Cycle, node: Node) -> Any:
+        return self.answer
+
+
+def guarded(answer: Any) -> tuple[World, Gatekeeper]:
+    policy = mr.Policy("guard")
+    keeper = Gatekeeper(answer)
+    policy.add(keeper)
+    return World(node("a"), pod("p"), policy=policy), keeper
+
+
+def test_a_pod_waits_for_permission_and_holds_its_node_meanwhile() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    assert (world.binds, world.used, keeper.held) == ([], [1000], ["p"])
+    waiting = world.core.waiting.get("default/p")
+    assert waiting is not None
+    waiting.allow("Gatekeeper")
+    world.run()
+    assert world.where("p") == "a"
+
+
+def test_permission_that_does_not_come_ends_the_wait() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    world.wait(31)
+    assert (world.where("p"), world.used, keeper.held) == ("", [0], [])
+    assert world.events[-1][1:] == (
+        "FailedScheduling",
+        "0/1 nodes are available: 1 timed out waiting for permission.",
+    )
+
+
+def test_a_refused_permission_gives_everything_back() -> None:
+    world, keeper = guarded("not today")
+    world.run()
+    assert (world.used, keeper.held) == ([0], [])
+    assert world.events[-1][2] == "0/1 nodes are available: 1 not today."
+
+
+def test_a_deleted_pod_waits_no_more() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    world.delete(world.pods["default/p"])
+    world.run()
+    assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
+    assert len(world.core.queue) == 0
+
+
+def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
+    policy = mr.Policy("broken")
+
+    @policy.filter
+    def explode(pod: Pod, node: Node) -> bool:
+        if pod.name == "bad":
+            raise ZeroDivisionError("by zero")
+        return True
+
+    world = World(node("a"), pod("bad", priority=9), pod("good"), policy=policy)
+    world.run()
+    assert world.where("good") == "a"
+    name, reason, note = world.events[0]
+    assert (name, reason) == ("bad", "FailedScheduling")
+    assert "plugin broken failed in filter for pod default/bad" in note
+    queued = world.core.queue.pending("default/bad")
+    assert queued is not None
+    assert queued.part is Part.ERROR_BACKOFF
