@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-core docs clean
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ parity: setup ## compare with kube-scheduler's own answers; VECTORS=FILES for ot
 
 bench-extender: setup ## mooring against a Go extender; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.extender $(ARGS)
+
+bench-scheduler: setup ## moor run against kube-scheduler; ARGS=--quick for a short run
+	$(BIN)/python -m benchmarks.scheduler $(ARGS)
 
 bench-core: setup ## decisions in process, without I/O; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.core $(ARGS)

@@ -1,4 +1,5 @@
-"""Measurements of mooring, run by hand or by `make bench-extender` and `make bench-core`.
+"""Measurements of mooring, run by hand or by the `make` targets whose names begin with `bench-`.
 
-No part of the package. What the two share is here: the machine, tables, plots and the command line.
+No part of the package. What they share is here: the machine, programs under test, tables, plots
+and the command line.
 """

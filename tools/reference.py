@@ -26,8 +26,9 @@ from prometheus_client.metrics import MetricWrapperBase
 import mooring
 import mooring.testing
 from mooring.cli import main as cli
-from mooring.extender.metrics import Metrics
+from mooring.extender.metrics import Metrics as ExtenderMetrics
 from mooring.framework import arrays, hook
+from mooring.live import metrics as scheduler_metrics
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 _NOTE: Final = "<!-- Written by `make docs` from the code; edit the docstrings instead. -->"
@@ -269,14 +270,20 @@ def hooks_page() -> Iterator[str]:
 def metrics_page() -> Iterator[str]:
     """Each metric with its type, labels and meaning."""
     yield from ("# Metrics", "", _NOTE, "", "Served in Prometheus' text form at `GET /metrics`.")
+    yield from ("", "## `moor serve`", "", *_metrics(ExtenderMetrics()))
+    yield from ("", "## `moor run`", "", prose(scheduler_metrics.__doc__).split("\n\n")[1], "")
+    yield from _metrics(scheduler_metrics.Metrics())
+
+
+def _metrics(owner: object) -> Iterator[str]:
     rows = []
-    for metric in vars(Metrics()).values():
+    for metric in vars(owner).values():
         if isinstance(metric, MetricWrapperBase):
             (family,) = metric.describe()
             name = f"{family.name}_total" if family.type == "counter" else family.name
             labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001
             rows.append((f"`{name}`", family.type, labels, family.documentation))
-    yield from ("", *table(("Metric", "Type", "Labels", ""), *rows))
+    yield from table(("Metric", "Type", "Labels", ""), *rows)
 
 
 def api_page() -> Iterator[str]:

@@ -21,6 +21,7 @@ from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.measuring import Run
 from benchmarks.scheduler.report import print_report
 from benchmarks.scheduler.results import Report, Result
+from benchmarks.scheduler.rules import broken_rules
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.workloads import LARGE, QUICK, SMALL, WORKLOADS
 from mooring.errors import MooringError
@@ -152,13 +153,16 @@ class Bench:
             whole = False
             try:
                 run = measuring.measure(plane, name, scheduler, task)
+                broken = broken_rules(task, plane.list_objects("Pod"))
+                if broken:
+                    raise BenchError(f"it breaks rules: {'; '.join(broken)}.")
                 whole = run.bound == task.size.pods
                 return run
             finally:
                 if not whole:
                     file = self._out / f"{name}-{task.workload.name}-{task.nodes}.log"
                     file.write_text(scheduler.log())
-                    self._say(f"not all pods were bound; its log is {file}")
+                    self._say(f"something went wrong; the log of {name} is {file}")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -93,6 +93,8 @@ class BindWatch(Connection):
         if not self._path:
             super().on_body(body)
             return
+        if self._parser.get_status_code() != HTTPStatus.OK:
+            return
         now = time.perf_counter()
         *lines, self._rest = (self._rest + body).split(b"\n")
         for line in lines:

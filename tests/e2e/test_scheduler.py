@@ -253,7 +253,7 @@ def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
         first = node_of(plane, "theirs-0", namespace)
         plane.wait_for(
             lambda: (
-                'mooring_foreign_binds_total{scheduler_name="default-scheduler"} 1.0'
+                'mooring_foreign_binds_total{scheduler="default-scheduler"} 1.0'
                 in scheduler.metrics()
             ),
             "the other scheduler's binding to be counted",

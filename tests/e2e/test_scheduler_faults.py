@@ -1,6 +1,9 @@
 """``moor run`` is killed, cut off and left without an API server: no pod is lost or bound twice."""
 
+import os
 import random
+import re
+import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -13,14 +16,17 @@ from mooring.testing.run import MoorRun
 from tests.e2e.fleet import (
     PATIENCE,
     Audit,
+    Line,
     audited_plane,
     check_bound_once,
     check_nothing_left,
     check_room,
     compact_history,
+    each,
     many_nodes,
     many_pods,
     wait_all_bound,
+    wait_bound,
 )
 
 pytestmark = pytest.mark.kube
@@ -39,11 +45,7 @@ def test_three_kills_lose_no_pod_and_bind_none_twice(tmp_path: Path) -> None:
         with MoorRun(plane) as scheduler:
             created = creating.submit(plane.create_many, many_pods(f"p{i}" for i in range(PODS)))
             for moment in moments:
-                wait_for(
-                    lambda moment=moment: len(audit.bound()) >= moment,
-                    f"{moment} pods to be bound",
-                    PATIENCE,
-                )
+                wait_bound(audit, moment)
                 scheduler.kill()
                 assert len(audit.bound()) < PODS
                 scheduler.start()
@@ -78,8 +80,7 @@ def test_a_kill_while_pods_are_preempted_leaves_no_promise(tmp_path: Path) -> No
             wait_for(
                 lambda: any(
                     one["status"].get("nominatedNodeName")
-                    or (one["metadata"]["name"].startswith("high")
-                    and one["spec"].get("nodeName"))
+                    or (one["metadata"]["name"].startswith("high") and one["spec"].get("nodeName"))
                     for one in plane.list_objects("Pod")
                 ),
                 "a pod to be preempted",
@@ -98,28 +99,106 @@ def test_a_kill_while_pods_are_preempted_leaves_no_promise(tmp_path: Path) -> No
 
 def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(tmp_path: Path) -> None:
     """The API server is killed in the middle of bindings, and comes back without its history."""
-    pods_wanted, nodes = 1000, 100
-    with audited_plane(tmp_path) as plane, ThreadPoolExecutor(1) as creating:
+    nodes, half = 100, 500
+    with audited_plane(tmp_path) as plane:
         audit = Audit(plane)
         plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="10"))
         with MoorRun(plane) as scheduler:
             pid = scheduler.pid
-            first = many_pods(f"p{i}" for i in range(pods_wanted // 2))
-            created = creating.submit(plane.create_many, first)
-            wait_for(lambda: len(audit.bound()) >= 100, "100 pods to be bound", PATIENCE)
-            created.result()
-            plane.create_many(many_pods(f"p{i}" for i in range(pods_wanted // 2, pods_wanted)))
-            plane.send_signal = None
-            plane.stop_apiserver()
+            # Pods that nobody has bound yet are there when the API server goes.
+            scheduler.send(signal.SIGSTOP)
+            plane.create_many(many_pods(f"p{i}" for i in range(half)))
+            scheduler.send(signal.SIGCONT)
+            wait_bound(audit, half // 5)
+            os.kill(plane.pids["kube-apiserver"], signal.SIGKILL)
             away = time.monotonic()
+            plane.stop_apiserver()
             compact_history(plane)
             wait_for(
                 lambda: time.monotonic() - away > OUTAGE_SECONDS, "the outage to last", PATIENCE
             )
             assert scheduler.answer("/livez")[0] == 200
             plane.start_apiserver()
-            pods = wait_all_bound(plane, pods_wanted)
-            check_bound_once(pods, audit)
+            plane.create_many(many_pods(f"p{i}" for i in range(half, 2 * half)))
+            pods = wait_all_bound(plane, 2 * half)
+            check_bound_once(pods, audit, unwritten=True)
             check_room(plane, pods)
             check_nothing_left(pods, scheduler)
             assert scheduler.pid == pid
+
+
+def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known(
+    tmp_path: Path,
+) -> None:
+    """The scheduler hears nothing of many changes, and cannot hear of them later: 410."""
+    with audited_plane(tmp_path) as plane, Line(plane) as line:
+        audit = Audit(plane)
+        plane.create_many(many_nodes((f"old-{i}" for i in range(50)), cpu="4"))
+        with MoorRun(plane, kubeconfig=line.kubeconfig) as scheduler:
+            # Thirty pods wait for the room that comes while nobody hears of it.
+            plane.create_many(many_pods(f"p{i}" for i in range(230)))
+            wait_bound(audit, 200)
+            before = happenings(scheduler)
+            line.cut()
+            wait_for(lambda: line.refused > 0, "the scheduler to notice", PATIENCE)
+
+            bound = [one for one in plane.list_objects("Pod") if one["spec"].get("nodeName")]
+            gone = [one["metadata"]["name"] for one in bound[:40]]
+            each(lambda name: plane.delete("Pod", name), gone)
+            # Some come again under the same name, as pods of a StatefulSet do.
+            plane.create_many(many_pods(gone[:20]))
+            left = {
+                one["spec"]["nodeName"]
+                for one in plane.list_objects("Pod")
+                if "nodeName" in one["spec"]
+            }
+            empty = sorted({f"old-{i}" for i in range(50)} - left)
+            each(lambda name: plane.delete("Node", name), empty)
+            plane.create_many(many_nodes((f"new-{i}" for i in range(20)), cpu="4"))
+            plane.create_many(many_pods(f"later-{i}" for i in range(20)))
+            plane.stop_apiserver()
+            compact_history(plane)
+            plane.start_apiserver()
+            line.mend()
+
+            pods = wait_all_bound(plane, 230 - 40 + 20 + 20)
+            check_bound_once(pods, audit)
+            check_room(plane, pods)
+            check_nothing_left(pods, scheduler)
+            # It listed again, because the API server could not tell it what it had missed.
+            after = happenings(scheduler)
+            assert after["pods", "lists"] > before["pods", "lists"]
+            assert after["nodes", "lists"] > before["nodes", "lists"]
+
+
+def test_cut_watches_go_on_where_they_were(tmp_path: Path) -> None:
+    """A watch that breaks now and then costs no list."""
+    with audited_plane(tmp_path) as plane, Line(plane) as line:
+        audit = Audit(plane)
+        plane.create_many(many_nodes((f"n{i}" for i in range(40)), cpu="10"))
+        with (
+            MoorRun(plane, kubeconfig=line.kubeconfig) as scheduler,
+            ThreadPoolExecutor(1) as creating,
+        ):
+            created = creating.submit(plane.create_many, many_pods(f"p{i}" for i in range(400)), 2)
+            for moment in (50, 150, 250):
+                wait_bound(audit, moment)
+                line.cut()
+                line.mend()
+            created.result()
+            pods = wait_all_bound(plane, 400)
+            check_bound_once(pods, audit)
+            check_room(plane, pods)
+            check_nothing_left(pods, scheduler)
+            seen = happenings(scheduler)
+            assert seen["pods", "lists"] == 1
+            assert seen["pods", "watches"] >= 4
+
+
+def happenings(scheduler: MoorRun) -> Counter[tuple[str, str]]:
+    """How often informers listed and watched, by resource."""
+    found: Counter[tuple[str, str]] = Counter()
+    pattern = r'^mooring_informer_happenings_total\{resource="(\w+)",what="(\w+)"\} ([0-9.]+)'
+    for resource, what, count in re.findall(pattern, scheduler.metrics(), re.MULTILINE):
+        found[resource, what] = int(float(count))
+    return found

@@ -130,7 +130,8 @@ class Writer:
         if place != "-":
             nodes, pods = self.counts["Node"], self.counts["Pod"]
             others = self.counts.total() - nodes - pods
-            say(f"wrote {nodes} nodes, {pods} pods and {others} other objects to {place}")
+            said = f"{_count(nodes, 'node')}, {_count(pods, 'pod')}"
+            say(f"wrote {said} and {_count(others, 'other object')} to {place}")
 
     def _redacted(self, kind: "Kind", raw: "msgspec.Raw") -> bytes | None:
         import msgspec
@@ -146,6 +147,10 @@ class Writer:
         new = redact(thing, self._aliases)
         self.names.append(f"{kind.name}\t{thing.key}\t{new.key}")
         return msgspec.json.encode(new.raw)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _without_history(raw: "msgspec.Raw") -> bytes:

@@ -292,7 +292,7 @@ class Reserve(Hook):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The pod has to wait before it is bound, at most so many seconds."""
+    """The pod has to wait before it is bound, at most so many seconds and 15 minutes."""
 
     seconds: float
 

@@ -6,7 +6,7 @@ decision; the others run beside later decisions, and may wait for the outside wo
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from mooring.errors import MooringError, PluginError
 from mooring.framework import hook
@@ -20,6 +20,11 @@ from mooring.model.pod import Pod
 
 #: How long a pod has to wait for each plugin before it is bound, in seconds.
 Waits = Mapping[str, float]
+
+
+#: No pod waits longer for a plugin, in seconds.
+# parity v1.36.4: framework/runtime/framework.go maxTimeout
+LONGEST_WAIT: Final = 15 * 60.0
 
 
 class Placing:
@@ -99,7 +104,7 @@ class Placing:
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "permit", cycle.pod)
             if isinstance(answer, hook.Wait):
-                waits[name] = answer.seconds
+                waits[name] = min(answer.seconds, LONGEST_WAIT)
                 continue
             verdict = one_verdict(answer, name)
             if not verdict.accepted:

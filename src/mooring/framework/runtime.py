@@ -371,7 +371,7 @@ class Runtime:
                 found = answer
             if verdict.accepted:
                 return Room(found)
-            if verdict.unresolvable:
+            if verdict.unresolvable or verdict.error:
                 return Room(found, verdict.reasons)
             reasons += verdict.reasons
         return Room(found, tuple(reasons))

@@ -46,6 +46,8 @@ class Client:
         limits: how long and how much to wait for.
         user_agent: how we name ourselves in the API server's audit log.
         sleep: waits when the API server is busy; tests pass another.
+        guard: called with method and path right before a body is sent, whenever that is; it raises
+            `KubeError` to stop the request.
     """
 
     def __init__(
@@ -55,11 +57,12 @@ class Client:
         limits: Limits = DEFAULT_LIMITS,
         user_agent: str = "mooring",
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        guard: Callable[[str, str], None] | None = None,
     ) -> None:
         self.config = config
         self._request_seconds = limits.request_seconds
         self._sleep = sleep
-        self._session = Session(config, limits, user_agent)
+        self._session = Session(config, limits, user_agent, guard)
 
     async def __aenter__(self) -> Self:
         await self._session.open()

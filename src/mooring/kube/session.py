@@ -4,12 +4,13 @@
 refuses them, and turns broken connections into `KubeError`; it does not look at answers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote, urlencode
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 
 from mooring.errors import KubeError
 from mooring.kube.cluster import ClusterConfig
@@ -66,11 +67,46 @@ class Call:
     seconds: float | None = None
 
 
-class Session:
-    """Sends calls over a bounded pool of connections."""
+class Guarded(aiohttp.BytesPayload):
+    """A body that is sent only if it may be when its turn comes.
 
-    def __init__(self, config: ClusterConfig, limits: Limits, user_agent: str) -> None:
+    Args:
+        content: the body.
+        guard: asked last, when the connection is there; it raises `KubeError` to stop the request.
+    """
+
+    def __init__(self, content: bytes, guard: Callable[[], None]) -> None:
+        super().__init__(content)
+        self._guard = guard
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        """Send it; aiohttp calls this."""
+        self._guard()
+        await super().write_with_length(writer, content_length)
+
+
+class Session:
+    """Sends calls over a bounded pool of connections.
+
+    Args:
+        config: which API server, and who we are.
+        limits: how long and how much to wait for.
+        user_agent: how we name ourselves.
+        guard: called with method and path right before a body is sent, however long the request
+            waited for a connection; it raises `KubeError` to stop it.
+    """
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        limits: Limits,
+        user_agent: str,
+        guard: Callable[[str, str], None] | None = None,
+    ) -> None:
         self.config = config
+        self._guard = guard
         self._tls = Tls(config)
         self._proxy = proxy_for(config)
         self._headers = [
@@ -146,7 +182,7 @@ class Session:
             response = await self._http.request(
                 call.method,
                 url,
-                data=call.content,
+                data=self._body(call),
                 headers=headers,
                 timeout=self._timeout_of(call),
                 proxy=self._proxy,
@@ -155,10 +191,18 @@ class Session:
                 allow_redirects=False,
             )
         except BROKEN as error:
+            if isinstance(error.__cause__, KubeError):
+                raise error.__cause__ from None  # the guard's
             raise self.broken(error) from error
         if call.endless and response.connection is not None:
             keep_alive(response.connection.transport)
         return response
+
+    def _body(self, call: Call) -> bytes | Guarded | None:
+        guard = self._guard
+        if guard is None or call.content is None:
+            return call.content
+        return Guarded(call.content, lambda: guard(call.method, call.path))
 
     def _timeout_of(self, call: Call) -> aiohttp.ClientTimeout:
         if call.endless:

@@ -68,7 +68,7 @@ class LiveClient(Client):
         rate: Rate | None = None,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
-        super().__init__(config, limits=limits, user_agent="mooring/scheduler")
+        super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._pace = Pace(rate) if rate is not None else None
         self._may_write = may_write
 
@@ -90,8 +90,12 @@ class LiveClient(Client):
         """
         if self._pace is not None:
             await self._pace.take()
-        if method != "GET" and not self._may_write():
-            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")
+        self._check(method, path)
         return await super().request(
             method, path, params=params, body=body, content_type=content_type, seconds=seconds
         )
+
+    def _check(self, method: str, path: str) -> None:
+        """Asked before a request waits for a connection, and again when it is sent."""
+        if method != "GET" and not self._may_write():
+            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")

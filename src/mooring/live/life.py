@@ -20,7 +20,7 @@ from typing import Any, Final
 from mooring.errors import KubeError
 from mooring.live.assembly import Parts
 from mooring.live.checking import check_state, report
-from mooring.live.reaching import reach
+from mooring.live.reaching import reach, wait_synced
 
 log = logging.getLogger("mooring.live")
 
@@ -81,8 +81,7 @@ class Running:
         parts = self._parts
         await reach(parts.client, parts.health)
         self._background += [self._start(one.run()) for one in parts.informers.values()]
-        for informer in parts.informers.values():
-            await informer.wait_synced()
+        await wait_synced(parts.informers)
         parts.health.handed_over = True
         # Nearly all of it stays for good: it need not be looked at again and again.
         gc.collect()
@@ -138,6 +137,10 @@ class Running:
 
     async def _clean_up(self) -> None:
         """Leave nothing running, however it ended."""
+        # What connections say that are cut off in the middle of a handshake is nobody's business.
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: log.debug("%s", context.get("message"))
+        )
         for task in self._own:
             task.cancel()
         await asyncio.gather(*self._own, return_exceptions=True)

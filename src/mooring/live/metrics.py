@@ -1,8 +1,10 @@
 """The scheduler's metrics, in Prometheus' form.
 
 Names, labels and buckets are kube-scheduler's own, so that its dashboards and alerts work; what
-only mooring has begins with ``mooring_``. The loop counts here; what can be looked up when somebody
-asks is in `scraping`. One `Metrics` belongs to one scheduler, not to the process.
+only mooring has begins with ``mooring_``. Metrics of the process are there as well.
+
+The loop counts here; what can be looked up when somebody asks is in `scraping`. One `Metrics`
+belongs to one scheduler, not to the process.
 """
 
 # parity v1.36.4: pkg/scheduler/metrics/metrics.go
@@ -92,7 +94,7 @@ class Metrics:
         )  # fmt: skip
         self.event_seconds = Histogram(
             "scheduler_event_handling_duration_seconds",
-            "Time to take changes of the cluster that arrived together, by kind.",
+            "Time to take one change of the cluster, by kind.",
             ["event"], buckets=_POINT_SECONDS, registry=registry,
         )  # fmt: skip
         self.pending = Gauge(
@@ -211,7 +213,7 @@ class Metrics:
         self.permit_seconds.labels(result).observe(seconds)
 
     def handled(self, event: str, seconds: float) -> None:
-        """Changes of one kind that arrived together were taken."""
+        """Changes of one kind were taken."""
         self._event(event).observe(seconds)
 
     def foreign_bind(self, scheduler_name: str) -> None:

@@ -1,4 +1,4 @@
-"""Waiting for the API server at the start.
+"""Waiting for the API server and the first lists, at the start.
 
 A scheduler may be started before it, as on a new control plane. `life` asks here first, so that one
 sentence says what is wrong and not one for each resource that is watched.
@@ -6,18 +6,20 @@ sentence says what is wrong and not one for each resource that is watched.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from mooring.errors import ApiError, ConfigError, KubeError
 from mooring.kube.client import Client
+from mooring.kube.informer import Informer
 from mooring.live.health import Health
 
 log = logging.getLogger("mooring.live")
 
 _FIRST_PAUSE_SECONDS: Final = 0.25
 _MOST_PAUSE_SECONDS: Final = 5.0
+_OTHERS_SECONDS: Final = 2.0
 
 
 async def reach(
@@ -56,3 +58,45 @@ async def reach(
         else:
             break
     health.trouble = ""
+
+
+async def wait_synced(
+    informers: Mapping[str, Informer[Any]], *, seconds: float = _OTHERS_SECONDS
+) -> None:
+    """Wait until all first lists are complete.
+
+    Args:
+        informers: they run already; by resource.
+        seconds: once one is refused, the others have so long to learn whether they are, too.
+
+    Raises:
+        KubeError: the API server refuses some of them; it names all.
+    """
+    waits = {
+        resource: asyncio.create_task(informer.wait_synced())
+        for resource, informer in informers.items()
+    }
+    try:
+        done, pending = await asyncio.wait(waits.values(), return_when=asyncio.FIRST_EXCEPTION)
+        if pending:
+            more, pending = await asyncio.wait(pending, timeout=seconds)
+            done |= more
+        refused = {
+            resource: error
+            for resource, task in waits.items()
+            if task in done and (error := task.exception()) is not None
+        }
+    finally:
+        for task in waits.values():
+            task.cancel()
+    if refused:
+        first, *others = refused
+        raise _together(refused[first], others)
+
+
+def _together(error: BaseException, others: list[str]) -> BaseException:
+    """One error for all that were refused; what is wrong with credentials is told once anyway."""
+    if not others or not isinstance(error, ApiError) or error.status != HTTPStatus.FORBIDDEN:
+        return error
+    text = f"{str(error).rstrip('.')}. Also refused: {', '.join(others)}."
+    return ApiError(text, status=error.status, reason=error.reason)

@@ -14,11 +14,11 @@ from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.framework.handle import Handle
+from mooring.framework.importance import equally_good
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget
 from mooring.plugins.disruption_budgets import Budgets
-from mooring.plugins.importance import equally_good
 from mooring.plugins.preemption import Search
 
 #: May drop candidates or some of their victims, as policies with a `Preempt` hook do.

@@ -30,12 +30,13 @@ from mooring.framework.hook import (
     Wake,
 )
 from mooring.framework.nodes import Nodes
-from mooring.framework.verdict import Verdict, reject
+from mooring.framework.verdict import Verdict, fail, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.scores import normalize_scores
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
+_NO_STATE: Final = fail("not found")
 _NO_CLAIMS: Final = reject(
     "dynamic resource claims are not supported by mooring yet", unresolvable=True
 )
@@ -83,6 +84,7 @@ class DynamicResources(
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Refuse pods with claims, skip all others."""
+        cycle.data[self.name] = True
         return _NO_CLAIMS if cycle.pod.spec.resource_claims else SKIP
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> None:
@@ -90,7 +92,9 @@ class DynamicResources(
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:  # noqa: ARG002
         """There is nothing that could be freed."""
-        return _NOTHING_TO_FREE
+        # parity v1.36.4: plugins/dynamicresources PostFilter: a pod that another plugin refused
+        # before has no state of this one, which ends the search with an error.
+        return _NOTHING_TO_FREE if self.name in cycle.data else _NO_STATE
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """No node is better than another."""

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Refusal
 from mooring.framework.handle import Handle
+from mooring.framework.importance import have_equals, most_important_first
 from mooring.framework.verdict import Verdict, fail, reject
 from mooring.model.pod import Pod
 from mooring.plugins.disruption_budgets import Budgets
-from mooring.plugins.importance import have_equals, most_important_first
 from mooring.plugins.what_if_filters import WhatIfFilters
 
 _NOBODY: Final = reject("No preemption victims found for incoming pod", unresolvable=True)

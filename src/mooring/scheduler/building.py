@@ -4,6 +4,7 @@ Called by every shell that schedules.
 """
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 
 from mooring.errors import MooringError
@@ -91,7 +92,10 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
 
     def order(pod: Pod, since: float) -> Place:
         try:
-            return sorts[pod.scheduler_name].sort_key(pod, since)
+            key = tuple(map(float, sorts[pod.scheduler_name].sort_key(pod, since)))
+            if any(map(math.isnan, key)):
+                raise ValueError("a part of the key is no number")
+            return key
         except Exception:
             log.exception("the order of pod %s in the queue could not be found", pod.key)
             return (-float(pod.priority), since)

@@ -38,7 +38,7 @@ from mooring.scheduler.effects import (
     Tell,
 )
 from mooring.scheduler.queue import Queue
-from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.queued_pod import Part, QueuedPod
 from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
 from mooring.scheduler.waiting import WaitingPod, WaitingPods
 from mooring.state.cluster import Cluster
@@ -233,8 +233,7 @@ class Core:
             self._take_back(runtime, cycle, node, pod)
             return self._refused(queued, waits, now)
         if waits:
-            deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
-            self.waiting.add(WaitingPod(queued, cycle, node, deadlines))
+            self.waiting.add(WaitingPod(queued, cycle, node, waits, now))
             return [PatchStatus(pod, nominated_node=node.name)]
         return [self._bind(queued, cycle, node)]
 
@@ -306,10 +305,13 @@ class Core:
         return effects
 
     def _evicted(self, report: Evicted, now: float) -> list[Effect]:
-        for plugin in self._evictors(report.preemptor):
-            plugin.evicting.discard(report.preemptor.uid)
-        if report.error:
-            self.queue.activate([report.preemptor], now)
+        pod = report.preemptor
+        for plugin in self._evictors(pod):
+            plugin.evicting.discard(pod.uid)
+        queued = self.queue.pending(pod.key)
+        # The victims may be gone before the report comes: nothing else would open the gate then.
+        if report.error or (queued is not None and queued.part is Part.GATED):
+            self.queue.activate([pod], now)
         return []
 
     # -- failures

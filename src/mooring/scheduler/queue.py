@@ -38,8 +38,7 @@ from mooring.scheduler.waking import HintFailed, Strategy, Wakes, own_change
 
 __all__ = ["Queue", "QueueSettings"]
 
-# What kube-scheduler's metrics call these reasons for a move.
-# parity v1.36.4: framework/events.go
+# parity v1.36.4: framework/events.go: what metrics call these reasons for a move
 _ADDED: Final = "UnschedulablePodAdd"
 _FAILED: Final = "ScheduleAttemptFailure"
 _ACTIVATED: Final = "ForceActivate"
@@ -95,8 +94,7 @@ class Queue:
     def update(self, old: Pod | None, new: Pod, now: float) -> None:
         """A waiting pod changed; one that is not known yet is added.
 
-        A pod that is held is woken only if its refusers say that the change helps. That its last
-        scheduling gate was removed is such a change.
+        A held pod is woken if its refusers say that this helps, as when its last gate is removed.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go Update
         queued = self._pods.get(new.key)

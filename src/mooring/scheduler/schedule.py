@@ -4,7 +4,7 @@ A generator: it stops where the configuration's extenders have to be asked and g
 answer, so that the cycle itself waits for nobody. Called by `Core`.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.importance import equally_good
 from mooring.framework.runtime import Runtime, pending_message
 from mooring.framework.verdict import Verdict
 from mooring.model.pod import Pod
@@ -74,19 +75,22 @@ def choose_node(runtime: Runtime, pod: Pod, choose: Choose, *, extended: bool) -
     filtering = runtime.filter(cycle)
     runtime.check(cycle, filtering)
     columns = runtime.cluster.columns
-    promised = columns.row_of.get(pod.status.nominated_node_name or "")
     rows = filtering.feasible
+    promised = columns.row_of.get(pod.status.nominated_node_name or "")
     if promised is not None and promised in rows:
-        rows = np.array([promised])
-    refused: Mapping[str, Verdict] = {}
+        name = columns.nodes[promised].name
+        kept = [name]
+        if extended:
+            kept, _ = yield AskExtenders("filter", pod, (name,))
+        if kept:
+            return Chosen(cycle, name, 1)
     if extended and len(rows):
         kept, refused = yield AskExtenders("filter", pod, _names(runtime, rows))
         rows = np.array(sorted(columns.row_of[name] for name in kept), np.intp)
+        filtering = filtering.without(
+            {columns.row_of[name]: verdict for name, verdict in refused.items()}, EXTENDER
+        )
     if not len(rows):
-        if extended:
-            filtering = filtering.without(
-                {columns.row_of[name]: verdict for name, verdict in refused.items()}, EXTENDER
-            )
         return (yield from _make_room(runtime, cycle, filtering, choose, extended=extended))
     if len(rows) == 1:
         return Chosen(cycle, columns.nodes[int(rows[0])].name, 1)
@@ -118,10 +122,10 @@ def _make_room(
     candidates = _reviewed(runtime, cycle.pod, found)
     if extended:
         candidates = yield AskExtenders("preempt", cycle.pod, tuple(candidates), victims=candidates)
-    best = [name for name in found.best if name in candidates] or list(candidates)
-    if not best:
+    if not candidates:
         return NoNode(cycle, message, plugins)
-    return NoNode(cycle, message, plugins, evict=candidates[best[choose(len(best))]])
+    best = equally_good(candidates.values())
+    return NoNode(cycle, message, plugins, evict=best[choose(len(best))])
 
 
 def _reviewed(runtime: Runtime, pod: Pod, found: Preemption) -> dict[str, Candidate]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.queued_pod import QueuedPod
@@ -29,13 +30,15 @@ class WaitingPod:
         queued: QueuedPod,
         cycle: Cycle,
         node: Node,
-        deadlines: Mapping[str, float],
+        waits: Mapping[str, float],
+        now: float,
     ) -> None:
         self.pod: Pod = queued.pod
         self.queued = queued
         self.cycle = cycle
         self.node = node
-        self.deadlines = dict(deadlines)
+        self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
+        self._waits = waits
         self.refused_by = ""
         self.reason = ""
 
@@ -47,6 +50,12 @@ class WaitingPod:
         """A plugin refuses the pod; it is tried again later."""
         if not self.reason:
             self.refused_by, self.reason = plugin, reason or f"refused by {plugin}"
+
+    def expire(self, plugin: str) -> None:
+        """The time that a plugin gave is up."""
+        # parity v1.36.4: framework/runtime/waiting_pods_map.go
+        seconds = Duration(round(self._waits[plugin] * 10**9))
+        self.refuse(plugin, f"rejected due to timeout after waiting {seconds} at plugin {plugin}")
 
 
 class WaitingPods:
@@ -73,7 +82,7 @@ class WaitingPods:
         for waiting in list(self._pods.values()):
             late = [plugin for plugin, until in waiting.deadlines.items() if until <= now]
             if late:
-                waiting.refuse(late[0], "timed out waiting for permission")
+                waiting.expire(late[0])
             if waiting.reason or not waiting.deadlines:
                 found.append(self._pods.pop(waiting.pod.key))
         return found

@@ -95,7 +95,7 @@ class TestOptions:
             "--config": str(config),
             "--kubeconfig": "k",
             "--scheduler-name": "mine",
-            "--bind-address": "0.0.0.0",
+            "--bind-address": "::1",
             "--port": "7",
             "--tls-cert": "c",
             "--tls-key": "key",
@@ -110,7 +110,7 @@ class TestOptions:
                 kubeconfig=Path("k"),
                 scheduler_name="mine",
                 leader_elect=False,
-                host="0.0.0.0",
+                host="::1",
                 port=7,
                 tls_cert=Path("c"),
                 tls_key=Path("key"),
@@ -143,7 +143,7 @@ class TestOptions:
     def test_help(self, run: Run) -> None:
         code, out, _ = run("--help")
         assert code == 0
-        for word in ("--config", "--scheduler-name", "--no-leader-elect", "SIGTERM", "qps"):
+        for word in ("--config", "--scheduler-name", "--leader-elect", "SIGTERM", "qps"):
             assert word in out
 
     def test_wrong_usage(self, run: Run) -> None:

@@ -125,7 +125,7 @@ class TestWhole:
         file.write_text("old")
         code, out, err = moor("snapshot", "-o", file)
         assert (code, out) == (0, "")
-        assert err == f"moor: wrote 2 nodes, 1 pods and 1 other objects to {file}\n"
+        assert err == f"moor: wrote 2 nodes, 1 pod and 1 other object to {file}\n"
         assert len(by_kind(file.read_text())) == 3
         assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.json", "kubeconfig"]
 
@@ -267,7 +267,7 @@ class TestRedacted:
     def test_it_is_explained_as_before(self, moor: Moor, tmp_path: Path) -> None:
         code, _, err = moor("snapshot", "--redact", "-o", "r.json", "--names", "names.tsv")
         assert code == 0
-        assert "wrote 2 nodes, 1 pods and 1 other objects to r.json" in err
+        assert "wrote 2 nodes, 1 pod and 1 other object to r.json" in err
         file = tmp_path / "names.tsv"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         names = {

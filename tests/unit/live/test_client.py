@@ -110,6 +110,25 @@ class TestClient:
 
         assert asyncio.run(run()) == 1
 
+    def test_who_stops_leading_while_a_connection_is_made_writes_nothing(self) -> None:
+        """A process that was stopped and wakes up has requests that wait for connections."""
+        asked = 0
+
+        def only_at_first() -> bool:
+            nonlocal asked
+            asked += 1
+            return asked == 1
+
+        async def run() -> list[str]:
+            async with fake_api() as api:
+                async with LiveClient(api.config, may_write=only_at_first) as client:
+                    with pytest.raises(NotLeading, match="POST /x is not sent"):
+                        await client.request("POST", "/x", body={})
+                    await client.request("GET", "/x")
+                return [one.method for one in api.seen]
+
+        assert asyncio.run(run()) == ["GET"]
+
     def test_it_says_who_it_is(self) -> None:
         async def run() -> list[str]:
             async with fake_api() as api, LiveClient(api.config) as client:

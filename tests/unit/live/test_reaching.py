@@ -1,13 +1,14 @@
 """Waiting for an API server that is away, and not for one that refuses us."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from mooring.errors import ApiError
+from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client
 from mooring.live.health import Health
-from mooring.live.reaching import reach
+from mooring.live.reaching import reach, wait_synced
 from tests.unit.kube.fake_api import FakeApi, fake_api
 
 
@@ -83,3 +84,52 @@ def test_wrong_credentials_do_not_get_better() -> None:
 
 def test_a_missing_right_to_ask_is_an_answer() -> None:
     assert play(Prepare((403, "not you"))) == ([], [], "")
+
+
+class FakeInformer:
+    """An informer whose first list ends as it is told."""
+
+    def __init__(self, ends: KubeError | str = "") -> None:
+        self._ends = ends
+
+    async def wait_synced(self) -> None:
+        if self._ends == "never":
+            await asyncio.get_running_loop().create_future()
+        if isinstance(self._ends, KubeError):
+            raise self._ends
+
+
+def wait(**informers: Any) -> None:
+    asyncio.run(
+        wait_synced(
+            {name: FakeInformer(ends) for name, ends in informers.items()},  # type: ignore[misc]
+            seconds=0.01,
+        )
+    )
+
+
+def forbidden(name: str) -> ApiError:
+    return ApiError(f"You cannot list {name}; grant it.", status=403, reason="Forbidden")
+
+
+class TestFirstLists:
+    def test_all_complete(self) -> None:
+        wait(nodes="", pods="")
+
+    def test_one_is_refused(self) -> None:
+        with pytest.raises(ApiError, match=r"^You cannot list pods; grant it\.$"):
+            wait(nodes="never", pods=forbidden("pods"), services="")
+
+    def test_several_are_refused(self) -> None:
+        refusals = {name: forbidden(name) for name in ("nodes", "pods", "services")}
+        with pytest.raises(ApiError) as refused:
+            wait(**refusals, namespaces="never")
+        assert str(refused.value) == (
+            "You cannot list nodes; grant it. Also refused: pods, services."
+        )
+        assert refused.value.status == 403
+
+    def test_credentials_are_wrong_once(self) -> None:
+        wrong = ApiError("Who are you.", status=401)
+        with pytest.raises(ApiError, match=r"^Who are you\.$"):
+            wait(nodes=wrong, pods=wrong)

@@ -192,7 +192,9 @@ class TestStarting:
                 cluster.down = True
                 async with scheduler(cluster) as started:
                     await started.readiness(500, "it is down")
-                    await asyncio.sleep(1)
+                    for _ in range(2):  # it asks again
+                        cluster.bell.clear()
+                        await cluster.bell.wait()
                     kill()
                     assert await started.end() == 0
 
@@ -226,14 +228,17 @@ class TestStarting:
     def test_missing_rights_are_told(self) -> None:
         async def run() -> None:
             async with fake_cluster() as cluster:
-                cluster.forbidden.add("csinodes")
+                cluster.forbidden |= {"csinodes", "pods", "services"}
                 async with scheduler(cluster) as started:
                     await started.end()
 
         with pytest.raises(ApiError) as refused:
             asyncio.run(run())
+        assert refused.value.status == 403
         assert 'cannot list resource "csinodes"' in str(refused.value)
-        assert str(refused.value).endswith("grant it with an RBAC role.")
+        assert str(refused.value).endswith(
+            "grant it with an RBAC role. Also refused: services, pods."
+        )
 
     def test_only_what_plugins_need_is_asked_for(self) -> None:
         async def run() -> set[str]:
@@ -401,7 +406,6 @@ class TestComparing:
                         cluster.collections["nodes"].objects["b"] = {
                             **make_node("b").raw, "metadata": {"name": "b", "uid": "b"},
                         }  # fmt: skip
-                    await asyncio.sleep(0.05)
                     kill(signal.SIGUSR2)
                     await started.logged(caplog, "the state ")
                     expected = "0.0" if equal else "1.0"

@@ -41,6 +41,8 @@ class Hidden:
         self._runtime = runtime
         self.cluster = runtime.cluster
         self.now_ns = runtime.now_ns
+        self.choose = runtime.choose
+        self.waiting = runtime.waiting
         self.asked = 0
 
     def refusal(self, cycle: Cycle, row: int) -> Refusal | None:

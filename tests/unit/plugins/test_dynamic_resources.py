@@ -55,8 +55,12 @@ def test_other_pods_pass_through() -> None:
 
 
 def test_nothing_can_be_freed() -> None:
-    cycle = begin(CLUSTER, make_pod())
-    verdict = DynamicResources().post_filter(cycle, Filtering(np.zeros(2, np.bool_)))
+    plugin, cycle, none = DynamicResources(), begin(CLUSTER, make_pod()), np.zeros(2, np.bool_)
+    # kube-scheduler's plugin has no state of a pod that another one refused before.
+    early = plugin.post_filter(cycle, Filtering(none))
+    assert (early.code, early.reason) == ("Error", "not found")
+    plugin.pre_filter(cycle)
+    verdict = plugin.post_filter(cycle, Filtering(none))
     assert (verdict.code, verdict.reason) == ("Unschedulable", "no new claims to deallocate")
 
 

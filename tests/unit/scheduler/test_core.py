@@ -152,6 +152,20 @@ def test_room_is_made_and_the_pod_goes_there() -> None:
     assert [one.pod.name for one in world.binds] == ["vip"]
 
 
+def test_victims_that_are_gone_before_the_report_leave_nobody_behind() -> None:
+    victim = pod("victim", "4", nodeName="a")
+    world = World(node("a"), victim, pod("vip", "4", priority=100))
+    world.prompt = False
+    world.run()
+    evict = world.evicts.pop()
+    world.delete(victim)
+    world.wait(2)
+    assert world.binds == []
+    world.evict(evict)
+    world.run()
+    assert [one.pod.name for one in world.binds] == ["vip"]
+
+
 def test_a_promised_node_is_kept_for_the_pod() -> None:
     victim = pod("victim", "4", nodeName="a")
     world = World(node("a"), victim, pod("vip", "4", priority=100))
@@ -208,7 +222,8 @@ def test_permission_that_does_not_come_ends_the_wait() -> None:
     assert (world.where("p"), world.used, keeper.held) == ("", [0], [])
     assert world.events[-1][1:] == (
         "FailedScheduling",
-        "0/1 nodes are available: 1 timed out waiting for permission.",
+        "0/1 nodes are available: "
+        "1 rejected due to timeout after waiting 30s at plugin Gatekeeper.",
     )
 
 

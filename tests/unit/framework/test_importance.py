@@ -4,13 +4,13 @@ import pytest
 
 from mooring.errors import InputError
 from mooring.framework.filtering import Candidate
-from mooring.model.pod import Pod
-from mooring.plugins.importance import (
+from mooring.framework.importance import (
     equally_good,
     have_equals,
     most_important_first,
     start_time,
 )
+from mooring.model.pod import Pod
 from tests.unit.plugins.preempting import low
 
 
