@@ -92,15 +92,20 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
 
     def order(pod: Pod, since: float) -> Place:
         try:
-            key = tuple(map(float, sorts[pod.scheduler_name].sort_key(pod, since)))
-            if any(map(math.isnan, key)):
-                raise ValueError("a part of the key is no number")
-            return key
+            return _numbers(sorts[pod.scheduler_name].sort_key(pod, since))
         except Exception:
             log.exception("the order of pod %s in the queue could not be found", pod.key)
             return (-float(pod.priority), since)
 
     return order
+
+
+def _numbers(key: tuple[float, ...]) -> Place:
+    """A plugin's key, made sure that any two can be compared."""
+    numbers = tuple(map(float, key))
+    if any(map(math.isnan, numbers)):
+        raise ValueError(f"{key!r} has a part that is no number")
+    return numbers
 
 
 def _gate(runtimes: Mapping[str, Runtime]) -> Callable[[Pod], str | None]:

@@ -7,11 +7,15 @@ import pytest
 from mooring.live.deadline import Deadline, TookTooLong
 
 
+def spin() -> None:
+    while True:
+        pass
+
+
 def test_code_that_does_not_return_is_interrupted_inside_the_block() -> None:
     deadline = Deadline(0.02)
     with pytest.raises(TookTooLong, match=r"^it did not return within 0\.02 seconds$"), deadline:
-        while True:
-            pass
+        spin()
 
 
 def test_code_in_time_is_left_alone_also_afterwards() -> None:

@@ -222,8 +222,10 @@ def test_permission_that_does_not_come_ends_the_wait() -> None:
     assert (world.where("p"), world.used, keeper.held) == ("", [0], [])
     assert world.events[-1][1:] == (
         "FailedScheduling",
-        "0/1 nodes are available: "
-        "1 rejected due to timeout after waiting 30s at plugin Gatekeeper.",
+        (
+            "0/1 nodes are available: "
+            "1 rejected due to timeout after waiting 30s at plugin Gatekeeper."
+        ),
     )
 
 

@@ -1,0 +1,179 @@
+"""Volumes that wait for their first consumer: `moor run` and kube-scheduler on the real API server.
+
+Every test runs with both, so that what is expected here is what kube-scheduler does.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.run import MoorRun
+from tests.e2e.provisioner import SELECTED_NODE, Provisioner, local_volume
+from tests.e2e.rig import node_of, nodes, note_of, pod, unschedulable
+
+pytestmark = pytest.mark.kube
+
+CONFIG: dict[str, Any] = {
+    "podInitialBackoffSeconds": 1,
+    "podMaxBackoffSeconds": 1,
+    "profiles": [
+        {"schedulerName": "patient"},
+        {
+            "schedulerName": "hasty",
+            "pluginConfig": [{"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 1}}],
+        },
+    ],
+}
+CLASSES = {"made": "example.com/provisioner", "found": "kubernetes.io/no-provisioner"}
+STORAGE = "storage.k8s.io/v1"
+
+
+@pytest.fixture(scope="module", params=["moor", "kube"])
+def scheduler(
+    control_plane: ControlPlane, request: pytest.FixtureRequest
+) -> Iterator[MoorRun | KubeScheduler]:
+    """One of the two schedulers, with two nodes and two storage classes."""
+    for name, provisioner in CLASSES.items():
+        control_plane.create(
+            {
+                "apiVersion": STORAGE,
+                "kind": "StorageClass",
+                "metadata": {"name": name},
+                "provisioner": provisioner,
+                "volumeBindingMode": "WaitForFirstConsumer",
+            }
+        )
+    kind: type[MoorRun] | type[KubeScheduler] = MoorRun
+    kind = KubeScheduler if request.param == "kube" else MoorRun
+    try:
+        with nodes(control_plane, a={}, b={}), kind(control_plane, CONFIG) as running:
+            yield running
+    finally:
+        for name in CLASSES:
+            control_plane.delete("StorageClass", name, api_version=STORAGE)
+
+
+@pytest.fixture
+def provisioner(
+    control_plane: ControlPlane,
+    scheduler: MoorRun | KubeScheduler,
+    namespace: str,
+) -> Iterator[Provisioner]:
+    """The PV controller and the provisioner of a test."""
+    with Provisioner(control_plane, namespace) as running:
+        yield running
+
+
+def claim(plane: ControlPlane, name: str, namespace: str, of: str, size: str = "1Gi") -> None:
+    spec = {
+        "storageClassName": of,
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": size}},
+    }
+    made = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": spec}
+    plane.create({**made, "metadata": {"name": name, "namespace": namespace}})
+
+
+def user(name: str, namespace: str, *claims: str, scheduler: str = "patient") -> dict[str, Any]:
+    """A pod that uses claims."""
+    volumes = [{"name": one, "persistentVolumeClaim": {"claimName": one}} for one in claims]
+    return pod(name, namespace, scheduler, volumes=volumes)
+
+
+def test_a_volume_is_made_where_the_pod_goes(
+    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+) -> None:
+    plane = control_plane
+    for name in ("one", "two"):
+        claim(plane, name, namespace, "made")
+    plane.create(user("p", namespace, "one", "two"))
+    where = node_of(plane, "p", namespace)
+    assert provisioner.nodes == {"one": [where], "two": [where]}
+    for name in ("one", "two"):
+        found = plane.get("PersistentVolumeClaim", name, namespace)
+        assert found["metadata"]["annotations"][SELECTED_NODE] == where
+        assert found["spec"]["volumeName"] == f"made-{found['metadata']['uid']}"
+    note_of(plane, "p", namespace, "Scheduled")
+    # The volumes are on that node now, and so is whoever uses them next.
+    plane.delete("Pod", "p", namespace)
+    plane.create(user("next", namespace, "one"))
+    assert node_of(plane, "next", namespace) == where
+
+
+@pytest.mark.usefixtures("provisioner")
+def test_a_pod_goes_where_a_volume_is_that_fits(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    plane = control_plane
+    plane.create(local_volume("small-a", "a", "found", "1Gi"))
+    plane.create(local_volume("large-b", "b", "found", "10Gi"))
+    for name in ("first", "second"):
+        claim(plane, name, namespace, "found", "5Gi")
+    plane.create(user("p", namespace, "first"))
+    assert node_of(plane, "p", namespace) == "b"
+    volume = plane.get("PersistentVolume", "large-b")
+    assert volume["spec"]["claimRef"]["name"] == "first"
+    assert volume["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"] == "yes"
+    plane.create(user("q", namespace, "second"))
+    unschedulable(
+        plane, "q", namespace,
+        "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.",
+    )  # fmt: skip
+    plane.create(local_volume("large-a", "a", "found", "20Gi"))
+    assert node_of(plane, "q", namespace) == "a"
+
+
+def test_a_provisioner_that_fails_makes_the_pod_try_again(
+    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+) -> None:
+    plane = control_plane
+    claim(plane, "fail", namespace, "made")
+    plane.create(user("p", namespace, "fail"))
+    where = node_of(plane, "p", namespace)
+    assert len(provisioner.nodes["fail"]) == 2
+    assert provisioner.nodes["fail"][1] == where
+    note = note_of(plane, "p", namespace, "FailedScheduling")
+    assert note == (
+        'running PreBind plugin "VolumeBinding": binding volumes: '
+        'provisioning failed for PVC "fail"'
+    )
+
+
+def test_a_pod_waits_no_longer_than_the_configuration_says(
+    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+) -> None:
+    plane = control_plane
+    claim(plane, "stall", namespace, "made")
+    plane.create(user("p", namespace, "stall", scheduler="hasty"))
+    note = note_of(plane, "p", namespace, "FailedScheduling")
+    assert note == (
+        'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+    )
+    assert provisioner.nodes["stall"]
+    assert "nodeName" not in plane.get("Pod", "p", namespace)["spec"]
+
+
+def test_a_pod_that_goes_while_its_volumes_are_made_leaves_nothing_behind(
+    control_plane: ControlPlane,
+    namespace: str,
+    provisioner: Provisioner,
+    scheduler: MoorRun | KubeScheduler,
+) -> None:
+    plane = control_plane
+    claim(plane, "stall", namespace, "made")
+    big = user("big", namespace, "stall")
+    big["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "6"}
+    plane.create(big)
+    plane.wait_for(lambda: "stall" in provisioner.nodes, "a node to be chosen for the claim")
+    promised = plane.wait_for(
+        lambda: plane.get("Pod", "big", namespace)["status"].get("nominatedNodeName"),
+        "the pod to be promised its node while it waits",
+    )
+    assert promised == provisioner.nodes["stall"][0]
+    plane.delete("Pod", "big", namespace)
+    for name in ("x", "y"):  # both fit only if the place of the pod that went is free
+        plane.create(pod(name, namespace, "patient", requests={"cpu": "6"}))
+    assert {node_of(plane, name, namespace) for name in ("x", "y")} == {"a", "b"}
+    assert "Traceback" not in scheduler.log()
