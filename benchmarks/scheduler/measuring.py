@@ -21,7 +21,7 @@ from mooring.testing.kube import ControlPlane
 
 _CHURN_SECONDS = 0.2
 #: A run is ended after so long, or when so long nothing was bound.
-_LONGEST_SECONDS = 240.0
+_LONGEST_SECONDS = 300.0
 _PATIENCE_SECONDS = 45.0
 #: Programs are quiet when they use less than this share of a CPU for so long.
 _QUIET_SHARE = 0.1

@@ -83,19 +83,25 @@ class Provisioner:
 
     def _turn(self) -> None:
         plane, namespace = self._plane, self._namespace
+        volumes = plane.list_objects("PersistentVolume")
+        for volume in volumes:
+            if volume["status"].get("phase") == "Pending":
+                path = plane.path("PersistentVolume", volume["metadata"]["name"])
+                patch = {"status": {"phase": "Available"}}
+                plane.request("PATCH", f"{path}/status", patch, content_type=_MERGE)
         claims = plane.list_objects("PersistentVolumeClaim", namespace)
         meant = {
             volume["spec"]["claimRef"]["uid"]: volume
-            for volume in plane.list_objects("PersistentVolume")
+            for volume in volumes
             if volume["spec"].get("claimRef", {}).get("uid")
         }
         for claim in claims:
             if claim["spec"].get("volumeName"):
                 continue
-            volume = meant.get(claim["metadata"]["uid"])
+            found = meant.get(claim["metadata"]["uid"])
             node = claim["metadata"].get("annotations", {}).get(SELECTED_NODE)
-            if volume is not None:
-                self._bind(claim, volume)
+            if found is not None:
+                self._bind(claim, found)
             elif node:
                 self._provision(claim, node)
 

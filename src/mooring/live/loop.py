@@ -108,6 +108,8 @@ class LiveScheduler:
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        # The last patch under way of each pod's status, by unique id: what follows waits for it.
+        self._patches: dict[str, asyncio.Task[None]] = {}
         self._requests = asyncio.Semaphore(_AT_ONCE)
         self._wake = asyncio.Event()
         self._stopped = False
@@ -236,16 +238,18 @@ class LiveScheduler:
             if isinstance(effect, Tell):
                 self._binder.tell(effect)
             elif isinstance(effect, Bind):
-                self._start(self._bind(effect))
+                self._start(self._bind(effect, self._patches.get(effect.pod.uid)))
             elif isinstance(effect, PatchStatus):
-                self._start(self._patch(effect))
+                uid = effect.pod.uid
+                self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
             else:
                 self._start(self._evict(effect))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
@@ -253,8 +257,11 @@ class LiveScheduler:
         if not task.cancelled() and task.exception() is not None:
             log.error("an effect failed", exc_info=task.exception())
 
-    async def _bind(self, effect: Bind) -> None:
+    async def _bind(self, effect: Bind, before: asyncio.Task[None] | None) -> None:
         start = self._clock()
+        if before is not None:
+            # A patch that comes late would tell a bound pod that it is not scheduled.
+            await asyncio.wait({before})
         if self._waits(effect):
             report = await self._binder.bind(effect)
         else:
@@ -271,9 +278,15 @@ class LiveScheduler:
         """Whether the binding waits for something else than the API server."""
         return self._runtimes[effect.profile].placing.waits or self._volumes.wanted(effect)
 
-    async def _patch(self, effect: PatchStatus) -> None:
-        async with self._requests:
-            await self._binder.patch(effect)
+    async def _patch(self, effect: PatchStatus, before: asyncio.Task[None] | None) -> None:
+        try:
+            if before is not None:
+                await asyncio.wait({before})
+            async with self._requests:
+                await self._binder.patch(effect)
+        finally:
+            if self._patches.get(effect.pod.uid) is asyncio.current_task():
+                del self._patches[effect.pod.uid]
 
     async def _evict(self, effect: Evict) -> None:
         async with self._requests:

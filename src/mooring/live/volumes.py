@@ -25,6 +25,7 @@ from mooring.scheduler.effects import Bind
 from mooring.state.cluster import Cluster
 
 _LOOK_AGAIN_SECONDS = 1.0
+_RESET = "selectedNode annotation reset"
 
 
 class VolumesNotBound(KubeError):  # noqa: N818 - reads as the sentence it is raised with
@@ -82,6 +83,15 @@ class VolumeWriter:
         plugin = self._plugins.get(effect.profile)
         if plan is None or plugin is None or not plan.claims:
             return
+        try:
+            await self._bind(effect, plan, plugin)
+        except KubeError as error:
+            # parity v1.36.4: framework/runtime/framework.go RunPreBindPlugins
+            raise VolumesNotBound(
+                f'running PreBind plugin "VolumeBinding": binding volumes: {error}'
+            ) from error
+
+    async def _bind(self, effect: Bind, plan: VolumePlan, plugin: VolumeBinding) -> None:
         for one in plan.claims:
             await self._write(one, plan.node)
         cluster = self._clusters[effect.profile]
@@ -93,9 +103,8 @@ class VolumeWriter:
                         async with asyncio.timeout(_LOOK_AGAIN_SECONDS):
                             await changed.wait()
         except TimeoutError as error:
-            raise VolumesNotBound(
-                f"binding volumes: they were not bound in {plugin.bind_timeout_seconds} seconds"
-            ) from error
+            # In kube-scheduler's words, which people search for.
+            raise VolumesNotBound("context deadline exceeded") from error
 
     async def _write(self, one: ClaimPlan, node: str) -> None:
         thing = one.volume if one.volume is not None else one.claim
@@ -132,28 +141,38 @@ class VolumeWriter:
         pod = effect.pod
         known = cluster.pod(pod.namespace, pod.name)
         if known is None or known.uid != pod.uid:
-            raise VolumesNotBound("binding volumes: the pod does not exist any more")
+            raise VolumesNotBound("pod does not exist any more")
         for one in plan.claims:
             claim = cluster.catalog.get(PersistentVolumeClaim, one.claim.key)
             if claim is None:
-                raise VolumesNotBound(f"binding volumes: claim {one.claim.key} is gone")
+                raise VolumesNotBound(f"claim {one.claim.key} is gone")
             if one.volume is not None:
                 volume = cluster.catalog.get(PersistentVolume, one.volume.name)
                 if volume is None:
-                    raise VolumesNotBound(f"binding volumes: volume {one.volume.name} is gone")
+                    raise VolumesNotBound(f"volume {one.volume.name} is gone")
                 if volume.resource_version == one.volume.resource_version:
                     return False  # what was written has not come back yet
                 if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
-                    raise VolumesNotBound(
-                        f"binding volumes: ClaimRef got reset for pv {volume.name!r}"
-                    )
+                    raise VolumesNotBound(f'ClaimRef got reset for pv "{volume.name}"')
             elif claim.resource_version == one.claim.resource_version:
                 return False
             elif claim.annotations.get(SELECTED_NODE) != plan.node:
                 # A provisioner that fails takes the annotation off.
+                what = "provisioning failed" if claim.annotations else _RESET
+                raise VolumesNotBound(f'{what} for PVC "{claim.name}"')
+            elif not _reaches(cluster, claim.spec.volume_name, plan.node):
                 raise VolumesNotBound(
-                    f"binding volumes: provisioning failed for PVC {claim.name!r}"
+                    f'pv "{claim.spec.volume_name}" node affinity doesn\'t match node "{plan.node}"'
                 )
             if not claim.spec.volume_name or BIND_COMPLETED not in claim.annotations:
                 return False
         return True
+
+
+def _reaches(cluster: Cluster, volume_name: str | None, node: str) -> bool:
+    """Whether a volume can be used on a node; yes if it is not known yet."""
+    volume = cluster.catalog.get(PersistentVolume, volume_name) if volume_name else None
+    row = cluster.columns.row_of.get(node)
+    if volume is None or volume.node_selector is None or row is None:
+        return True
+    return bool(cluster.columns.selector_mask(volume.node_selector)[row])

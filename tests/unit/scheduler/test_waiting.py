@@ -1,6 +1,8 @@
 """Plugins see the pods that wait for permission through their handles, and settle them."""
 
 import math
+import runpy
+from pathlib import Path
 
 import mooring as mr
 from mooring import hook
@@ -30,10 +32,13 @@ def world_of_pairs() -> tuple[World, Pairs]:
     plugin = Pairs()
     policy = mr.Policy("test")
     policy.add(plugin)
-    node = mr.Node.from_dict(
+    return World(_node(), policy=policy), plugin
+
+
+def _node() -> mr.Node:
+    return mr.Node.from_dict(
         {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}}
     )
-    return World(node, policy=policy), plugin
 
 
 def new_pod(name: str) -> mr.Pod:
@@ -76,3 +81,28 @@ def test_nobody_waits_where_no_pods_are_bound() -> None:
     runtime = type(world.runtimes["default-scheduler"])(world.cluster)
     assert (list(runtime.waiting), len(runtime.waiting)) == ([], 0)
     assert runtime.waiting.get("default/one") is None
+
+
+def test_the_sample_plugin_binds_a_gang_together() -> None:
+    sample = Path(__file__).parents[3] / "docs" / "samples" / "gang_plugin.py"
+    policy = mr.Policy("test")
+    policy.add(runpy.run_path(str(sample))["Gang"]())
+    world = World(_node(), policy=policy)
+    for name in ("one", "two", "three"):
+        assert {world.where(other.name) for other in world.pods.values()} <= {""}
+        world.put(
+            mr.Pod.from_dict(
+                {
+                    "metadata": {
+                        "name": name,
+                        "namespace": "default",
+                        "uid": name,
+                        "labels": {"example.com/gang": "g"},
+                        "annotations": {"example.com/gang-size": "3"},
+                    }
+                }
+            )
+        )
+        world.run()
+    world.run()
+    assert [world.where(name) for name in ("one", "two", "three")] == ["a", "a", "a"]

@@ -1,0 +1,96 @@
+"""Bindings whose answer is lost: what became of them is found out before anything else is done."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mooring.errors import ApiError, KubeError
+from mooring.framework.binding import Binding
+from mooring.live.binder import Binder
+from mooring.model.pod import Pod
+from mooring.testing import make_pod
+
+
+class FakeClient:
+    """Answers a binding with an error, and questions about the pod with what is prepared."""
+
+    def __init__(self, error: KubeError, *answers: Pod | KubeError) -> None:
+        self._error = error
+        self._answers = list(answers)
+        self.pauses: list[float] = []
+
+    async def bind(self, *args: Any) -> None:
+        raise self._error
+
+    async def get(self, path: str, type_: type[Pod]) -> Pod:
+        assert path == "/api/v1/namespaces/default/pods/p"
+        answer = self._answers.pop(0)
+        if isinstance(answer, KubeError):
+            raise answer
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    def create(self) -> None:
+        """Bind the pod ``p`` to the node ``a``; every answer must have been asked for."""
+        pod = made()
+        parts: Any = self
+        binder = Binder(parts, parts, {}, parts, sleep=self.sleep)
+        binding = Binding(namespace="default", name="p", uid=pod.uid, node_name="a")
+        asyncio.run(binder._create(pod, binding))
+
+    @property
+    def asked_all(self) -> bool:
+        return not self._answers
+
+
+def made(node: str = "", uid: str = "one") -> Pod:
+    pod = make_pod("p", node=node)
+    return replace(pod, metadata=replace(pod.metadata, uid=uid))
+
+
+BROKEN = KubeError("the connection broke")
+AWAY = KubeError("nobody answers")
+BUSY = ApiError("not ready yet", status=403, reason="Forbidden")
+
+
+@pytest.mark.parametrize(
+    "error", [BROKEN, ApiError("", status=504, reason="Timeout"), ApiError("", status=409)]
+)
+def test_a_lost_answer_may_have_been_a_yes(error: KubeError) -> None:
+    client = FakeClient(error, made("a"))
+    client.create()
+    assert client.asked_all
+
+
+def test_it_asks_until_the_api_server_is_back() -> None:
+    client = FakeClient(BROKEN, AWAY, AWAY, BUSY, made("a"))
+    client.create()
+    assert client.asked_all
+    assert len(client.pauses) == 3
+    assert client.pauses == sorted(client.pauses)
+
+
+@pytest.mark.parametrize(
+    "found", [made(), made("b"), made("a", uid="another"), ApiError("", status=404)]
+)
+def test_a_pod_that_is_not_there_was_not_bound(found: Pod | ApiError) -> None:
+    client = FakeClient(BROKEN, AWAY, found)
+    with pytest.raises(KubeError, match="the connection broke"):
+        client.create()
+    assert client.asked_all
+
+
+def test_a_clear_no_is_not_asked_about() -> None:
+    with pytest.raises(ApiError, match="may not"):
+        FakeClient(ApiError("may not", status=403)).create()
+
+
+def test_it_does_not_ask_for_ever() -> None:
+    client = FakeClient(BROKEN, *[AWAY] * 1000)
+    with pytest.raises(KubeError):
+        client.create()
+    assert 30 < sum(client.pauses) < 120

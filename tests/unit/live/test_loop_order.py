@@ -1,0 +1,86 @@
+"""What is written about one pod is written in the order it was decided."""
+
+import asyncio
+from typing import Any
+
+from mooring.framework.binding import Binding
+from mooring.live.loop import LiveScheduler
+from mooring.scheduler.effects import Bind, Bound, Effect, PatchStatus
+from mooring.testing import make_pod
+
+NOTHING: Any = None
+
+
+class SlowBinder:
+    """Notes what is done; statuses are patched only when `patched` is set."""
+
+    def __init__(self) -> None:
+        self.patched = asyncio.Event()
+        self.done: list[str] = []
+
+    async def patch(self, effect: PatchStatus) -> None:
+        await self.patched.wait()
+        self.done.append(f"{effect.pod.name} {effect.nominated_node}")
+
+    async def bind(self, effect: Bind) -> Bound:
+        self.done.append(f"{effect.pod.name} bound")
+        return Bound(effect.pod, effect.binding.node_name)
+
+    async def bound(self, effect: Bind) -> None:
+        pass
+
+
+class Silent:
+    """Counts nothing."""
+
+    def attempt(self, *_: object) -> None:
+        pass
+
+    def bound(self, *_: object) -> None:
+        pass
+
+
+def bind(name: str) -> Bind:
+    pod = make_pod(name)
+    binding = Binding(namespace="default", name=name, uid=pod.uid, node_name="a")
+    return Bind(pod, binding, NOTHING, "default-scheduler", 1, 0.0)
+
+
+def patch(name: str, node: str) -> PatchStatus:
+    return PatchStatus(make_pod(name), "Unschedulable", "no room", node)
+
+
+def carried_out(effects: list[Effect]) -> tuple[list[str], list[str]]:
+    """What is done before the first status is patched, and in the end."""
+
+    async def run() -> tuple[list[str], list[str]]:
+        metrics: Any = Silent()
+        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics)
+        binder: Any = SlowBinder()
+        live._binder = binder
+        live._waits = lambda _: False  # type: ignore[method-assign]
+        live._dispatch(effects)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        before = list(binder.done)
+        binder.patched.set()
+        while live._tasks:
+            await asyncio.wait(live._tasks)
+        assert live._patches == {}
+        return before, binder.done
+
+    return asyncio.run(run())
+
+
+def test_a_pod_is_bound_after_its_status_was_patched() -> None:
+    """Otherwise a bound pod would be told that it is not scheduled, and keep a promised node."""
+    effects: list[Effect] = [patch("slow", "a"), bind("slow"), bind("other")]
+    assert carried_out(effects) == (
+        ["other bound"],
+        ["other bound", "slow a", "slow bound"],
+    )
+
+
+def test_statuses_are_patched_one_after_the_other() -> None:
+    effects: list[Effect] = [patch("p", "a"), patch("p", ""), patch("p", "b"), bind("p")]
+    assert carried_out(effects) == ([], ["p a", "p ", "p b", "p bound"])
