@@ -43,6 +43,24 @@ def test_the_table_in_the_readme_was_measured() -> None:
     assert set(table) == expected_rows(results)
 
 
+def test_the_schedulers_in_the_readme_were_measured() -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / "scheduler.json").read_text())
+    expected = set()
+    for one in results["results"]:
+        if one["nodes"] == 5000:
+            kube, mooring = (run["pods_per_second"] for run in one["runs"])
+            row = (f"{kube:.0f} pods/s", f"{mooring:.0f} pods/s", f"{mooring / kube:.1f}×")
+            expected.add((one["workload"], *row))
+    table = re.findall(
+        r"^\| .* \((\w+)\) \| (\d+ pods/s) \| (\d+ pods/s) \| (.+×) \|$",
+        (ROOT / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert len(table) == 3
+    assert set(table) <= expected
+    assert all(goal["met"] for goal in results["goals"])
+
+
 @pytest.mark.parametrize("name", ["extender", "core"])
 def test_the_published_benchmark_was_a_full_run(name: str) -> None:
     results = json.loads((ROOT / "docs" / "benchmarks" / f"{name}.json").read_text())
