@@ -69,9 +69,10 @@ def serve(
     score is a line.
     """
     from mooring.extender.app import Routes
-    from mooring.extender.server import Options, listen, run
+    from mooring.extender.server import Options, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
+    from mooring.serving.sockets import listen
 
     set_up_logging(log_format)
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):

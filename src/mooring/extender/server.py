@@ -13,7 +13,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -23,13 +23,14 @@ import uvloop
 
 from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, App, Routes
-from mooring.extender.memory import keep_warm
-from mooring.extender.protocol import ExtenderProtocol
 from mooring.extender.service import Service
-from mooring.extender.tls import Certificates
 from mooring.framework.loading import load, source_files
 from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
+from mooring.serving.memory import keep_warm
+from mooring.serving.protocol import WholeBodyProtocol
+from mooring.serving.sockets import Server
+from mooring.serving.tls import Certificates
 
 log = logging.getLogger("mooring.extender")
 
@@ -81,31 +82,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key, self.client_ca)
 
 
-def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
-    """Open the socket to serve on; `option` is what sets the address, for the message.
-
-    Raises:
-        InputError: the address cannot be used.
-    """
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, proto, _, address = found[0]
-        sock = socket.socket(family, kind, proto)
-        try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind(address)
-            sock.listen(1024)
-        except OSError:
-            sock.close()
-            raise
-    except (OSError, OverflowError) as error:
-        what = getattr(error, "strerror", None) or str(error)
-        raise InputError(
-            f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
-        ) from error
-    return sock
-
-
 def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
     """Serve until a signal says stop.
 
@@ -127,7 +103,7 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
         app = App(service, routes=options.routes, max_body=options.max_body)
         settings = uvicorn.Config(
             app.asgi(),
-            http=type("Protocol", (ExtenderProtocol,), {"max_body": options.max_body}),
+            http=type("Protocol", (WholeBodyProtocol,), {"max_body": options.max_body}),
             loop="none",
             lifespan="off",
             ws="none",
@@ -148,15 +124,6 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
     log.info("stopped")
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, with signals left to us."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield
 
 
 def _on_signals(server: uvicorn.Server, service: Service, drain: float) -> None:

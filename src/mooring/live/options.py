@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 
 from mooring.errors import InputError
-from mooring.extender.tls import Certificates
 from mooring.framework.building import build_profiles
 from mooring.framework.configuration import Configuration, read_configuration
 from mooring.framework.configuration_fields import DEFAULT_SCHEDULER
@@ -24,6 +23,7 @@ from mooring.kube.cluster import ClusterConfig
 from mooring.kube.config import find_config
 from mooring.kube.lease import LeaseSettings
 from mooring.plugins.in_tree import IN_TREE, default_registry
+from mooring.serving.tls import Certificates
 
 #: kube-scheduler's port.
 DEFAULT_PORT: Final = 10259

@@ -9,14 +9,14 @@ import socket
 
 import uvloop
 
-from mooring.extender.memory import keep_warm
-from mooring.extender.server import listen
-from mooring.extender.tls import Certificates
 from mooring.live.assembly import assembled
 from mooring.live.configz import shown_configuration
 from mooring.live.life import Running
 from mooring.live.options import Options, Settings, read_settings
 from mooring.live.server import App, serving
+from mooring.serving.memory import keep_warm
+from mooring.serving.sockets import listen
+from mooring.serving.tls import Certificates
 from mooring.version import __version__
 
 log = logging.getLogger("mooring.live")

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mooring.extender.server import Server
-from mooring.extender.tls import Certificates
 from mooring.live.health import Check, Health, examine
+from mooring.serving.sockets import Server
+from mooring.serving.tls import Certificates
 from mooring.version import __version__
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

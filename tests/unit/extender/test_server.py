@@ -19,10 +19,12 @@ import uvloop
 
 import mooring as mr
 from mooring.errors import InputError
-from mooring.extender import protocol, server
-from mooring.extender.server import Options, listen
+from mooring.extender import server
+from mooring.extender.server import Options
 from mooring.extender.service import Service
 from mooring.framework.loading import load
+from mooring.serving import protocol
+from mooring.serving.sockets import listen
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
@@ -193,14 +195,14 @@ class TestConnections:
         self, policy: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         fired = []
-        plain = protocol.ExtenderProtocol._too_slow
+        plain = protocol.WholeBodyProtocol._too_slow
 
-        def too_slow(self: protocol.ExtenderProtocol) -> None:
+        def too_slow(self: protocol.WholeBodyProtocol) -> None:
             fired.append(self)
             plain(self)
 
         monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
-        monkeypatch.setattr(protocol.ExtenderProtocol, "_too_slow", too_slow)
+        monkeypatch.setattr(protocol.WholeBodyProtocol, "_too_slow", too_slow)
 
         async def main() -> None:
             async with serving(policy, monkeypatch) as port:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from mooring.errors import ApiError
-from mooring.extender.server import listen
 from mooring.framework.building import build_profiles
 from mooring.framework.configuration import read_configuration
 from mooring.kube.lease import LeaseSettings
@@ -19,6 +18,7 @@ from mooring.live.life import Running
 from mooring.live.options import Options, Settings
 from mooring.live.run import run as run_scheduler
 from mooring.plugins.in_tree import default_registry
+from mooring.serving.sockets import listen
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
 

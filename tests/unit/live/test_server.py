@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mooring.extender.server import listen
-from mooring.extender.tls import Certificates
 from mooring.live.health import Health
 from mooring.live.server import App, serving
+from mooring.serving.sockets import listen
+from mooring.serving.tls import Certificates
 from mooring.testing.certificates import Authority
 from mooring.version import __version__
 from tests.unit.extender.asgi import Reply, send

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with what an extender needs: large bodies, no waiting for the slow."""
+"""uvicorn's HTTP protocol with what our servers need: large bodies, no waiting for the slow."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 _HEADER_SECONDS = 15.0
 
 
-class ExtenderProtocol(HttpToolsProtocol):
+class WholeBodyProtocol(HttpToolsProtocol):
     """One connection.
 
     kube-scheduler sends tens of megabytes at once. uvicorn would hand them over, and copy them,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mooring.errors import InputError
 
-log = logging.getLogger("mooring.extender")
+log = logging.getLogger("mooring.serving")
 
 
 class Certificates:

@@ -10,7 +10,7 @@ from cryptography import x509
 
 from mooring.errors import InputError
 from mooring.extender.server import Options
-from mooring.extender.tls import Certificates
+from mooring.serving.tls import Certificates
 from mooring.testing.certificates import Authority, KeyPair
 
 
@@ -156,7 +156,7 @@ def test_files_are_watched(
         watching.cancel()
         assert handshake(certificates.context, authority) == "CN=second"
 
-    with caplog.at_level(logging.INFO, "mooring.extender"):
+    with caplog.at_level(logging.INFO, "mooring.serving"):
         asyncio.run(main())
 
 

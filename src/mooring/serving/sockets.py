@@ -1,0 +1,43 @@
+"""Opening the socket to serve on, and uvicorn's server without its own signal handlers."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from mooring.errors import InputError
+
+
+def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
+    """Open the socket to serve on; `option` is what sets the address, for the message.
+
+    Raises:
+        InputError: the address cannot be used.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, proto, _, address = found[0]
+        sock = socket.socket(family, kind, proto)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(address)
+            sock.listen(1024)
+        except OSError:
+            sock.close()
+            raise
+    except (OSError, OverflowError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
+        ) from error
+    return sock
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, with signals left to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
