@@ -94,13 +94,13 @@ NAMESPACES: Final = _core(
     selectable=("status.phase",), verbs=tuple(v for v in ALL_VERBS if v != "deletecollection"),
 )  # fmt: skip
 BINDINGS: Final = _core("Binding", "bindings", verbs=("create",))
-#: Both kinds of events are one resource in the store; see `events`.
+#: Both kinds of events are one resource in the store, so their fields stand in the same order.
 CORE_EVENTS: Final = _core(
     "Event", "events", "ev",
     selectable=(
         "involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
         "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
-        "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
+        "involvedObject.fieldPath", "reason", "reportingComponent", "type", "source",
     ),
 )  # fmt: skip
 EVENTS: Final = _in(

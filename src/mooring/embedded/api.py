@@ -1,0 +1,452 @@
+"""The API without HTTP: what can be done with objects, and what must hold afterwards.
+
+`app` calls it for requests, the kubelet and the controllers call it in process; so everything that
+is written is defaulted, admitted, validated, versioned and seen by watches in the same way. It does
+no I/O; the clock and the source of ids are passed in.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from mooring.embedded import admission, deleting, metadata, scaling
+from mooring.embedded.applying import apply, track_update
+from mooring.embedded.defaulting import set_defaults
+from mooring.embedded.event_forms import to_core
+from mooring.embedded.patching import APPLY, Patch, patched
+from mooring.embedded.preparing import prepare_create, prepare_update
+from mooring.embedded.refusals import (
+    Refused,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+)
+from mooring.embedded.resources import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CORE_EVENTS,
+    ENDPOINTS,
+    EVENTS,
+    LEASES,
+    LIMIT_RANGES,
+    NAMESPACES,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICES,
+    Obj,
+    Resource,
+)
+from mooring.embedded.schema import check_fields, definition_of
+from mooring.embedded.store import Item, Store
+from mooring.embedded.validating import validate
+from mooring.kube.timestamps import second_time
+
+Validation = Literal["Ignore", "Warn", "Strict"]
+
+_NAMESPACE: Final[Obj] = {"kind": "Namespace", "apiVersion": "v1"}
+_KEPT_WHEN_RESTORED: Final = ("deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+#: Events are kept for so long, in seconds, as a real API server does.
+EVENT_SECONDS: Final = 3600.0
+_ATTEMPTS: Final = 8
+# parity v1.36.4: registry/*/strategy.go AllowCreateOnUpdate
+_CREATED_BY_UPDATE: Final = frozenset(
+    {CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, CORE_EVENTS, ENDPOINTS, EVENTS, LEASES, LIMIT_RANGES,
+     ROLES, ROLE_BINDINGS, SERVICES}
+)  # fmt: skip
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks.
+
+    Attributes:
+        user: the user's name.
+        manager: the field manager: the program on whose behalf fields are set.
+    """
+
+    user: str = "system:admin"
+    manager: str = "mooring"
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """How something is to be written.
+
+    Attributes:
+        caller: who asks.
+        dry_run: do everything but store it.
+        validation: what to do about fields that do not exist.
+        force: server-side apply takes fields from other managers.
+    """
+
+    caller: Caller = Caller()
+    dry_run: bool = False
+    validation: Validation = "Ignore"
+    force: bool = False
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What of admission is at work.
+
+    Attributes:
+        service_accounts: a pod without a service account gets the namespace's default one.
+        taint_new_nodes: a new node is not ready until somebody says so.
+    """
+
+    service_accounts: bool = False
+    taint_new_nodes: bool = False
+
+
+PLAIN: Final = Write()
+DEFAULT_SETTINGS: Final = Settings()
+
+
+class Api:
+    """All verbs for all resources.
+
+    Args:
+        store: where objects are kept.
+        clock: seconds since 1970.
+        new_id: unique ids for objects.
+        suffix: five characters for generated names.
+        settings: what of admission is at work.
+
+    Attributes:
+        store: where objects are kept.
+        warnings: what clients should be told about the write that was done last.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+        suffix: Callable[[], str],
+        settings: Settings = DEFAULT_SETTINGS,
+    ) -> None:
+        self.store = store
+        self.warnings: list[str] = []
+        self._clock = clock
+        self._new_id = new_id
+        self._suffix = suffix
+        self._settings = settings
+        self._events: deque[tuple[float, str, str]] = deque()
+
+    @property
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self._clock()
+
+    def timestamp(self, seconds: float = 0.0) -> str:
+        """The time in so many seconds, as Kubernetes writes it."""
+        return second_time(int((self._clock() + seconds) * 1e9))
+
+    # -- reading
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Item:
+        """One object.
+
+        Raises:
+            Refused: there is none.
+        """
+        item = self.store.get(resource, namespace, name)
+        if item is None:
+            raise not_found(resource, name)
+        return item
+
+    # -- writing
+
+    def create(
+        self, resource: Resource, obj: Obj, namespace: str = "", write: Write = PLAIN
+    ) -> Item:
+        """Create an object; the given one becomes what is stored.
+
+        Raises:
+            Refused: it exists already, or something in it is wrong.
+        """
+        return self._create(resource, obj, namespace, write, None)
+
+    def _create(
+        self,
+        resource: Resource,
+        obj: Obj,
+        namespace: str,
+        write: Write,
+        managed: list[Obj] | None,
+    ) -> Item:
+        obj = self._read(resource, obj, write)
+        meta = metadata.place(resource, obj, namespace)
+        stem = "" if meta.get("name") else meta.get("generateName") or ""
+        obj = metadata.begin(obj, self._new_id(), self.timestamp())
+        for _ in range(_ATTEMPTS):
+            if stem:
+                meta["name"] = metadata.generated_name(stem, self._suffix())
+            if not meta.get("name") or self.store.get(resource, namespace, meta["name"]) is None:
+                break
+        set_defaults(resource, obj)
+        self._admit(resource, obj, None)
+        prepare_create(resource, obj)
+        self._check(resource, obj, None)
+        if self.store.get(resource, namespace, meta["name"]) is not None:
+            raise already_exists(resource, meta["name"])
+        if managed is not None:
+            meta["managedFields"] = managed
+        if write.dry_run:
+            return Item(resource, obj, self.store.version, "")
+        if resource is CORE_EVENTS or resource is EVENTS:
+            self._expire(namespace, meta["name"])
+        return self.store.put(resource, obj, creator=write.caller.manager)
+
+    def restore(self, resource: Resource, obj: Obj) -> Item:
+        """Store an object as somebody saw it elsewhere: with its status, its node and its id.
+
+        What is missing is filled in; its namespace is created if need be.
+
+        Raises:
+            Refused: something in it is wrong, or it is here already.
+        """
+        obj = {"kind": resource.kind, "apiVersion": resource.api_version, **obj}
+        given = dict(obj.get("metadata") or {})
+        obj["metadata"] = given
+        obj = self._read(resource, obj, PLAIN)
+        namespace = (given.get("namespace") or "default") if resource.namespaced else ""
+        if namespace and self.store.get(NAMESPACES, "", namespace) is None:
+            self.create(NAMESPACES, {**_NAMESPACE, "metadata": {"name": namespace}})
+        uid, created = given.get("uid"), given.get("creationTimestamp")
+        given.pop("resourceVersion", None)
+        kept = {name: given[name] for name in _KEPT_WHEN_RESTORED if given.get(name)}
+        meta = metadata.place(resource, obj, namespace)
+        obj = metadata.begin(obj, uid or self._new_id(), created or self.timestamp())
+        meta.update(kept)
+        if resource is PODS:
+            obj.setdefault("status", {}).setdefault("phase", "Pending")
+        set_defaults(resource, obj)
+        self._admit(resource, obj, None)
+        self._check(resource, obj, None)
+        if self.store.get(resource, namespace, meta["name"]) is not None:
+            raise already_exists(resource, meta["name"])
+        return self.store.put(resource, obj)
+
+    def update(
+        self,
+        resource: Resource,
+        obj: Obj,
+        namespace: str,
+        name: str,
+        *,
+        subresource: str = "",
+        write: Write = PLAIN,
+    ) -> Item:
+        """Replace an object, or that part of it that a subresource stands for.
+
+        Raises:
+            Refused: it does not exist, it was changed meanwhile, or something in it is wrong.
+        """
+        item = self.store.get(resource, namespace, name)
+        if item is None:
+            if subresource or resource not in _CREATED_BY_UPDATE:
+                raise not_found(resource, name)
+            return self.create(resource, obj, namespace, write)
+        if subresource == "scale":
+            return self._rescale(resource, item, obj, write)
+        obj = self._read(resource, obj, write)
+        meta = metadata.place(resource, obj, namespace)
+        if meta.setdefault("name", name) != name:
+            raise bad_request(
+                "the name of the object "
+                f"({meta['name']}) does not match the name on the URL ({name})"
+            )
+        return self._replace(resource, item, item.obj, obj, subresource, write)
+
+    def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Patch,
+        *,
+        subresource: str = "",
+        write: Write = PLAIN,
+    ) -> tuple[Item, bool]:
+        """Change an object by a patch; the object, and whether it is new.
+
+        Raises:
+            Refused: it does not exist, the patch cannot be applied, or something is wrong then.
+        """
+        item = self.store.get(resource, namespace, name)
+        if patch.type == APPLY:
+            return self._apply(resource, namespace, name, item, patch, subresource, write)
+        if item is None:
+            raise not_found(resource, name)
+        old = item.obj
+        if subresource == "scale":
+            view = scaling.scale_of(resource, old)
+            return self._rescale(resource, item, patched(view, patch, None), write), False
+        obj = patched(old, patch, definition_of(resource))
+        obj = self._read(resource, obj, write)
+        return self._replace(resource, item, item.obj, obj, subresource, write), False
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        options: Obj | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> tuple[Item, bool]:
+        """Delete an object, or have it end in its time; the object, and whether it is gone.
+
+        Args:
+            resource: what it is.
+            namespace: where it is.
+            name: its name.
+            options: DeleteOptions.
+            dry_run: do everything but store it.
+
+        Raises:
+            Refused: it does not exist, or it is not the one that the preconditions name.
+        """
+        options = options or {}
+        item = self.get(resource, namespace, name)
+        metadata.check_preconditions(resource, item, options.get("preconditions") or {})
+        if resource is NAMESPACES:
+            admission.check_namespace_delete(name)
+        dry_run = dry_run or bool(options.get("dryRun"))
+        obj = item.obj
+        if not deleting.mark(resource, obj, options, self._clock()):
+            if dry_run:
+                return item, True
+            return self.store.remove(resource, namespace, name, obj), True
+        if dry_run:
+            return item, False
+        return self._keep(resource, item, obj), False
+
+    # -- how
+
+    def _read(self, resource: Resource, obj: Obj, write: Write) -> Obj:
+        """The object with fields of the right types only, in the form in which it is stored."""
+        unknown = check_fields(resource, obj)
+        self.warnings = unknown if write.validation == "Warn" else []
+        if unknown and write.validation == "Strict":
+            raise bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+                f"{resource.kind}: strict decoding error: {', '.join(unknown)}"
+            )
+        return to_core(obj) if resource is EVENTS else obj
+
+    def _replace(
+        self,
+        resource: Resource,
+        item: Item,
+        old: Obj,
+        obj: Obj,
+        subresource: str,
+        write: Write,
+        *,
+        applied: bool = False,
+    ) -> Item:
+        obj = metadata.go_on(resource, obj, item, old)
+        set_defaults(resource, obj)
+        prepare_update(resource, obj, old, subresource)
+        self._admit(resource, obj, old)
+        self._check(resource, obj, old, subresource)
+        if not applied and "managedFields" in old["metadata"]:
+            track_update(
+                old, obj, definition_of(resource), manager=write.caller.manager,
+                time=self.timestamp(), api_version=resource.api_version, subresource=subresource,
+            )  # fmt: skip
+        if write.dry_run:
+            return Item(resource, obj, item.version, item.creator)
+        return self._keep(resource, item, obj)
+
+    def _keep(self, resource: Resource, item: Item, obj: Obj) -> Item:
+        """Store a changed object, unless nothing changed or nothing holds it any more."""
+        if deleting.is_released(resource, obj):
+            return self.store.remove(resource, item.namespace, item.name, obj)
+        if obj == item.obj:
+            return item
+        return self.store.put(resource, obj)
+
+    def _apply(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        item: Item | None,
+        patch: Patch,
+        subresource: str,
+        write: Write,
+    ) -> tuple[Item, bool]:
+        """Server-side apply."""
+        config = patch.document()
+        config.setdefault("kind", resource.kind)
+        unknown = check_fields(resource, config)
+        if unknown and write.validation == "Strict":
+            raise bad_request(
+                f"failed to create typed patch object ({namespace}/{name}; {resource.api_version}, "
+                f"Kind={resource.kind}): errors:\n  {unknown[0]}"
+            )
+        meta = metadata.place(resource, config, namespace)
+        if meta.setdefault("name", name) != name:
+            raise bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL "
+                f"({name})"
+            )
+        live = item.obj if item is not None else None
+        if item is not None and meta.get("resourceVersion", str(item.version)) != str(item.version):
+            raise conflict(resource, name, metadata.MODIFIED)
+        merged = apply(
+            live, config, definition_of(resource),
+            manager=write.caller.manager, force=write.force, time=self.timestamp(),
+            api_version=resource.api_version, subresource=subresource,
+            creator=(item.creator if item is not None else "") or "before-first-apply",
+        )  # fmt: skip
+        if item is not None and live is not None:
+            return (
+                self._replace(resource, item, item.obj, merged, subresource, write, applied=True),
+                False,
+            )
+        if subresource:
+            raise not_found(resource, name)
+        managed = merged["metadata"].pop("managedFields", None)
+        return self._create(resource, merged, namespace, write, managed), True
+
+    def _rescale(self, resource: Resource, item: Item, scale: Obj, write: Write) -> Item:
+        old = item.obj
+        obj = item.obj
+        scaling.rescale(obj, scale)
+        version = (scale.get("metadata") or {}).get("resourceVersion")
+        if version:
+            obj["metadata"]["resourceVersion"] = version
+        return self._replace(resource, item, old, obj, "", write)
+
+    def _admit(self, resource: Resource, obj: Obj, old: Obj | None) -> None:
+        settings = self._settings
+        admission.admit(
+            resource, obj, old, self.store,
+            service_accounts=settings.service_accounts, taint_new_nodes=settings.taint_new_nodes,
+        )  # fmt: skip
+
+    def _check(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
+        causes = validate(resource, obj, old, subresource=subresource)
+        if causes:
+            meta = obj["metadata"]
+            name = meta.get("name") or meta.get("generateName") or ""
+            raise invalid(resource.kind, resource.group, name, causes)
+
+    def _expire(self, namespace: str, name: str) -> None:
+        """Forget events that nobody needs any more; the new one's turn comes later."""
+        now = self._clock()
+        while self._events and self._events[0][0] < now - EVENT_SECONDS:
+            _, place, old = self._events.popleft()
+            if self.store.get(CORE_EVENTS, place, old) is not None:
+                self.store.remove(CORE_EVENTS, place, old)
+        self._events.append((now, namespace, name))
+
+
+__all__ = ["PLAIN", "Api", "Caller", "Refused", "Settings", "Validation", "Write"]

@@ -1,0 +1,110 @@
+"""How an object ends: at once, after its grace period, or when the last finalizer is gone.
+
+`api` calls it. It changes objects that are handed to it and stores nothing.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from mooring.embedded.resources import NAMESPACES, PODS, Obj, Resource
+from mooring.kube.timestamps import second_time
+
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+
+
+def mark(resource: Resource, obj: Obj, options: Obj, now: float) -> bool:
+    """Mark an object as ending, in place; false if it can be removed at once.
+
+    Args:
+        resource: what it is.
+        obj: the object.
+        options: DeleteOptions.
+        now: seconds since 1970.
+    """
+    metadata = obj["metadata"]
+    _add_finalizer(metadata, options)
+    if resource is PODS:
+        stays = _mark_pod(obj, options, now)
+        if stays:
+            return True
+        grace = 0
+    else:
+        grace = 0
+    held = bool(metadata.get("finalizers"))
+    if resource is NAMESPACES:
+        held = held or bool(obj.get("spec", {}).get("finalizers"))
+        if held:
+            obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+    if held and "deletionTimestamp" not in metadata:
+        _end_at(metadata, now, grace)
+    return held
+
+
+def is_released(resource: Resource, obj: Obj) -> bool:
+    """Whether an object that was to end is held by nothing any more."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    if resource is NAMESPACES:
+        return not obj.get("spec", {}).get("finalizers")
+    # A pod ends when its kubelet says so, unless it has no time left.
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def _mark_pod(pod: Obj, options: Obj, now: float) -> bool:
+    """Give a pod its grace period, in place; false if it has none."""
+    # parity v1.36.4: apiserver/pkg/registry/rest/delete.go BeforeDelete, pod/strategy.go
+    metadata, spec = pod["metadata"], pod.get("spec", {})
+    wanted = options.get("gracePeriodSeconds")
+    if "deletionTimestamp" in metadata:
+        left = metadata.get("deletionGracePeriodSeconds")
+        if not left:
+            return False
+        if wanted is None or wanted >= left:
+            return True
+        return _shorten(metadata, left, max(wanted, 0), now)
+    grace = spec.get("terminationGracePeriodSeconds") or 0 if wanted is None else wanted
+    finished = pod.get("status", {}).get("phase") in ("Failed", "Succeeded")
+    if not spec.get("nodeName") or finished:
+        grace = 0
+    if grace < 0:
+        grace = 1
+    if grace == 0:
+        return False
+    _end_at(metadata, now, grace)
+    return True
+
+
+def _shorten(metadata: Obj, left: int, wanted: int, now: float) -> bool:
+    due = datetime.fromisoformat(metadata["deletionTimestamp"]).timestamp() - left + wanted
+    if due < now:
+        due = now
+        wanted = 1 if wanted else 0
+    metadata["deletionTimestamp"] = second_time(int(due * 1e9))
+    metadata["deletionGracePeriodSeconds"] = wanted
+    return wanted > 0
+
+
+def _end_at(metadata: Obj, now: float, grace: int) -> None:
+    metadata["deletionTimestamp"] = second_time(int((now + grace) * 1e9))
+    metadata["deletionGracePeriodSeconds"] = grace
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+
+
+def _add_finalizer(metadata: Obj, options: Obj) -> None:
+    """What is to become of dependents is a finalizer, which a controller works off."""
+    policy = options.get("propagationPolicy")
+    if policy is None and options.get("orphanDependents"):
+        policy = "Orphan"
+    wanted = {"Foreground": FOREGROUND, "Orphan": ORPHAN}.get(policy or "")
+    if policy is None:
+        return
+    kept = [one for one in metadata.get("finalizers", ()) if one not in (FOREGROUND, ORPHAN)]
+    if wanted is not None:
+        kept.append(wanted)
+    if kept:
+        metadata["finalizers"] = kept
+    else:
+        metadata.pop("finalizers", None)

@@ -1,0 +1,274 @@
+"""An embedded cluster: the API on a socket, with fake nodes and the life of a cluster behind it.
+
+`EmbeddedCluster` puts everything together and belongs to one event loop. `moor cluster`,
+`moor demo` and `mooring.testing` start it. It can be taken off the net and come back with its data,
+as a real API server that is restarted.
+"""
+
+import asyncio
+import contextlib
+import random
+import secrets
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any, Final, Self
+
+import msgspec
+import uvicorn
+
+from mooring.embedded.api import Api, Settings
+from mooring.embedded.app import App
+from mooring.embedded.audit import Asked
+from mooring.embedded.identity import EXTENSION, Identity
+from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.life import Life
+from mooring.embedded.resources import (
+    BY_KIND,
+    NAMESPACES,
+    PRIORITY_CLASSES,
+    Obj,
+    Resource,
+)
+from mooring.embedded.store import HISTORY, Store
+from mooring.serving.protocol import WholeBodyProtocol
+from mooring.serving.sockets import Server, listen
+from mooring.serving.tls import Certificates
+
+#: The largest body a client may send, as a real API server has it.
+MAX_BODY: Final = 3 * 1024 * 1024
+_CLOSE_SECONDS: Final = 1
+_KEEP_ALIVE_SECONDS: Final = 180
+#: Vowels and what looks like them are left out, as Kubernetes does.
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_BUILT_IN: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class Protocol(WholeBodyProtocol):
+    """One connection; a client's certificate says who it is."""
+
+    max_body = MAX_BODY
+    _user = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connected."""
+        super().connection_made(transport)
+        connection = transport.get_extra_info("ssl_object")
+        certificate = connection.getpeercert() if connection is not None else None
+        for part in (certificate or {}).get("subject", ()):
+            for name, value in part:
+                if name == "commonName":
+                    self._user = value
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        if self._user:
+            self.scope["extensions"] = {EXTENSION: {"name": self._user}}
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What an embedded cluster is like.
+
+    Attributes:
+        host: the address to listen on.
+        port: the port; 0 takes a free one, which is then kept.
+        kubelet: how bound pods come to life; None leaves them as they are.
+        controllers: whether Deployments and the like create pods, and namespaces are emptied.
+        tokens: users by bearer token.
+        closed: turn clients away that show neither a token nor a certificate.
+        history: how many changes of each resource a watch may be behind.
+        seed: for names and ids that are the same every time; None for random ones.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    kubelet: KubeletSettings | None = KubeletSettings()
+    controllers: bool = True
+    tokens: Mapping[str, str] = {}
+    closed: bool = False
+    history: int = HISTORY
+    seed: int | None = None
+
+
+DEFAULT_OPTIONS: Final = Options()
+
+
+class EmbeddedCluster:
+    """A cluster in memory, served over HTTP.
+
+    Use it with ``async with``.
+
+    Args:
+        nodes: manifests of nodes to begin with.
+        options: what it is like.
+        certificates: serve TLS with them.
+        audit: is told of every request that may change something.
+
+    Attributes:
+        store: all objects.
+        api: the API without HTTP.
+        life: kubelet and controllers.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Obj] = (),
+        options: Options = DEFAULT_OPTIONS,
+        *,
+        certificates: Certificates | None = None,
+        audit: Callable[[Asked], None] | None = None,
+    ) -> None:
+        self._options = options
+        self._certificates = certificates
+        # Later than all versions of a server that was here before: its clients begin anew.
+        self.store = Store(history=options.history, version=int(time.time() * 1000))
+        new_id, suffix = _ids(options.seed)
+        self.api = Api(
+            self.store,
+            clock=time.time,
+            new_id=new_id,
+            suffix=suffix,
+            settings=Settings(service_accounts=options.controllers),
+        )
+        self.life = Life(self.api, options.kubelet, controllers=options.controllers)
+        self._app = App(self.api, Identity(options.tokens, closed=options.closed), audit=audit)
+        self._port = options.port
+        self._stack = contextlib.AsyncExitStack()
+        self._online = contextlib.AsyncExitStack()
+        _furnish(self.api)
+        self.load(nodes)
+
+    @property
+    def port(self) -> int:
+        """The port, once it is online."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """Where it is served, once it is online."""
+        scheme = "https" if self._certificates is not None else "http"
+        host = self._options.host
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._port}"
+
+    def load(self, objs: Iterable[Obj]) -> int:
+        """Create objects as they are, such as those of a snapshot; how many.
+
+        Status, node and owners are kept: they are what was seen, not what somebody wishes.
+
+        Raises:
+            Refused: something in an object is wrong.
+        """
+        return sum(1 for obj in objs if self._load(obj))
+
+    async def __aenter__(self) -> Self:
+        await self.go_online()
+        task = asyncio.ensure_future(self.life.run())
+        self._stack.push_async_callback(_end, task)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.go_offline()
+        await self._stack.aclose()
+
+    async def go_online(self) -> None:
+        """Listen; a cluster that was online before keeps its port.
+
+        Raises:
+            InputError: the address cannot be used.
+        """
+        sock = listen(self._options.host, self._port)
+        self._port = sock.getsockname()[1]
+        await self._online.enter_async_context(_serving(self._app, sock, self._certificates))
+
+    async def go_offline(self) -> None:
+        """Close all connections and stop listening; everything stays as it is."""
+        await self._online.aclose()
+
+    def _load(self, obj: Obj) -> bool:
+        resource = _resource_of(obj)
+        if resource is None:
+            return False
+        self.api.restore(resource, obj)
+        return True
+
+
+@contextlib.asynccontextmanager
+async def _serving(
+    app: App, sock: socket.socket, certificates: Certificates | None
+) -> AsyncIterator[None]:
+    settings = uvicorn.Config(
+        app,
+        http=Protocol,
+        loop="none",
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_CLOSE_SECONDS,
+    )
+    settings.load()
+    if certificates is not None:
+        settings.ssl = certificates.context
+    server = Server(settings)
+    task = asyncio.ensure_future(server.serve(sockets=[sock]))
+    watching = [asyncio.ensure_future(certificates.watch())] if certificates is not None else []
+    try:
+        yield
+    finally:
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()
+        server.should_exit = True
+        await asyncio.wait({task}, timeout=2 * _CLOSE_SECONDS)
+        for one in (task, *watching):
+            await _end(one)
+        sock.close()
+
+
+async def _end(task: "asyncio.Future[Any]") -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _resource_of(obj: Obj) -> Resource | None:
+    return BY_KIND.get((obj.get("apiVersion", ""), obj.get("kind", "")))
+
+
+def _ids(seed: int | None) -> tuple[Callable[[], str], Callable[[], str]]:
+    """Sources of ids and of the ends of generated names."""
+    if seed is None:
+        return (
+            lambda: str(uuid.uuid4()),
+            lambda: "".join(secrets.choice(_LETTERS) for _ in range(5)),
+        )
+    rng = random.Random(seed)  # noqa: S311 - nothing depends on nobody guessing them
+    return (
+        lambda: str(uuid.UUID(int=rng.getrandbits(128), version=4)),
+        lambda: "".join(rng.choices(_LETTERS, k=5)),
+    )
+
+
+def _furnish(api: Api) -> None:
+    """What every cluster has from the beginning."""
+    for name in _BUILT_IN:
+        api.create(
+            NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+        )
+    for name, value, what in (
+        ("system-cluster-critical", 2_000_000_000, "cluster"),
+        ("system-node-critical", 2_000_001_000, "node"),
+    ):
+        api.restore(
+            PRIORITY_CLASSES,
+            {
+                "kind": "PriorityClass",
+                "apiVersion": "scheduling.k8s.io/v1",
+                "metadata": {"name": name},
+                "value": value,
+                "description": f"For pods without which the {what} does not work.",
+                "preemptionPolicy": "PreemptLowerPriority",
+            },
+        )
