@@ -11,7 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from mooring.embedded import admission, deleting, metadata, scaling
+from mooring.embedded import deleting, metadata, scaling
+from mooring.embedded.admission import Admission, check_namespace_delete
 from mooring.embedded.applying import apply, track_update
 from mooring.embedded.defaulting import set_defaults
 from mooring.embedded.event_forms import to_core
@@ -116,6 +117,7 @@ class Api:
 
     Attributes:
         store: where objects are kept.
+        admission: what the cluster allows.
         warnings: what clients should be told about the write that was done last.
     """
 
@@ -133,7 +135,11 @@ class Api:
         self._clock = clock
         self._new_id = new_id
         self._suffix = suffix
-        self._settings = settings
+        self.admission = Admission(
+            store,
+            service_accounts=settings.service_accounts,
+            taint_new_nodes=settings.taint_new_nodes,
+        )
         self._events: deque[tuple[float, str, str]] = deque()
 
     @property
@@ -188,7 +194,7 @@ class Api:
             if not meta.get("name") or self.store.get(resource, namespace, meta["name"]) is None:
                 break
         set_defaults(resource, obj)
-        self._admit(resource, obj, None)
+        self.admission.admit(resource, obj, None)
         prepare_create(resource, obj)
         self._check(resource, obj, None)
         if self.store.get(resource, namespace, meta["name"]) is not None:
@@ -225,7 +231,7 @@ class Api:
         if resource is PODS:
             obj.setdefault("status", {}).setdefault("phase", "Pending")
         set_defaults(resource, obj)
-        self._admit(resource, obj, None)
+        self.admission.admit(resource, obj, None)
         self._check(resource, obj, None)
         if self.store.get(resource, namespace, meta["name"]) is not None:
             raise already_exists(resource, meta["name"])
@@ -315,7 +321,7 @@ class Api:
         item = self.get(resource, namespace, name)
         metadata.check_preconditions(resource, item, options.get("preconditions") or {})
         if resource is NAMESPACES:
-            admission.check_namespace_delete(name)
+            check_namespace_delete(name)
         dry_run = dry_run or bool(options.get("dryRun"))
         obj = item.obj
         if not deleting.mark(resource, obj, options, self._clock()):
@@ -352,8 +358,8 @@ class Api:
     ) -> Item:
         obj = metadata.go_on(resource, obj, item, old)
         set_defaults(resource, obj)
-        prepare_update(resource, obj, old, subresource)
-        self._admit(resource, obj, old)
+        prepare_update(resource, obj, old, subresource, self.timestamp())
+        self.admission.admit(resource, obj, old, subresource)
         self._check(resource, obj, old, subresource)
         if not applied and "managedFields" in old["metadata"]:
             track_update(
@@ -424,13 +430,6 @@ class Api:
         if version:
             obj["metadata"]["resourceVersion"] = version
         return self._replace(resource, item, old, obj, "", write)
-
-    def _admit(self, resource: Resource, obj: Obj, old: Obj | None) -> None:
-        settings = self._settings
-        admission.admit(
-            resource, obj, old, self.store,
-            service_accounts=settings.service_accounts, taint_new_nodes=settings.taint_new_nodes,
-        )  # fmt: skip
 
     def _check(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
         causes = validate(resource, obj, old, subresource=subresource)

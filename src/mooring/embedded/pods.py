@@ -64,10 +64,11 @@ def bind(api: Api, namespace: str, name: str, binding: Obj, *, dry_run: bool = F
         raise _unbindable(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
     if spec.get("schedulingGates"):
         raise _unbindable(name, f"pod {name} has non-empty .spec.schedulingGates")
-    spec["nodeName"] = binding["target"]["name"]
-    for field in ("annotations", "labels"):
-        if metadata.get(field):
-            meta[field] = {**meta.get(field, {}), **metadata[field]}
+    node = spec["nodeName"] = binding["target"]["name"]
+    labels = {**(metadata.get("labels") or {}), **api.admission.topology_labels(node)}
+    for field, more in (("annotations", metadata.get("annotations")), ("labels", labels)):
+        if more:
+            meta[field] = {**meta.get(field, {}), **more}
     status = pod.setdefault("status", {})
     status.pop("nominatedNodeName", None)
     set_condition(status, {"type": "PodScheduled", "status": "True"}, api.timestamp())
