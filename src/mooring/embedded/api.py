@@ -15,7 +15,7 @@ from mooring.embedded import deleting, metadata, scaling
 from mooring.embedded.admission import Admission, check_namespace_delete
 from mooring.embedded.applying import apply, track_update
 from mooring.embedded.defaulting import set_defaults
-from mooring.embedded.event_forms import to_core
+from mooring.embedded.event_forms import to_core, to_new
 from mooring.embedded.patching import APPLY, Patch, patched
 from mooring.embedded.preparing import prepare_create, prepare_update
 from mooring.embedded.refusals import (
@@ -432,6 +432,9 @@ class Api:
         return self._replace(resource, item, old, obj, "", write)
 
     def _check(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
+        if resource is EVENTS:
+            # The newer form has stricter rules, and its own names for what is wrong.
+            obj, old = to_new(obj), to_new(old) if old is not None else None
         causes = validate(resource, obj, old, subresource=subresource)
         if causes:
             meta = obj["metadata"]

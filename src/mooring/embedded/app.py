@@ -26,6 +26,7 @@ from mooring.embedded.refusals import (
     Refused,
     bad_request,
     method_not_allowed,
+    too_large,
     unknown_path,
     unsupported_media_type,
 )
@@ -43,6 +44,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
+#: The largest body a client may send, as a real API server has it.
+MAX_BODY: Final = 3 * 1024 * 1024
 _JSON: Final = b"application/json"
 _encode = msgspec.json.Encoder().encode
 _REVIEWS: Final = ("/apis/authorization.k8s.io/v1/", "/apis/authentication.k8s.io/v1/")
@@ -128,8 +131,8 @@ class App:
         if scope["type"] != "http":
             return
         came = self._api.now
-        body = await _read(receive)
         try:
+            body = await _read(receive)
             user = self._identity.user(scope)
             request = Request(scope, body, user)
             request.came = came
@@ -386,14 +389,19 @@ def _compact(request: Request) -> str:
 
 
 async def _read(receive: Receive) -> bytes:
-    """The whole body; its size was limited on the way."""
-    pieces: list[bytes] = []
+    """The whole body.
+
+    Raises:
+        Refused: it is larger than anybody should send.
+    """
+    body = b""
     while True:
         message = await receive()
-        piece = message.get("body", b"")
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY:
+            raise too_large(MAX_BODY)
         if not message.get("more_body"):
-            return b"".join([*pieces, piece]) if pieces else piece
-        pieces.append(piece)
+            return body
 
 
 async def _write(answer: Answer, send: Send) -> None:

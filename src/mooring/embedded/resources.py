@@ -136,9 +136,8 @@ DEPLOYMENTS: Final = _in(
     "apps", "Deployment", "deployments", "deploy", categories=_ALL, subresources=_SCALED
 )
 REPLICA_SETS: Final = _in(
-    "apps", "ReplicaSet", "replicasets", "rs", categories=_ALL, subresources=_SCALED,
-    selectable=("status.replicas",),
-)  # fmt: skip
+    "apps", "ReplicaSet", "replicasets", "rs", categories=_ALL, subresources=_SCALED
+)
 STATEFUL_SETS: Final = _in(
     "apps", "StatefulSet", "statefulsets", "sts", categories=_ALL, subresources=_SCALED
 )

@@ -19,7 +19,7 @@ import msgspec
 import uvicorn
 
 from mooring.embedded.api import Api, Settings
-from mooring.embedded.app import App
+from mooring.embedded.app import MAX_BODY, App
 from mooring.embedded.audit import Asked
 from mooring.embedded.identity import EXTENSION, Identity
 from mooring.embedded.kubelet import KubeletSettings
@@ -36,8 +36,6 @@ from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.sockets import Server, listen
 from mooring.serving.tls import Certificates
 
-#: The largest body a client may send, as a real API server has it.
-MAX_BODY: Final = 3 * 1024 * 1024
 _CLOSE_SECONDS: Final = 1
 _KEEP_ALIVE_SECONDS: Final = 180
 #: Vowels and what looks like them are left out, as Kubernetes does.

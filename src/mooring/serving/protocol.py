@@ -47,8 +47,8 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body arrived."""
-        if self.cycle.response_complete:
-            return
+        if self.cycle.response_complete or self._size > self.max_body:
+            return  # nobody reads on what was refused
         self._pieces.append(body)
         self._size += len(body)
         if self._size > self.max_body:
@@ -58,7 +58,7 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is complete."""
-        if not self.cycle.response_complete:
+        if not self.cycle.response_complete and self._size <= self.max_body:
             self._hand_over()
         super().on_message_complete()
 

@@ -1,6 +1,7 @@
 """An embedded cluster on the test's own event loop, and a plain client for it."""
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -27,7 +28,9 @@ class Client:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if isinstance(body, dict | list):
             body = json.dumps(body)
+        if isinstance(body, str | bytes):
             sent.setdefault("content-type", "application/json")
+            body = io.BytesIO(body.encode() if isinstance(body, str) else body)
         async with self._session.request(
             method, self.cluster.url + path, data=body, headers=sent
         ) as response:
