@@ -20,7 +20,12 @@ from mooring.embedded.bodies import read_document, read_object, read_options
 from mooring.embedded.discovery import discovery_document
 from mooring.embedded.identity import Identity
 from mooring.embedded.listing import read_page, read_selection
-from mooring.embedded.openapi import openapi_bytes
+from mooring.embedded.openapi import (
+    V2_PROTOBUF,
+    V2_PROTOBUF_ANSWER,
+    openapi_bytes,
+    openapi_v2_protobuf,
+)
 from mooring.embedded.patching import TYPES, Patch
 from mooring.embedded.refusals import (
     Refused,
@@ -363,6 +368,8 @@ class App:
         if path.startswith(_HEALTH):
             return Answer(200, b"ok", b"text/plain; charset=utf-8")
         if path.startswith("/openapi/"):
+            if path == "/openapi/v2" and V2_PROTOBUF in request.header(b"accept"):
+                return Answer(200, openapi_v2_protobuf(), V2_PROTOBUF_ANSWER.encode())
             content = openapi_bytes(path)
             if content is not None:
                 return Answer(200, content)

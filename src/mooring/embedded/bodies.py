@@ -1,4 +1,4 @@
-"""What clients send: objects and options in JSON or YAML, checked before anybody uses them.
+"""What clients send: objects and options in JSON, YAML or protobuf, checked before anybody uses them.
 
 `app` calls it.
 """
@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from mooring.embedded.protobuf import PROTOBUF, read_protobuf
 from mooring.embedded.refusals import bad_request, unsupported_media_type
 from mooring.embedded.resources import Obj, Resource
 
@@ -42,8 +43,11 @@ def read_document(body: bytes, content_type: str) -> Obj:
             found = yaml.load(body, Loader=_Loader)  # noqa: S506 - it is a safe one
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise bad_request(f"error converting YAML to JSON: {error}") from error
+    elif media == PROTOBUF:
+        # kubectl's own generators know no other form.
+        found = read_protobuf(body)
     else:
-        raise unsupported_media_type([JSON, YAML])
+        raise unsupported_media_type([JSON, YAML, PROTOBUF])
     if not isinstance(found, dict):
         raise bad_request("couldn't get version/kind; json parse error: it is not an object")
     return found

@@ -96,7 +96,7 @@ def test_objects_without_kind_and_in_yaml() -> None:
         ("POST", PODS, "{", {}, 400, "couldn't get version/kind"),
         ("POST", PODS, "[]", {}, 400, "not an object"),
         ("POST", PODS, b"\xff", {"content_type": "application/yaml"}, 400, "YAML"),
-        ("POST", PODS, "{}", {"content_type": "application/vnd.kubernetes.protobuf"}, 415, "JSON"),
+        ("POST", PODS, "{}", {"content_type": "text/html"}, 415, "JSON"),
         ("POST", PODS, {"kind": "Pod", "apiVersion": "v2"}, {}, 400, "expected API version (v1)"),
         ("POST", PODS, {"kind": "Node", "apiVersion": "v1"}, {}, 400, "cannot be handled as a Pod"),
         ("POST", PODS, {"apiVersion": "v1"}, {}, 400, "'Kind' is missing"),
