@@ -404,7 +404,8 @@ async def _read(receive: Receive) -> bytes:
     body = b""
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        piece: bytes = message.get("body", b"")
+        body += piece
         if len(body) > MAX_BODY:
             raise too_large(MAX_BODY)
         if not message.get("more_body"):

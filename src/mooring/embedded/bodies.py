@@ -1,4 +1,4 @@
-"""What clients send: objects and options in JSON, YAML or protobuf, checked before anybody uses them.
+"""What clients send: objects in JSON, YAML or protobuf, checked before anybody uses them.
 
 `app` calls it.
 """
