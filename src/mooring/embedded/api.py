@@ -358,8 +358,8 @@ class Api:
     ) -> Item:
         obj = metadata.go_on(resource, obj, item, old)
         set_defaults(resource, obj)
-        prepare_update(resource, obj, old, subresource, self.timestamp())
         self.admission.admit(resource, obj, old, subresource)
+        prepare_update(resource, obj, old, subresource, self.timestamp())
         self._check(resource, obj, old, subresource)
         if not applied and "managedFields" in old["metadata"]:
             track_update(
