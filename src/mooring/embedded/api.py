@@ -16,6 +16,8 @@ from mooring.embedded.admission import Admission, check_namespace_delete
 from mooring.embedded.applying import apply, track_update
 from mooring.embedded.defaulting import set_defaults
 from mooring.embedded.event_forms import to_core, to_new
+from mooring.embedded.managed_fields import keep_times
+from mooring.embedded.patch_refusals import unfit
 from mooring.embedded.patching import APPLY, Patch, patched
 from mooring.embedded.preparing import prepare_create, prepare_update
 from mooring.embedded.refusals import (
@@ -49,6 +51,7 @@ from mooring.kube.timestamps import second_time
 
 Validation = Literal["Ignore", "Warn", "Strict"]
 
+_encode = msgspec.json.Encoder().encode
 _NAMESPACE: Final[Obj] = {"kind": "Namespace", "apiVersion": "v1"}
 _KEPT_WHEN_RESTORED: Final = ("deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 #: Events are kept for so long, in seconds, as a real API server does.
@@ -292,8 +295,9 @@ class Api:
         if subresource == "scale":
             view = scaling.scale_of(resource, old)
             return self._rescale(resource, item, patched(view, patch, None), write), False
-        obj = patched(old, patch, definition_of(resource))
-        obj = self._read(resource, obj, write)
+        seen = to_new(old) if resource is EVENTS else old
+        obj = patched(seen, patch, definition_of(resource))
+        obj = self._read_patched(resource, obj, write)
         return self._replace(resource, item, item.obj, obj, subresource, write), False
 
     def delete(
@@ -345,6 +349,16 @@ class Api:
             )
         return to_core(obj) if resource is EVENTS else obj
 
+    def _read_patched(self, resource: Resource, obj: Obj, write: Write) -> Obj:
+        """The same for what a patch made of an object: the client did not send that itself."""
+        shown = _encode(obj)
+        try:
+            return self._read(resource, obj, write)
+        except Refused as refusal:
+            if "strict decoding error" in str(refusal):
+                raise
+            raise unfit(shown.decode(), str(refusal)) from refusal
+
     def _replace(
         self,
         resource: Resource,
@@ -355,16 +369,20 @@ class Api:
         write: Write,
         *,
         applied: bool = False,
+        through: str = "",
     ) -> Item:
         obj = metadata.go_on(resource, obj, item, old)
         set_defaults(resource, obj)
         self.admission.admit(resource, obj, old, subresource)
         prepare_update(resource, obj, old, subresource, self.timestamp())
         self._check(resource, obj, old, subresource)
-        if not applied and "managedFields" in old["metadata"]:
+        if applied:
+            keep_times(old, obj)
+        elif "managedFields" in old["metadata"] or "managedFields" in obj["metadata"]:
             track_update(
                 old, obj, definition_of(resource), manager=write.caller.manager,
-                time=self.timestamp(), api_version=resource.api_version, subresource=subresource,
+                time=self.timestamp(), api_version=resource.api_version,
+                subresource=through or subresource,
             )  # fmt: skip
         if write.dry_run:
             return Item(resource, obj, item.version, item.creator)
@@ -391,12 +409,6 @@ class Api:
         """Server-side apply."""
         config = patch.document()
         config.setdefault("kind", resource.kind)
-        unknown = check_fields(resource, config)
-        if unknown and write.validation == "Strict":
-            raise bad_request(
-                f"failed to create typed patch object ({namespace}/{name}; {resource.api_version}, "
-                f"Kind={resource.kind}): errors:\n  {unknown[0]}"
-            )
         meta = metadata.place(resource, config, namespace)
         if meta.setdefault("name", name) != name:
             raise bad_request(
@@ -413,10 +425,11 @@ class Api:
             creator=(item.creator if item is not None else "") or "before-first-apply",
         )  # fmt: skip
         if item is not None and live is not None:
-            return (
-                self._replace(resource, item, item.obj, merged, subresource, write, applied=True),
-                False,
+            merged = self._read(resource, merged, write)
+            found = self._replace(
+                resource, item, item.obj, merged, subresource, write, applied=True
             )
+            return found, False
         if subresource:
             raise not_found(resource, name)
         managed = merged["metadata"].pop("managedFields", None)
@@ -429,7 +442,7 @@ class Api:
         version = (scale.get("metadata") or {}).get("resourceVersion")
         if version:
             obj["metadata"]["resourceVersion"] = version
-        return self._replace(resource, item, old, obj, "", write)
+        return self._replace(resource, item, old, obj, "", write, through="scale")
 
     def _check(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
         if resource is EVENTS:

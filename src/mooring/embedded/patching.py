@@ -73,7 +73,7 @@ def patched(obj: Obj, patch: Patch, definition: Definition | None) -> Obj:
     if patch.type == JSON:
         return apply_json_patch(obj, patch.body)
     if patch.type == MERGE or (patch.type == STRATEGIC and definition is None):
-        return apply_merge_patch(obj, patch.document())
+        return apply_merge_patch(obj, patch.body)
     if patch.type == STRATEGIC and definition is not None:
-        return apply_strategic_patch(obj, patch.document(), definition)
+        return apply_strategic_patch(obj, patch.body, definition)
     raise unsupported_media_type(TYPES)

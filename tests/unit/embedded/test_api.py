@@ -397,6 +397,31 @@ def test_events_of_both_forms_are_the_same(world: World) -> None:
     assert stored["involvedObject"]["name"] == "web"
 
 
+def test_events_of_the_newer_form_are_patched_in_that_form(world: World) -> None:
+    new = manifest(
+        "events.k8s.io/v1", "Event", "e", eventTime="2026-01-01T00:00:00.000000Z",
+        reportingController="mooring", reportingInstance="mooring-1", action="Binding",
+        reason="FailedScheduling", note="no room", type="Warning",
+        regarding={"kind": "Pod", "namespace": "default", "name": "web"},
+    )  # fmt: skip
+    world.api.create(EVENTS, new, "default")
+    series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:01:00.000000Z"}}
+    body = Patch(STRATEGIC, json.dumps(series).encode())
+    world.api.patch(EVENTS, "default", "e", body)
+    stored = world.api.get(CORE_EVENTS, "default", "e").obj
+    assert stored["series"]["count"] == 2
+    assert stored["message"] == "no room"
+
+
+def test_what_a_patch_makes_must_be_of_its_kind(world: World) -> None:
+    world.pod("web")
+    with pytest.raises(Refused) as caught:
+        patch(world, "web", MERGE, {"spec": {"containers": "many"}})
+    assert (caught.value.code, caught.value.status["details"]["causes"][0]["field"]) == (
+        422, "patch",
+    )  # fmt: skip
+
+
 def test_events_are_forgotten_after_an_hour(world: World) -> None:
     world.api.create(CORE_EVENTS, event("old"), "default")
     world.now += EVENT_SECONDS / 2
