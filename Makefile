@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
 	@touch $@
 
-demo: setup ## see a policy place pods: nothing else is needed
+demo: setup ## a cluster in memory and pods being placed: nothing else is needed
 	@$(BIN)/moor demo
 
 test: lint types layers unit ## lint, types, layers and all tests (the real Kubernetes ones need: make kube)

@@ -8,10 +8,12 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from mooring.testing.kube import Binaries, ControlPlane, MissingBinaries, find_binaries
+from mooring.testing.kube import Binaries, ControlPlane, MissingBinaries, Plane, find_binaries
+from tests.e2e.planes import PLANES, REAL, make_plane
 
 _missing = pytest.StashKey[str]()
 _left_out = pytest.StashKey[int]()
@@ -61,12 +63,32 @@ def control_plane(binaries: Binaries) -> Iterator[ControlPlane]:
         yield plane
 
 
+@pytest.fixture(scope="session", params=PLANES)
+def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
+    """An API server for the whole session, each test on both; it removes the nodes it creates."""
+    if request.param == REAL:
+        yield request.getfixturevalue("control_plane")
+        return
+    with make_plane(request.param) as running:
+        yield running
+
+
+@pytest.fixture(params=PLANES)
+def own_plane(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plane]:
+    """An audited API server of the test's own, each test on both."""
+    with make_plane(request.param, tmp_path, audited=True) as running:
+        yield running
+
+
 @pytest.fixture
-def namespace(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[str]:
+def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own, removed afterwards with all that is in it."""
+    # On the API server that the test asks for, be it both or the real one.
+    used = "plane" if "plane" in request.fixturenames else "control_plane"
+    plane: Plane = request.getfixturevalue(used)
     readable = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
     unique = zlib.crc32(request.node.nodeid.encode())
     name = f"{readable[:40].strip('-')}-{unique:08x}"
-    control_plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
-    control_plane.delete_namespace(name)
+    plane.delete_namespace(name)

@@ -5,8 +5,6 @@ its author and its time, whatever became of the scheduler that sent it.
 """
 
 import asyncio
-import base64
-import http.client
 import signal
 import threading
 from collections import Counter
@@ -15,14 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import yaml
 
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane, free_port, node, wait_for
+from mooring.testing.kube import Plane, free_port, node, wait_for
 from mooring.testing.process import Startable
 from mooring.testing.run import MoorRun
 from tests.e2e.rig import pod
@@ -30,38 +26,6 @@ from tests.e2e.rig import pod
 SCHEDULER = "default-scheduler"
 #: Nobody waits so long; a loaded machine may take a good part of it.
 PATIENCE = 120.0
-
-_AUDIT_POLICY = {
-    "apiVersion": "audit.k8s.io/v1",
-    "kind": "Policy",
-    "omitStages": ["RequestReceived"],
-    "rules": [
-        {
-            "level": "Request",
-            "verbs": ["create"],
-            "resources": [{"group": "", "resources": ["pods/binding"]}],
-        },
-        {
-            "level": "Request",
-            "verbs": ["create", "update", "patch"],
-            "namespaces": ["default"],
-            "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}],
-        },
-        {"level": "None"},
-    ],
-}
-
-
-@contextmanager
-def audited_plane(folder: Path) -> Iterator[ControlPlane]:
-    """A control plane of the test's own that writes down bindings and Leases."""
-    folder.mkdir(parents=True, exist_ok=True)
-    policy, log = folder / "audit-policy.yaml", folder / "audit.log"
-    policy.write_text(yaml.safe_dump(_AUDIT_POLICY))
-    log.touch()
-    args = [f"--audit-policy-file={policy}", f"--audit-log-path={log}"]
-    with ControlPlane(folder, api_args=args) as plane:
-        yield plane
 
 
 # -- who did what
@@ -111,8 +75,8 @@ class Write(NamedTuple):
 class Audit:
     """The API server's account of what happened, in the order of the answers; one thread's."""
 
-    def __init__(self, plane: ControlPlane) -> None:
-        self._file = plane.folder / "audit.log"
+    def __init__(self, plane: Plane) -> None:
+        self._file = plane.audit_file
         self._offset = 0
         self._rest = b""
         self._bindings: list[Write] = []
@@ -187,7 +151,7 @@ def each(action: Callable[[str], object], names: Iterable[str], threads: int = 8
 
 
 @contextmanager
-def pod_stream(plane: ControlPlane, prefix: str, pause: float = 0.01) -> Iterator[None]:
+def pod_stream(plane: Plane, prefix: str, pause: float = 0.01) -> Iterator[None]:
     """Pods that are created one after the other for the time of the block."""
     ended = threading.Event()
 
@@ -214,7 +178,7 @@ def wait_bound(audit: Audit, count: int) -> None:
     wait_for(lambda: len(audit.bound()) >= count, f"{count} pods to be bound", PATIENCE)
 
 
-def wait_all_bound(plane: ControlPlane, count: int, seconds: float = PATIENCE) -> list[Any]:
+def wait_all_bound(plane: Plane, count: int, seconds: float = PATIENCE) -> list[Any]:
     """All pods of the cluster, once there are so many and each has a node."""
     found: list[Any] = []
 
@@ -249,7 +213,7 @@ def check_bound_once(
         assert not done or done[0].node == where
 
 
-def check_room(plane: ControlPlane, pods: Iterable[Mapping[str, Any]]) -> None:
+def check_room(plane: Plane, pods: Iterable[Mapping[str, Any]]) -> None:
     """No node carries more than it can."""
     used: Counter[tuple[str, str]] = Counter()
     for one in pods:
@@ -303,28 +267,6 @@ def comparison(scheduler: MoorRun) -> str:
 # -- faults
 
 
-def compact_history(plane: ControlPlane) -> None:
-    """Make etcd forget everything but the present, so that older watches get a 410."""
-    found = next(one for one in plane._api_command if one.startswith("--etcd-servers="))
-    address = found.partition("http://")[2]
-
-    def call(path: str, body: object) -> Any:
-        connection = http.client.HTTPConnection(address, timeout=30)
-        try:
-            connection.request("POST", f"/v3/kv/{path}", msgspec.json.encode(body))
-            response = connection.getresponse()
-            content = response.read()
-            assert response.status == 200, content
-            return msgspec.json.decode(content)
-        finally:
-            connection.close()
-
-    key = base64.b64encode(b"a-key-of-the-test").decode()
-    # The present must be newer than what any watch has seen.
-    put = call("put", {"key": key, "value": key})
-    call("compaction", {"revision": put["header"]["revision"], "physical": True})
-
-
 class Line(Startable):
     """A connection to the API server that can be cut, for one kubeconfig.
 
@@ -333,11 +275,12 @@ class Line(Startable):
         refused: how many connections were refused while it was cut.
     """
 
-    def __init__(self, plane: ControlPlane, user: str = "behind-a-line") -> None:
+    def __init__(self, plane: Plane, user: str = "behind-a-line") -> None:
         self._plane = plane
         self._port = free_port()
         direct = plane.kubeconfig_for(user, ["system:masters"])
-        config = direct.read_text().replace(plane.url, f"https://127.0.0.1:{self._port}")
+        here = plane.url.replace(str(plane.port), str(self._port))
+        config = direct.read_text().replace(plane.url, here)
         self.kubeconfig = direct.with_suffix(".line.kubeconfig")
         self.kubeconfig.write_text(config)
         self.refused = 0

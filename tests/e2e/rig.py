@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.kube import KubeScheduler, Plane
 from mooring.testing.serve import MoorServe
 
 
@@ -54,7 +54,7 @@ def extender_config(
 
 
 @contextmanager
-def nodes(plane: ControlPlane, **by_name: Mapping[str, Any]) -> Iterator[None]:
+def nodes(plane: Plane, **by_name: Mapping[str, Any]) -> Iterator[None]:
     """Nodes that exist for the time of the block; the names' underscores become dashes."""
     names = {name.replace("_", "-"): options for name, options in by_name.items()}
     try:
@@ -65,7 +65,7 @@ def nodes(plane: ControlPlane, **by_name: Mapping[str, Any]) -> Iterator[None]:
         plane.delete_all("Node")
 
 
-def node_of(plane: ControlPlane, name: str, namespace: str) -> str:
+def node_of(plane: Plane, name: str, namespace: str) -> str:
     """The node a pod is on, waiting until it is bound."""
 
     def bound() -> str | None:
@@ -75,7 +75,7 @@ def node_of(plane: ControlPlane, name: str, namespace: str) -> str:
     return plane.wait_for(bound, f"pod {name} to be bound")
 
 
-def event_of(plane: ControlPlane, name: str, namespace: str, reason: str) -> dict[str, Any]:
+def event_of(plane: Plane, name: str, namespace: str, reason: str) -> dict[str, Any]:
     """The newest event of a pod with a reason, waiting for it."""
 
     def found() -> dict[str, Any] | None:
@@ -89,7 +89,7 @@ def event_of(plane: ControlPlane, name: str, namespace: str, reason: str) -> dic
     return plane.wait_for(found, f"event {reason} of pod {name}")
 
 
-def scheduled_message(plane: ControlPlane, name: str, namespace: str, scheduler: str) -> str:
+def scheduled_message(plane: Plane, name: str, namespace: str, scheduler: str) -> str:
     """The text of a pod's Scheduled event, which must come from the scheduler."""
     event = event_of(plane, name, namespace, "Scheduled")
     assert scheduler in (event.get("reportingComponent"), event.get("source", {}).get("component"))
@@ -97,7 +97,7 @@ def scheduled_message(plane: ControlPlane, name: str, namespace: str, scheduler:
     return message
 
 
-def schedule(plane: ControlPlane, manifest: dict[str, Any]) -> dict[str, Any]:
+def schedule(plane: Plane, manifest: dict[str, Any]) -> dict[str, Any]:
     """Create a pod and wait until its scheduler has bound it or said why not; the pod then."""
     created = plane.create(manifest)["metadata"]
     name, namespace = created["name"], created["namespace"]
@@ -117,7 +117,7 @@ def scheduled_condition(manifest: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def unschedulable(plane: ControlPlane, name: str, namespace: str, part: str) -> str:
+def unschedulable(plane: Plane, name: str, namespace: str, part: str) -> str:
     """The message of a pod's condition PodScheduled, waiting until it has this part."""
 
     def told() -> str | None:
@@ -128,7 +128,7 @@ def unschedulable(plane: ControlPlane, name: str, namespace: str, part: str) -> 
     return plane.wait_for(told, f"pod {name} to be refused with {part!r}", 60)
 
 
-def events_of(plane: ControlPlane, name: str, namespace: str) -> list[dict[str, Any]]:
+def events_of(plane: Plane, name: str, namespace: str) -> list[dict[str, Any]]:
     """The events about a pod, in the form of events.k8s.io/v1, the oldest first."""
     found = [
         event
@@ -138,7 +138,7 @@ def events_of(plane: ControlPlane, name: str, namespace: str) -> list[dict[str, 
     return sorted(found, key=lambda event: (event["eventTime"] or "", event["metadata"]["name"]))
 
 
-def note_of(plane: ControlPlane, name: str, namespace: str, reason: str, part: str = "") -> str:
+def note_of(plane: Plane, name: str, namespace: str, reason: str, part: str = "") -> str:
     """The text of an event about a pod, waiting for one with this reason and part."""
 
     def told() -> str | None:
@@ -151,7 +151,7 @@ def note_of(plane: ControlPlane, name: str, namespace: str, reason: str, part: s
     return plane.wait_for(told, f"event {reason} of pod {name} with {part!r}", 60)
 
 
-def described(plane: ControlPlane, name: str, namespace: str) -> str:
+def described(plane: Plane, name: str, namespace: str) -> str:
     """What ``kubectl describe pod`` prints, without what differs from one time to the next."""
     text = plane.kubectl("describe", "pod", name, f"--namespace={namespace}")
     text = text.replace(namespace, "NAMESPACE")

@@ -1,6 +1,5 @@
-"""``moor run`` as a process on a real control plane: signals, the Lease, and what is refused."""
+"""``moor run`` as a process, on both API servers: signals, the Lease, and what is refused."""
 
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +8,9 @@ from typing import Any
 import pytest
 
 from mooring.testing.certificates import write_kubeconfig
-from mooring.testing.kube import ControlPlane, ProcessError, free_port, wait_for
+from mooring.testing.kube import ControlPlane, Plane, ProcessError, free_port, wait_for
 from mooring.testing.run import MoorRun
-from tests.e2e.rig import nodes, pod
-
-pytestmark = pytest.mark.kube
+from tests.e2e.rig import nodes, note_of, pod
 
 ELECTED = {
     "leaderElect": True, "leaseDuration": "4s", "renewDeadline": "2s", "retryPeriod": "500ms",
@@ -28,15 +25,13 @@ def config(namespace: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def started(
-    control_plane: ControlPlane, namespace: str, config: dict[str, Any]
-) -> Iterator[MoorRun]:
-    scheduler = MoorRun(control_plane, config, kubeconfig=control_plane.kubeconfig)
-    with nodes(control_plane, run_a={"cpu": "4"}, run_b={"cpu": "4"}), scheduler:
+def started(plane: Plane, namespace: str, config: dict[str, Any]) -> Iterator[MoorRun]:
+    scheduler = MoorRun(plane, config, kubeconfig=plane.kubeconfig)
+    with nodes(plane, run_a={"cpu": "4"}, run_b={"cpu": "4"}), scheduler:
         yield scheduler
 
 
-def bound(plane: ControlPlane, namespace: str, name: str) -> str:
+def bound(plane: Plane, namespace: str, name: str) -> str:
     def look() -> str | None:
         node: str | None = plane.get("Pod", name, namespace)["spec"].get("nodeName")
         return node
@@ -44,62 +39,59 @@ def bound(plane: ControlPlane, namespace: str, name: str) -> str:
     return wait_for(look, f"pod {name} to be bound")
 
 
-def lease(plane: ControlPlane, namespace: str) -> dict[str, Any]:
+def lease(plane: Plane, namespace: str) -> dict[str, Any]:
     spec: dict[str, Any] = plane.get(
         "Lease", "lease", namespace, api_version="coordination.k8s.io/v1"
     )["spec"]
     return spec
 
 
-def test_sigterm_ends_it_in_order(
-    control_plane: ControlPlane, namespace: str, started: MoorRun
-) -> None:
-    control_plane.create(pod("p", namespace, namespace))
-    assert bound(control_plane, namespace, "p") in ("run-a", "run-b")
-    assert lease(control_plane, namespace)["holderIdentity"]
+def test_sigterm_ends_it_in_order(plane: Plane, namespace: str, started: MoorRun) -> None:
+    plane.create(pod("p", namespace, namespace))
+    assert bound(plane, namespace, "p") in ("run-a", "run-b")
+    assert lease(plane, namespace)["holderIdentity"]
     started.send(signal.SIGTERM)
     assert started.wait_ended() == 0
-    assert lease(control_plane, namespace)["holderIdentity"] in (None, "")
+    assert lease(plane, namespace)["holderIdentity"] in (None, "")
     log = started.log()
-    assert f"schedules pods of {namespace} on {control_plane.url}" in log
+    assert f"schedules pods of {namespace} on {plane.url}" in log
     assert f"leader election on (Lease {namespace}/lease)" in log
     assert f"health at http://127.0.0.1:{started.port}" in log
     assert "Traceback" not in log
-    events = control_plane.kubectl("get", "events", "-n", namespace)
-    assert re.search(r"Normal +Scheduled +pod/p +Successfully assigned", events)
+    assert note_of(plane, "p", namespace, "Scheduled").startswith("Successfully assigned")
 
 
-def test_a_lost_lease_ends_it_at_once(
-    control_plane: ControlPlane, namespace: str, started: MoorRun
-) -> None:
+def test_a_lost_lease_ends_it_at_once(plane: Plane, namespace: str, started: MoorRun) -> None:
     wait_for(lambda: "scheduling" in started.log(), "it to lead")
-    patch = '{"spec": {"holderIdentity": "somebody else"}}'
-    control_plane.kubectl("patch", "lease", "lease", "-n", namespace, "--type=merge", "-p", patch)
+    plane.request(
+        "PATCH",
+        plane.path("Lease", "lease", namespace, api_version="coordination.k8s.io/v1"),
+        {"spec": {"holderIdentity": "somebody else"}},
+        content_type="application/merge-patch+json",
+    )
     assert started.wait_ended(10) == 1
-    assert lease(control_plane, namespace)["holderIdentity"] == "somebody else"
+    assert lease(plane, namespace)["holderIdentity"] == "somebody else"
     log = started.log()
     assert log.count("this process does not lead any more: it writes nothing and ends") == 1
     assert "Traceback" not in log
 
 
-def test_the_state_is_compared_on_sigusr2(
-    control_plane: ControlPlane, namespace: str, started: MoorRun
-) -> None:
+def test_the_state_is_compared_on_sigusr2(plane: Plane, namespace: str, started: MoorRun) -> None:
     for number in range(20):
-        control_plane.create(pod(f"p{number}", namespace, namespace))
+        plane.create(pod(f"p{number}", namespace, namespace))
     for number in range(20):
-        bound(control_plane, namespace, f"p{number}")
+        bound(plane, namespace, f"p{number}")
     started.send(signal.SIGUSR2)
     wait_for(lambda: "the state equals the cluster: " in started.log(), "the comparison")
     assert "mooring_state_differences 0.0" in started.metrics()
 
 
-def test_what_it_serves(control_plane: ControlPlane, namespace: str, started: MoorRun) -> None:
+def test_what_it_serves(plane: Plane, namespace: str, started: MoorRun) -> None:
     assert started.get("/healthz") == started.get("/livez") == started.get("/readyz") == "ok"
     assert "[+]informer-sync ok" in started.get("/readyz?verbose=1")
     assert f'"schedulerName":"{namespace}"' in started.get("/configz")
-    control_plane.create(pod("p", namespace, namespace))
-    bound(control_plane, namespace, "p")
+    plane.create(pod("p", namespace, namespace))
+    bound(plane, namespace, "p")
     counted = f'scheduler_schedule_attempts_total{{profile="{namespace}",result="scheduled"}} 1.0'
     wait_for(lambda: counted in started.metrics(), "the metric")
     wait_for(lambda: 'leader_election_master_status{name="lease"} 1.0' in started.metrics(), "it")
@@ -115,27 +107,22 @@ class TestRefusals:
         (line,) = [one for one in log.splitlines() if one.startswith("moor: ")]
         return line
 
+    @pytest.mark.kube  # the embedded API server knows no rights
     def test_missing_rights(self, control_plane: ControlPlane, config: dict[str, Any]) -> None:
         nobody = control_plane.kubeconfig_for("nobody")
         said = self.said(MoorRun(control_plane, config, kubeconfig=nobody))
         assert 'User "nobody" cannot list resource "namespaces" in API group ""' in said
         assert "grant it with an RBAC role. Also refused: nodes, " in said
 
-    def test_wrong_credentials(
-        self, control_plane: ControlPlane, config: dict[str, Any], tmp_path: Path
-    ) -> None:
-        file = write_kubeconfig(
-            tmp_path / "kubeconfig", control_plane.url, control_plane.ca_file, "no token"
-        )
-        said = self.said(MoorRun(control_plane, config, kubeconfig=file))
+    def test_wrong_credentials(self, plane: Plane, config: dict[str, Any], tmp_path: Path) -> None:
+        file = write_kubeconfig(tmp_path / "kubeconfig", plane.url, plane.ca_file, "no token")
+        said = self.said(MoorRun(plane, config, kubeconfig=file))
         assert "does not accept our credentials (401)" in said
 
-    def test_no_api_server(
-        self, control_plane: ControlPlane, config: dict[str, Any], tmp_path: Path
-    ) -> None:
+    def test_no_api_server(self, plane: Plane, config: dict[str, Any], tmp_path: Path) -> None:
         url = f"https://127.0.0.1:{free_port()}"
-        file = write_kubeconfig(tmp_path / "kubeconfig", url, control_plane.ca_file, "token")
-        with MoorRun(control_plane, config, kubeconfig=file, wait=False) as scheduler:
+        file = write_kubeconfig(tmp_path / "kubeconfig", url, plane.ca_file, "token")
+        with MoorRun(plane, config, kubeconfig=file, wait=False) as scheduler:
             wait_for(lambda: "cannot be reached" in scheduler.log(), "the sentence")
             status, text = scheduler.answer("/readyz")
             assert status == 500

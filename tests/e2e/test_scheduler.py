@@ -5,6 +5,7 @@ both; what a user sees of them must not differ.
 """
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ import pytest
 import yaml
 
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.kube import ControlPlane, KubeScheduler, Plane
 from mooring.testing.process import ProcessError
 from mooring.testing.run import MoorRun
 from tests.e2e.rig import (
@@ -29,8 +30,6 @@ from tests.e2e.rig import (
     scheduled_condition,
     unschedulable,
 )
-
-pytestmark = pytest.mark.kube
 
 RBAC = Path(__file__).parents[2] / "docs" / "samples" / "scheduler-rbac.yaml"
 #: As an administrator has it: comments, two profiles, arguments, disabled plugins.
@@ -127,11 +126,11 @@ def claim(name: str, namespace: str, storage_class: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+def cluster(plane: Plane) -> Iterator[Plane]:
     """Nodes, a storage class and a priority class."""
     polite = {"metadata": {"name": "test-polite"}, "value": 10, "preemptionPolicy": "Never"}
-    control_plane.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **polite})
-    control_plane.create(
+    plane.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **polite})
+    plane.create(
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
@@ -140,15 +139,15 @@ def cluster(control_plane: ControlPlane) -> Iterator[ControlPlane]:
         }
     )
     try:
-        with nodes(control_plane, **FLEET):
-            yield control_plane
+        with nodes(plane, **FLEET):
+            yield plane
     finally:
         api = {"PriorityClass": "scheduling.k8s.io/v1", "StorageClass": "storage.k8s.io/v1"}
-        control_plane.delete("PriorityClass", "test-polite", api_version=api["PriorityClass"])
-        control_plane.delete("StorageClass", "immediate", api_version=api["StorageClass"])
+        plane.delete("PriorityClass", "test-polite", api_version=api["PriorityClass"])
+        plane.delete("StorageClass", "immediate", api_version=api["StorageClass"])
 
 
-def outcome(plane: ControlPlane, namespace: str) -> dict[str, dict[str, Any]]:
+def outcome(plane: Plane, namespace: str) -> dict[str, dict[str, Any]]:
     """Schedule the pods one after the other; what a user sees of each of them."""
     plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     plane.create(claim("immediate", namespace, "immediate"))
@@ -197,8 +196,9 @@ def event_form(event: dict[str, Any], namespace: str) -> dict[str, Any]:
     return {**kept, "instance": instance, "regarding": regarding, "fields": fields}
 
 
+@pytest.mark.kube  # kube-scheduler takes part
 def test_a_configuration_file_of_kube_scheduler_gives_what_kube_scheduler_gives(
-    cluster: ControlPlane, tmp_path: Path
+    cluster: Plane, tmp_path: Path
 ) -> None:
     kubeconfig = cluster.kubeconfig_for("system:kube-scheduler", name="both-schedulers")
     file = tmp_path / "scheduler.yaml"
@@ -207,6 +207,8 @@ def test_a_configuration_file_of_kube_scheduler_gives_what_kube_scheduler_gives(
     try:
         with KubeScheduler(cluster, file.read_text()):
             expected = outcome(cluster, namespaces["kube"])
+        listed = cluster.kubectl("get", "events", "--namespace", namespaces["kube"])
+        assert re.search(r"Normal +Scheduled +pod/packed +Successfully assigned", listed)
         cluster.delete_namespace(namespaces["kube"])
         # The very file: also the API server's address and who we are come from it.
         with MoorRun(cluster, file) as scheduler:
@@ -238,10 +240,10 @@ def test_a_configuration_file_of_kube_scheduler_gives_what_kube_scheduler_gives(
                 cluster.delete_namespace(namespace)
 
 
+@pytest.mark.kube  # kube-scheduler takes part
 def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
-    control_plane: ControlPlane, namespace: str
+    plane: Plane, namespace: str
 ) -> None:
-    plane = control_plane
     with (
         nodes(plane, one={"cpu": "2"}, two={"cpu": "2"}),
         KubeScheduler(plane),
@@ -280,6 +282,7 @@ def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
         )
 
 
+@pytest.mark.kube  # the embedded API server knows no rights
 def test_it_runs_with_the_documented_rights_and_no_others(
     control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -330,7 +333,7 @@ def test_it_runs_with_the_documented_rights_and_no_others(
             plane.request("DELETE", lease)
 
 
-def may(plane: ControlPlane, user: str, verb: str, resource: str) -> bool:
+def may(plane: Plane, user: str, verb: str, resource: str) -> bool:
     """Whether a user has a right in the whole cluster."""
     kind, _, subresource = resource.partition("/")
     attributes = {"verb": verb, "resource": kind, "subresource": subresource}
@@ -343,6 +346,7 @@ def may(plane: ControlPlane, user: str, verb: str, resource: str) -> bool:
     return allowed
 
 
+@pytest.mark.kube  # the embedded API server knows no rights
 def test_missing_rights_end_it_with_a_sentence_that_names_them(control_plane: ControlPlane) -> None:
     kubeconfig = control_plane.kubeconfig_for("nobody-at-all")
     with pytest.raises(ProcessError) as raised:
@@ -353,8 +357,7 @@ def test_missing_rights_end_it_with_a_sentence_that_names_them(control_plane: Co
     assert "Traceback" not in said
 
 
-def test_health_metrics_and_a_clean_end(control_plane: ControlPlane, namespace: str) -> None:
-    plane = control_plane
+def test_health_metrics_and_a_clean_end(plane: Plane, namespace: str) -> None:
     with nodes(plane, one={}), MoorRun(plane) as scheduler:
         for path in ("/healthz", "/livez", "/readyz"):
             assert scheduler.get(path) == "ok"

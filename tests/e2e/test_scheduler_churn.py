@@ -7,17 +7,13 @@ import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mooring.testing.kube import ControlPlane, wait_for
+from mooring.testing.kube import Plane, wait_for
 from mooring.testing.run import MoorRun
 from tests.e2e.fleet import (
     PATIENCE,
     Audit,
-    audited_plane,
     check_bound_once,
     check_nothing_left,
     check_room,
@@ -25,8 +21,6 @@ from tests.e2e.fleet import (
     many_nodes,
     many_pods,
 )
-
-pytestmark = pytest.mark.kube
 
 ROUNDS = 4
 MERGE = "application/merge-patch+json"
@@ -40,7 +34,7 @@ class Churn:
         chance: decides who is hit.
     """
 
-    def __init__(self, plane: ControlPlane, chance: random.Random) -> None:
+    def __init__(self, plane: Plane, chance: random.Random) -> None:
         self._plane = plane
         self._chance = chance
         #: These only change; the others may go, and come again as they were.
@@ -145,14 +139,13 @@ class Churn:
 
 
 def test_the_state_equals_a_fresh_list_after_hundreds_of_nodes_and_pods_came_and_went(
-    tmp_path: Path,
+    own_plane: Plane,
 ) -> None:
-    with audited_plane(tmp_path) as plane:
-        churn = Churn(plane, random.Random(6))
-        with MoorRun(plane) as scheduler:
-            churn.begin()
-            churn.rounds(ROUNDS)
-            pods = churn.settle()
-            check_bound_once(pods, Audit(plane))
-            check_room(plane, pods)
-            check_nothing_left(pods, scheduler)
+    churn = Churn(own_plane, random.Random(6))
+    with MoorRun(own_plane) as scheduler:
+        churn.begin()
+        churn.rounds(ROUNDS)
+        pods = churn.settle()
+        check_bound_once(pods, Audit(own_plane))
+        check_room(own_plane, pods)
+        check_nothing_left(pods, scheduler)

@@ -1,27 +1,21 @@
 """``moor run`` is killed, cut off and left without an API server: no pod is lost or bound twice."""
 
-import os
 import random
 import re
 import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import pytest
-
-from mooring.testing.kube import ControlPlane, wait_for
+from mooring.testing.kube import Plane, wait_for
 from mooring.testing.run import MoorRun
 from tests.e2e.fleet import (
     PATIENCE,
     Audit,
     Line,
-    audited_plane,
     check_bound_once,
     check_nothing_left,
     check_room,
-    compact_history,
     each,
     many_nodes,
     many_pods,
@@ -29,17 +23,16 @@ from tests.e2e.fleet import (
     wait_bound,
 )
 
-pytestmark = pytest.mark.kube
-
 NODES, PODS = 300, 3000
 OUTAGE_SECONDS = 10.0
 
 
-def test_three_kills_lose_no_pod_and_bind_none_twice(tmp_path: Path) -> None:
+def test_three_kills_lose_no_pod_and_bind_none_twice(own_plane: Plane) -> None:
     """The nodes have room for exactly all pods: one that counts twice leaves another without."""
     chance = random.Random(4)
     moments = [third * 900 + chance.randrange(50, 900) for third in range(3)]
-    with audited_plane(tmp_path) as plane, ThreadPoolExecutor(1) as creating:
+    plane = own_plane
+    with ThreadPoolExecutor(1) as creating:
         audit = Audit(plane)
         plane.create_many(many_nodes((f"n{i}" for i in range(NODES)), cpu=str(PODS // NODES)))
         with MoorRun(plane) as scheduler:
@@ -58,82 +51,80 @@ def test_three_kills_lose_no_pod_and_bind_none_twice(tmp_path: Path) -> None:
             check_nothing_left(pods, scheduler)
 
 
-def test_a_kill_while_pods_are_preempted_leaves_no_promise(tmp_path: Path) -> None:
+def test_a_kill_while_pods_are_preempted_leaves_no_promise(own_plane: Plane) -> None:
     nodes, important = 20, 40
-    with audited_plane(tmp_path) as plane:
-        audit = Audit(plane)
-        plane.create(
-            {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": "high"},
-                "value": 1000,
-            }
+    plane = own_plane
+    audit = Audit(plane)
+    plane.create(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "high"},
+            "value": 1000,
+        }
+    )
+    plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="4"))
+    with MoorRun(plane) as scheduler:
+        plane.create_many(many_pods(f"low-{i}" for i in range(4 * nodes)))
+        wait_all_bound(plane, 4 * nodes)
+        plane.create_many(
+            many_pods((f"high-{i}" for i in range(important)), priorityClassName="high")
         )
-        plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="4"))
-        with MoorRun(plane) as scheduler:
-            plane.create_many(many_pods(f"low-{i}" for i in range(4 * nodes)))
-            wait_all_bound(plane, 4 * nodes)
-            plane.create_many(
-                many_pods((f"high-{i}" for i in range(important)), priorityClassName="high")
-            )
-            wait_for(
-                lambda: any(
-                    one["status"].get("nominatedNodeName")
-                    or (one["metadata"]["name"].startswith("high") and one["spec"].get("nodeName"))
-                    for one in plane.list_objects("Pod")
-                ),
-                "a pod to be preempted",
-                PATIENCE,
-            )
-            scheduler.kill()
-            scheduler.start()
-            wait_for(lambda: settled(plane), "all pods to be bound", PATIENCE)
-            pods = plane.list_objects("Pod")
-            names = Counter(one["metadata"]["name"].partition("-")[0] for one in pods)
-            assert names["high"] == important
-            # What was evicted before the kill made room that is used after it.
-            assert names["low"] > 4 * nodes - 2 * important
-            check_bound_once(pods, audit)
-            check_room(plane, pods)
-            check_nothing_left(pods, scheduler)
+        wait_for(
+            lambda: any(
+                one["status"].get("nominatedNodeName")
+                or (one["metadata"]["name"].startswith("high") and one["spec"].get("nodeName"))
+                for one in plane.list_objects("Pod")
+            ),
+            "a pod to be preempted",
+            PATIENCE,
+        )
+        scheduler.kill()
+        scheduler.start()
+        wait_for(lambda: settled(plane), "all pods to be bound", PATIENCE)
+        pods = plane.list_objects("Pod")
+        names = Counter(one["metadata"]["name"].partition("-")[0] for one in pods)
+        assert names["high"] == important
+        # What was evicted before the kill made room that is used after it.
+        assert names["low"] > 4 * nodes - 2 * important
+        check_bound_once(pods, audit)
+        check_room(plane, pods)
+        check_nothing_left(pods, scheduler)
 
 
-def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(tmp_path: Path) -> None:
+def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(own_plane: Plane) -> None:
     """The API server is killed in the middle of bindings, and comes back without its history."""
     nodes, half = 100, 500
-    with audited_plane(tmp_path) as plane:
-        audit = Audit(plane)
-        plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="10"))
-        with MoorRun(plane) as scheduler:
-            pid = scheduler.pid
-            # Pods that nobody has bound yet are there when the API server goes.
-            scheduler.send(signal.SIGSTOP)
-            plane.create_many(many_pods(f"p{i}" for i in range(half)))
-            scheduler.send(signal.SIGCONT)
-            wait_bound(audit, half // 5)
-            os.kill(plane.pids["kube-apiserver"], signal.SIGKILL)
-            away = time.monotonic()
-            plane.stop_apiserver()
-            compact_history(plane)
-            wait_for(
-                lambda: time.monotonic() - away > OUTAGE_SECONDS, "the outage to last", PATIENCE
-            )
-            assert scheduler.answer("/livez")[0] == 200
-            plane.start_apiserver()
-            plane.create_many(many_pods(f"p{i}" for i in range(half, 2 * half)))
-            pods = wait_all_bound(plane, 2 * half)
-            check_bound_once(pods, audit, unwritten=True)
-            check_room(plane, pods)
-            check_nothing_left(pods, scheduler)
-            assert scheduler.pid == pid
+    plane = own_plane
+    audit = Audit(plane)
+    plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="10"))
+    with MoorRun(plane) as scheduler:
+        pid = scheduler.pid
+        # Pods that nobody has bound yet are there when the API server goes.
+        scheduler.send(signal.SIGSTOP)
+        plane.create_many(many_pods(f"p{i}" for i in range(half)))
+        scheduler.send(signal.SIGCONT)
+        wait_bound(audit, half // 5)
+        plane.kill_apiserver()
+        away = time.monotonic()
+        plane.compact()
+        wait_for(lambda: time.monotonic() - away > OUTAGE_SECONDS, "the outage to last", PATIENCE)
+        assert scheduler.answer("/livez")[0] == 200
+        plane.start_apiserver()
+        plane.create_many(many_pods(f"p{i}" for i in range(half, 2 * half)))
+        pods = wait_all_bound(plane, 2 * half)
+        check_bound_once(pods, audit, unwritten=True)
+        check_room(plane, pods)
+        check_nothing_left(pods, scheduler)
+        assert scheduler.pid == pid
 
 
 def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known(
-    tmp_path: Path,
+    own_plane: Plane,
 ) -> None:
     """The scheduler hears nothing of many changes, and cannot hear of them later: 410."""
-    with audited_plane(tmp_path) as plane, Line(plane) as line:
+    plane = own_plane
+    with Line(plane) as line:
         audit = Audit(plane)
         plane.create_many(many_nodes((f"old-{i}" for i in range(50)), cpu="4"))
         with MoorRun(plane, kubeconfig=line.kubeconfig) as scheduler:
@@ -159,7 +150,7 @@ def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known
             plane.create_many(many_nodes((f"new-{i}" for i in range(20)), cpu="4"))
             plane.create_many(many_pods(f"later-{i}" for i in range(20)))
             plane.stop_apiserver()
-            compact_history(plane)
+            plane.compact()
             plane.start_apiserver()
             line.mend()
 
@@ -173,9 +164,10 @@ def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known
             assert after["nodes", "lists"] > before["nodes", "lists"]
 
 
-def test_cut_watches_go_on_where_they_were(tmp_path: Path) -> None:
+def test_cut_watches_go_on_where_they_were(own_plane: Plane) -> None:
     """A watch that breaks now and then costs no list."""
-    with audited_plane(tmp_path) as plane, Line(plane) as line:
+    plane = own_plane
+    with Line(plane) as line:
         audit = Audit(plane)
         plane.create_many(many_nodes((f"n{i}" for i in range(40)), cpu="10"))
         with (
@@ -197,7 +189,7 @@ def test_cut_watches_go_on_where_they_were(tmp_path: Path) -> None:
             assert happenings(scheduler)["pods", "lists"] == 1
 
 
-def settled(plane: ControlPlane) -> bool:
+def settled(plane: Plane) -> bool:
     """Whether every pod has a node and none is ending.
 
     The API server stops in the middle of a deletion when the one who asked for it is killed. A

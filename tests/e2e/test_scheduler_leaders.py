@@ -10,39 +10,39 @@ from typing import Any
 
 import pytest
 
-from mooring.testing.kube import Binaries, ControlPlane, wait_for
+from mooring.testing.kube import Plane, wait_for
 from mooring.testing.run import MoorRun
 from tests.e2e.fleet import (
     PATIENCE,
     Audit,
-    audited_plane,
     check_bound_once,
     check_nothing_left,
     many_nodes,
     pod_stream,
 )
-
-pytestmark = pytest.mark.kube
+from tests.e2e.planes import PLANES, make_plane
 
 LEASE, RENEW, RETRY = 6, 4, 0.5
 #: What a loaded machine may add to anything.
 SLACK = 6.0
 
 
-@pytest.fixture(scope="module")
-def plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with audited_plane(tmp_path_factory.mktemp("leaders")) as plane:
+@pytest.fixture(scope="module", params=PLANES)
+def plane(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Plane]:
+    with make_plane(request.param, tmp_path_factory.mktemp("leaders"), audited=True) as plane:
         names = (f"n{i}" for i in range(10))
         plane.create_many(many_nodes(names, cpu="1000", memory="1000Gi", pods="10000"))
         yield plane
 
 
 @pytest.fixture
-def audit(plane: ControlPlane) -> Audit:
+def audit(plane: Plane) -> Audit:
     return Audit(plane)
 
 
-def replica(plane: ControlPlane, lease: str, user: str, seconds: int = LEASE) -> MoorRun:
+def replica(plane: Plane, lease: str, user: str, seconds: int = LEASE) -> MoorRun:
     """A replica with a name of its own for the API server."""
     election = {
         "leaderElect": True,
@@ -62,7 +62,7 @@ def wait_bound_by(audit: Audit, user: str, more: int = 50) -> None:
     wait_for(lambda: len(audit.bound(user)) >= count, f"{user} to bind pods", PATIENCE)
 
 
-def all_bound(plane: ControlPlane) -> list[Any]:
+def all_bound(plane: Plane) -> list[Any]:
     """All pods, once none waits any more."""
     found: list[Any] = []
 
@@ -87,7 +87,7 @@ def check_one_after_the_other(audit: Audit, lease: str, first: str, second: str)
 
 
 def test_the_other_binds_on_within_the_lease_time_when_the_leader_is_killed(
-    plane: ControlPlane, audit: Audit
+    plane: Plane, audit: Audit
 ) -> None:
     with (
         replica(plane, "killed", "killed-a") as first,
@@ -111,7 +111,7 @@ def test_the_other_binds_on_within_the_lease_time_when_the_leader_is_killed(
 
 
 def test_the_other_takes_over_at_once_when_the_leader_is_told_to_stop(
-    plane: ControlPlane, audit: Audit
+    plane: Plane, audit: Audit
 ) -> None:
     seconds = 10 * LEASE
     with (
@@ -135,14 +135,14 @@ def test_the_other_takes_over_at_once_when_the_leader_is_told_to_stop(
 
 
 def test_a_leader_that_was_asleep_binds_nothing_after_another_took_over(
-    plane: ControlPlane, audit: Audit
+    plane: Plane, audit: Audit
 ) -> None:
     """A process that is stopped in the middle of bindings wakes up when its time is over."""
     with (
         replica(plane, "asleep", "asleep-a") as first,
         replica(plane, "asleep", "asleep-b") as second,
     ):
-        with pod_stream(plane, "asleep", pause=0.0):
+        with pod_stream(plane, "asleep", pause=0.002):
             wait_bound_by(audit, "asleep-a")
             first.send(signal.SIGSTOP)
             wait_bound_by(audit, "asleep-b")
@@ -157,7 +157,7 @@ def test_a_leader_that_was_asleep_binds_nothing_after_another_took_over(
 
 
 def test_a_leader_whose_lease_is_stolen_ends_and_binds_nothing_after(
-    plane: ControlPlane, audit: Audit
+    plane: Plane, audit: Audit
 ) -> None:
     path = plane.path("Lease", "stolen", "default", api_version="coordination.k8s.io/v1")
     with replica(plane, "stolen", "stolen-a") as only, pod_stream(plane, "stolen"):

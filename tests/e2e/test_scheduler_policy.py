@@ -1,11 +1,11 @@
-"""A policy's plugins inside `moor run`, on the real API server: every hook, and what goes wrong."""
+"""A policy's plugins inside `moor run`, on both API servers: every hook, and what goes wrong."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from mooring.testing.kube import ControlPlane
+from mooring.testing.kube import Plane
 from mooring.testing.run import MoorRun
 from tests.e2e.rig import (
     events_of,
@@ -18,8 +18,6 @@ from tests.e2e.rig import (
     unschedulable,
     write_policy,
 )
-
-pytestmark = pytest.mark.kube
 
 SCHEDULER = "with-policy"
 #: What a pod wants is in its labels, so that one scheduler serves all tests.
@@ -164,14 +162,12 @@ FLEET: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def scheduler(
-    control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MoorRun]:
+def scheduler(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MoorRun]:
     """A scheduler with the policy, and two nodes, for all tests of this file."""
     policy = write_policy(tmp_path_factory.mktemp("policy"), POLICY)
     with (
-        nodes(control_plane, **FLEET),
-        MoorRun(control_plane, CONFIG, policy=policy, args=["--hook-timeout", "2"]) as running,
+        nodes(plane, **FLEET),
+        MoorRun(plane, CONFIG, policy=policy, args=["--hook-timeout", "2"]) as running,
     ):
         yield running
 
@@ -182,12 +178,12 @@ def labelled(name: str, namespace: str, **labels: str) -> dict[str, Any]:
     return made
 
 
-def annotations(plane: ControlPlane, name: str, namespace: str) -> dict[str, str]:
+def annotations(plane: Plane, name: str, namespace: str) -> dict[str, str]:
     found: dict[str, str] = plane.get("Pod", name, namespace)["metadata"].get("annotations", {})
     return found
 
 
-def promised_node(plane: ControlPlane, name: str, namespace: str) -> str:
+def promised_node(plane: Plane, name: str, namespace: str) -> str:
     """The node that is kept for a waiting pod, waiting for it."""
 
     def promised() -> str | None:
@@ -198,8 +194,7 @@ def promised_node(plane: ControlPlane, name: str, namespace: str) -> str:
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_filters_and_scores_decide(control_plane: ControlPlane, namespace: str) -> None:
-    plane = control_plane
+def test_filters_and_scores_decide(plane: Plane, namespace: str) -> None:
     for name, labels, where in [
         ("ssd", {"disk": "ssd", "prefers": "left"}, "fast"),
         ("hdd", {"disk": "hdd", "prefers": "right"}, "slow"),
@@ -213,9 +208,8 @@ def test_filters_and_scores_decide(control_plane: ControlPlane, namespace: str) 
 
 
 def test_hooks_around_binding_run_once_each_and_annotate(
-    control_plane: ControlPlane, namespace: str, scheduler: MoorRun
+    plane: Plane, namespace: str, scheduler: MoorRun
 ) -> None:
-    plane = control_plane
     plane.create(labelled("p", namespace))
     where = node_of(plane, "p", namespace)
     found = plane.get("Pod", "p", namespace)
@@ -234,8 +228,7 @@ def test_hooks_around_binding_run_once_each_and_annotate(
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_pods_of_a_group_wait_for_each_other(control_plane: ControlPlane, namespace: str) -> None:
-    plane = control_plane
+def test_pods_of_a_group_wait_for_each_other(plane: Plane, namespace: str) -> None:
     for number in range(2):
         plane.create(labelled(f"g{number}", namespace, group="g", size="3"))
     # Their places are taken and promised, but they are not bound.
@@ -254,10 +247,7 @@ def test_pods_of_a_group_wait_for_each_other(control_plane: ControlPlane, namesp
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_waiting_pods_are_refused_or_too_late_and_tried_again(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    plane = control_plane
+def test_waiting_pods_are_refused_or_too_late_and_tried_again(plane: Plane, namespace: str) -> None:
     plane.create(labelled("held", namespace, group="alone", size="2"))
     promised_node(plane, "held", namespace)
     plane.create(labelled("rival", namespace, refuses="held"))
@@ -289,9 +279,8 @@ def test_waiting_pods_are_refused_or_too_late_and_tried_again(
     ],
 )
 def test_a_refusal_after_the_choice_gives_the_place_back(
-    control_plane: ControlPlane, namespace: str, where: str, reason: str
+    plane: Plane, namespace: str, where: str, reason: str
 ) -> None:
-    plane = control_plane
     plane.create(labelled("no", namespace, refuse=where))
     note = note_of(plane, "no", namespace, "FailedScheduling")
     assert reason in note
@@ -311,14 +300,13 @@ def test_a_refusal_after_the_choice_gives_the_place_back(
     [("raises", "KeyError: 'absent'"), ("hangs", "it did not return within 2 seconds")],
 )
 def test_a_broken_hook_is_named_and_holds_up_nobody_else(
-    control_plane: ControlPlane,
+    plane: Plane,
     namespace: str,
     scheduler: MoorRun,
     where: str,
     label: str,
     said: str,
 ) -> None:
-    plane = control_plane
     refused = schedule(plane, labelled("broken", namespace, **{label: where}))
     condition = scheduled_condition(refused)
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")

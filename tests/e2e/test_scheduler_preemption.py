@@ -1,5 +1,6 @@
-"""`moor run` makes room, holds gated pods and asks extenders, on the real API server."""
+"""`moor run` makes room, holds gated pods and asks extenders, on both API servers."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,17 @@ from typing import Any
 import pytest
 
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.kube import KubeScheduler, Plane
 from mooring.testing.run import MoorRun
 from mooring.testing.serve import MoorServe
+from tests.e2e.fleet import (
+    check_nothing_left,
+    check_room,
+    each,
+    many_nodes,
+    many_pods,
+    wait_all_bound,
+)
 from tests.e2e.rig import (
     event_of,
     events_of,
@@ -23,21 +32,19 @@ from tests.e2e.rig import (
     write_policy,
 )
 
-pytestmark = pytest.mark.kube
-
 FAST = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
 SCHEDULING = "scheduling.k8s.io/v1"
 
 
 @pytest.fixture
-def priority(control_plane: ControlPlane) -> Iterator[str]:
+def priority(plane: Plane) -> Iterator[str]:
     """A priority class above that of pods without one."""
     name = "test-high"
-    control_plane.create(
+    plane.create(
         {"apiVersion": SCHEDULING, "kind": "PriorityClass", "metadata": {"name": name}, "value": 9}
     )
     yield name
-    control_plane.delete("PriorityClass", name, api_version=SCHEDULING)
+    plane.delete("PriorityClass", name, api_version=SCHEDULING)
 
 
 def running(name: str, namespace: str, node: str, **labels: str) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def running(name: str, namespace: str, node: str, **labels: str) -> dict[str, An
     return made
 
 
-def end(plane: ControlPlane, name: str, namespace: str) -> None:
+def end(plane: Plane, name: str, namespace: str) -> None:
     """The pod has ended."""
     path = plane.path("Pod", name, namespace)
     patch = {"metadata": {"finalizers": None}}
@@ -62,7 +69,7 @@ def end(plane: ControlPlane, name: str, namespace: str) -> None:
             raise
 
 
-def victim(plane: ControlPlane, name: str, namespace: str) -> dict[str, Any]:
+def victim(plane: Plane, name: str, namespace: str) -> dict[str, Any]:
     """A pod as it is once it is being deleted."""
 
     def doomed() -> dict[str, Any] | None:
@@ -87,7 +94,7 @@ def budget(namespace: str, allowed: int) -> dict[str, Any]:
     }
 
 
-def evictions(plane: ControlPlane, namespace: str, scheduler: str, priority: str) -> dict[str, Any]:
+def evictions(plane: Plane, namespace: str, scheduler: str, priority: str) -> dict[str, Any]:
     """Let a pod evict another one; what a user sees, without names that differ."""
     created = plane.create(budget(namespace, 0))
     path = plane.path("PodDisruptionBudget", "guard", namespace, api_version="policy/v1")
@@ -136,11 +143,11 @@ def evictions(plane: ControlPlane, namespace: str, scheduler: str, priority: str
     return seen
 
 
+@pytest.mark.kube  # kube-scheduler takes part
 def test_victims_are_chosen_marked_and_told_as_by_kube_scheduler(
-    control_plane: ControlPlane, namespace: str, priority: str
+    plane: Plane, namespace: str, priority: str
 ) -> None:
     """A budget without room protects three of four pods; the same with both schedulers."""
-    plane = control_plane
     with nodes(plane, a={"cpu": "2"}, b={"cpu": "2"}):
         with KubeScheduler(plane, FAST):
             expected = evictions(plane, namespace, "default-scheduler", priority)
@@ -157,10 +164,7 @@ def test_victims_are_chosen_marked_and_told_as_by_kube_scheduler(
     assert "scheduler_preemption_victims_count 1.0" in metrics
 
 
-def test_a_gated_pod_is_scheduled_when_its_last_gate_goes(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    plane = control_plane
+def test_a_gated_pod_is_scheduled_when_its_last_gate_goes(plane: Plane, namespace: str) -> None:
     with nodes(plane, one={}), MoorRun(plane) as scheduler:
         gates = [{"name": "example.com/first"}, {"name": "example.com/second"}]
         plane.create(pod("gated", namespace, "default-scheduler", schedulingGates=gates))
@@ -202,9 +206,8 @@ def mark(binding: mr.Binding) -> mr.Binding:
 
 @pytest.mark.parametrize("cache", [True, False], ids=["node-cache", "whole-nodes"])
 def test_an_extender_filters_scores_evicts_and_binds(
-    control_plane: ControlPlane, namespace: str, priority: str, tmp_path: Path, cache: bool
+    plane: Plane, namespace: str, priority: str, tmp_path: Path, cache: bool
 ) -> None:
-    plane = control_plane
     ssd = {"disk": "ssd"}
     policy = write_policy(tmp_path, EXTENDER)
     serve: list[str | Path] = ["--kubeconfig", plane.kubeconfig]
@@ -254,9 +257,8 @@ def test_an_extender_filters_scores_evicts_and_binds(
 
 @pytest.mark.parametrize("ignorable", [True, False])
 def test_an_extender_that_is_down_blocks_unless_it_is_ignorable(
-    control_plane: ControlPlane, namespace: str, ignorable: bool
+    plane: Plane, namespace: str, ignorable: bool
 ) -> None:
-    plane = control_plane
     extender = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter", "ignorable": ignorable}
     with nodes(plane, one={}), MoorRun(plane, {**FAST, "extenders": [extender]}):
         plane.create(pod("p", namespace, "default-scheduler"))
@@ -266,3 +268,30 @@ def test_an_extender_that_is_down_blocks_unless_it_is_ignorable(
             note = note_of(plane, "p", namespace, "FailedScheduling")
             assert "127.0.0.1:1" in note
             assert scheduled_condition(plane.get("Pod", "p", namespace)).get("status") != "True"
+
+
+def start(plane: Plane, name: str, second: int) -> None:
+    """A kubelet has started a pod."""
+    patch = {"status": {"startTime": f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"}}
+    path = f"{plane.path('Pod', name)}/status"
+    plane.request("PATCH", path, patch, content_type="application/merge-patch+json")
+
+
+def test_as_many_pods_go_as_are_needed_and_no_more(own_plane: Plane) -> None:
+    """Whoever waits is woken by each pod that goes, and hears of its own victim later."""
+    plane, count = own_plane, 40
+    high = {"apiVersion": SCHEDULING, "kind": "PriorityClass", "metadata": {"name": "high"}}
+    plane.create({**high, "value": 1000})
+    plane.create_many(many_nodes((f"n{i}" for i in range(count // 2)), cpu="4"))
+    with MoorRun(plane) as scheduler:
+        low = [f"low-{i}" for i in range(2 * count)]
+        plane.create_many(many_pods(low))
+        wait_all_bound(plane, 2 * count)
+        # Which of two pods is the more important is chance until both have started.
+        each(lambda name: start(plane, name, low.index(name)), low)
+        plane.create_many(many_pods((f"high-{i}" for i in range(count)), priorityClassName="high"))
+        pods = wait_all_bound(plane, 2 * count)
+        names = Counter(one["metadata"]["name"].partition("-")[0] for one in pods)
+        assert names == {"low": count, "high": count}
+        check_room(plane, pods)
+        check_nothing_left(pods, scheduler)

@@ -1,4 +1,4 @@
-"""Volumes that wait for their first consumer: `moor run` and kube-scheduler on the real API server.
+"""Volumes that wait for their first consumer: `moor run` and kube-scheduler on both API servers.
 
 Every test runs with both, so that what is expected here is what kube-scheduler does.
 """
@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.kube import KubeScheduler, Plane
 from mooring.testing.run import MoorRun
 from tests.e2e.provisioner import SELECTED_NODE, Provisioner, local_volume
 from tests.e2e.rig import node_of, nodes, note_of, pod, unschedulable
-
-pytestmark = pytest.mark.kube
 
 CONFIG: dict[str, Any] = {
     "podInitialBackoffSeconds": 1,
@@ -30,13 +28,11 @@ CLASSES = {"made": "example.com/provisioner", "found": "kubernetes.io/no-provisi
 STORAGE = "storage.k8s.io/v1"
 
 
-@pytest.fixture(scope="module", params=["moor", "kube"])
-def scheduler(
-    control_plane: ControlPlane, request: pytest.FixtureRequest
-) -> Iterator[MoorRun | KubeScheduler]:
+@pytest.fixture(scope="module", params=["moor", pytest.param("kube", marks=pytest.mark.kube)])
+def scheduler(plane: Plane, request: pytest.FixtureRequest) -> Iterator[MoorRun | KubeScheduler]:
     """One of the two schedulers, with two nodes and two storage classes."""
     for name, provisioner in CLASSES.items():
-        control_plane.create(
+        plane.create(
             {
                 "apiVersion": STORAGE,
                 "kind": "StorageClass",
@@ -48,25 +44,25 @@ def scheduler(
     kind: type[MoorRun] | type[KubeScheduler] = MoorRun
     kind = KubeScheduler if request.param == "kube" else MoorRun
     try:
-        with nodes(control_plane, a={}, b={}), kind(control_plane, CONFIG) as running:
+        with nodes(plane, a={}, b={}), kind(plane, CONFIG) as running:
             yield running
     finally:
         for name in CLASSES:
-            control_plane.delete("StorageClass", name, api_version=STORAGE)
+            plane.delete("StorageClass", name, api_version=STORAGE)
 
 
 @pytest.fixture
 def provisioner(
-    control_plane: ControlPlane,
+    plane: Plane,
     scheduler: MoorRun | KubeScheduler,
     namespace: str,
 ) -> Iterator[Provisioner]:
     """The PV controller and the provisioner of a test."""
-    with Provisioner(control_plane, namespace) as running:
+    with Provisioner(plane, namespace) as running:
         yield running
 
 
-def claim(plane: ControlPlane, name: str, namespace: str, of: str, size: str = "1Gi") -> None:
+def claim(plane: Plane, name: str, namespace: str, of: str, size: str = "1Gi") -> None:
     spec = {
         "storageClassName": of,
         "accessModes": ["ReadWriteOnce"],
@@ -83,9 +79,8 @@ def user(name: str, namespace: str, *claims: str, scheduler: str = "patient") ->
 
 
 def test_a_volume_is_made_where_the_pod_goes(
-    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+    plane: Plane, namespace: str, provisioner: Provisioner
 ) -> None:
-    plane = control_plane
     for name in ("one", "two"):
         claim(plane, name, namespace, "made")
     plane.create(user("p", namespace, "one", "two"))
@@ -103,10 +98,7 @@ def test_a_volume_is_made_where_the_pod_goes(
 
 
 @pytest.mark.usefixtures("provisioner")
-def test_a_pod_goes_where_a_volume_is_that_fits(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    plane = control_plane
+def test_a_pod_goes_where_a_volume_is_that_fits(plane: Plane, namespace: str) -> None:
     plane.create(local_volume("small-a", "a", "found", "1Gi"))
     plane.create(local_volume("large-b", "b", "found", "10Gi"))
     for name in ("first", "second"):
@@ -126,9 +118,8 @@ def test_a_pod_goes_where_a_volume_is_that_fits(
 
 
 def test_a_provisioner_that_fails_makes_the_pod_try_again(
-    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+    plane: Plane, namespace: str, provisioner: Provisioner
 ) -> None:
-    plane = control_plane
     claim(plane, "fail", namespace, "made")
     plane.create(user("p", namespace, "fail"))
     where = node_of(plane, "p", namespace)
@@ -142,9 +133,8 @@ def test_a_provisioner_that_fails_makes_the_pod_try_again(
 
 
 def test_a_pod_waits_no_longer_than_the_configuration_says(
-    control_plane: ControlPlane, namespace: str, provisioner: Provisioner
+    plane: Plane, namespace: str, provisioner: Provisioner
 ) -> None:
-    plane = control_plane
     claim(plane, "stall", namespace, "made")
     plane.create(user("p", namespace, "stall", scheduler="hasty"))
     note = note_of(plane, "p", namespace, "FailedScheduling", "PreBind")
@@ -156,12 +146,11 @@ def test_a_pod_waits_no_longer_than_the_configuration_says(
 
 
 def test_a_pod_that_goes_while_its_volumes_are_made_leaves_nothing_behind(
-    control_plane: ControlPlane,
+    plane: Plane,
     namespace: str,
     provisioner: Provisioner,
     scheduler: MoorRun | KubeScheduler,
 ) -> None:
-    plane = control_plane
     claim(plane, "stall", namespace, "made")
     big = user("big", namespace, "stall")
     big["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "6"}

@@ -25,7 +25,10 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "Refusal", "Requeues", "Reserve", "Score", "ScoreNodes", "Sign", "Skip", "Wait", "Wake",
         "WhatIf",
     },
-    mooring.testing: {"FakeKubeScheduler", "FilterReply", "Refused", "make_node", "make_pod"},
+    mooring.testing: {
+        "Cluster", "Condition", "Event", "FakeKubeScheduler", "FilterReply", "Refused", "cluster",
+        "make_node", "make_pod",
+    },
 }  # fmt: skip
 
 

@@ -1,138 +1,99 @@
-"""``moor demo``: a policy at work, with nothing else installed.
+"""``moor demo``: a cluster and a scheduler in one process, and a workload to watch."""
 
-Starts the real ``moor serve`` and plays kube-scheduler's part over HTTP: fit pods by CPU, call
-filter, call prioritize, take the best node.
-"""
-
-import inspect
+import asyncio
+import logging
+import os
+import tempfile
 import time
-from collections import Counter
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
 
-from rich.console import Console
-from rich.panel import Panel
-from rich.syntax import Syntax
-from rich.table import Table
+import typer
 
-from mooring.cli import demo_policy
-from mooring.model.node import Node
-from mooring.model.pod import Pod
-from mooring.testing.builders import make_node, make_pod
-from mooring.testing.serve import MoorServe
+from mooring.version import __version__
 
-_CONFIG = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-extenders:
-- urlPrefix: {url}
-  filterVerb: filter
-  prioritizeVerb: prioritize
-  weight: 5"""
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mooring.cli.demo_play import Outcome
+    from mooring.embedded.resources import Obj
+    from mooring.framework.policy import Policy
+    from mooring.live.options import Settings
 
 
-def run() -> None:
-    """Show a policy at work: the real extender, eight nodes, fourteen pods."""
-    console = Console(highlight=False)
-    source = inspect.getsource(demo_policy).partition("import mooring")[2]
-    console.print("\n[bold]1. A policy[/] is a few functions:\n")
-    console.print(Syntax(f"import mooring{source}".rstrip(), "python", background_color="default"))
-    with MoorServe("mooring.cli.demo_policy:policy", ["--no-node-cache"]) as server:
-        console.print(
-            f"\n[bold]2. moor serve[/] answers at {server.url}; kube-scheduler needs only this:\n"
-        )
-        console.print(Panel.fit(_CONFIG.format(url=server.url), border_style="dim"))
-        console.print("\n[bold]3. Pods come in[/] (the demo plays kube-scheduler's part):\n")
-        play = _Play(server, _nodes())
-        for pod in _pods():
-            play.place(pod)
-            console.print(play.lines[-1], soft_wrap=True)
-    console.print("\n[bold]4. Where they went[/]\n")
-    console.print(play.table())
-    times = sorted(play.milliseconds)
+def demo(
+    nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
+    pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
+    policy: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+) -> None:
+    """Watch pods being placed on an embedded cluster; nothing else is needed.
+
+    Starts an API server in memory and mooring's scheduler in one process, which talk over HTTP as
+    on a real cluster. Creates a workload with a bit of everything, draws where it went, and
+    explains one placement and the pod that waits.
+    """
+    from rich.console import Console
+
+    from mooring.cli.demo_workload import equip
+    from mooring.embedded.fleet import make_fleet
+    from mooring.framework.loading import load
+
+    if "LOG_LEVEL" not in os.environ:
+        # A pod that waits is what the demo is about, and no news for a log.
+        logging.basicConfig(level=logging.ERROR)
+    loaded = load(policy) if policy is not None else None
+    console = Console(highlight=False, markup=False, emoji=False)
+    fleet = make_fleet(nodes)
+    equip(fleet)
     console.print(
-        f"\n{len(times)} calls over HTTP, median {times[len(times) // 2]:.1f} ms.\n\n"
-        f"Next: write policy.py, run [bold]moor serve policy.py[/], and put the lines of step 2\n"
-        f"into kube-scheduler's configuration. The folder examples has five policies\n"
-        f"with tests and manifests.\n",
+        f"mooring {__version__}: an embedded cluster of {nodes} nodes and a scheduler"
+        f"{'' if loaded is None else f' with the policy {loaded.name}'}, in one process.",
         soft_wrap=True,
     )
+    console.print()
+    outcome = _run(fleet, pods, loaded, console)
+    from mooring.cli.demo_story import tell
+
+    tell(outcome, loaded, console)
 
 
-def _nodes() -> list[Node]:
-    return [
-        make_node(
-            f"node-{number}",
-            cpu="4",
-            labels={"rack": f"r{number % 2}", "disktype": "ssd" if number % 3 == 0 else "hdd"},
-            images=["db:16"] if number in (3, 6) else ["web:2"] if number in (1, 2) else [],
-        )
-        for number in range(1, 9)
-    ]
+def _run(fleet: "list[Obj]", pods: int, policy: "Policy | None", console: "Console") -> "Outcome":
+    import uvloop
+
+    with (
+        tempfile.TemporaryDirectory(prefix="mooring-demo-") as folder,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        return runner.run(_play(fleet, pods, policy, Path(folder), console))
 
 
-def _pods() -> list[Pod]:
-    def pod(name: str, image: str, **extra: Any) -> Pod:
-        return make_pod(name, images=[image], requests={"cpu": "1"}, **extra)
+async def _play(
+    fleet: "list[Obj]", pods: int, policy: "Policy | None", folder: Path, console: "Console"
+) -> "Outcome":
+    from mooring.cli.demo_play import Play
+    from mooring.cli.demo_progress import Progress
+    from mooring.embedded.server import EmbeddedCluster
+    from mooring.kube.client import Client
+    from mooring.live.run import scheduling
 
-    web = [pod(f"web-{number}", "web:2") for number in range(1, 7)]
-    databases = [pod(f"db-{n}", "db:16", labels={"disk": "ssd"}) for n in range(1, 6)]
-    licensed = [
-        pod(f"cad-{n}", "cad:9", annotations={"example.com/licence-rack": "r1"}) for n in (1, 2)
-    ]
-    lost = pod(
-        "lost-1", "cad:9", labels={"disk": "ssd"}, annotations={"example.com/licence-rack": "r7"}
-    )
-    return [*web, *databases, *licensed, lost]
+    async with EmbeddedCluster(fleet) as cluster:
+        progress = Progress(cluster.store, fleet)
+        settings = _settings(cluster.url, policy, folder)
+        async with (
+            scheduling(settings),
+            Client(settings.cluster, user_agent="mooring/demo") as client,
+        ):
+            play = Play(cluster.store, client, progress, console, time.monotonic)
+            return await play.run(fleet, pods)
 
 
-class _Play:
-    """kube-scheduler's part."""
+def _settings(url: str, policy: "Policy | None", folder: Path) -> "Settings":
+    from mooring.live.options import Options, read_settings
+    from mooring.testing.kubeconfigs import kubeconfig_text, write_private
 
-    def __init__(self, server: MoorServe, nodes: list[Node]) -> None:
-        self._server = server
-        self._nodes = {node.name: node for node in nodes}
-        self._free = {node.name: node.allocatable["cpu"] for node in nodes}
-        self._placed: dict[str, list[str]] = {node.name: [] for node in nodes}
-        self.lines: list[str] = []
-        self.milliseconds: list[float] = []
-
-    def place(self, pod: Pod) -> None:
-        fitting = [name for name, free in self._free.items() if free >= pod.requests["cpu"]]
-        full = len(self._nodes) - len(fitting)
-        answer = self._call("/filter", pod, fitting)
-        kept = [item["metadata"]["name"] for item in answer["Nodes"]["items"]]
-        reasons = Counter(answer["FailedNodes"].values())
-        if full:
-            reasons["Insufficient cpu"] = full
-        if not kept:
-            counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-            total = len(self._nodes)
-            self.lines.append(f"  [red]✗[/] {pod.name:7} 0/{total} nodes are available: {counted}.")
-            return
-        scores = {one["Host"]: one["Score"] for one in self._call("/prioritize", pod, kept)}
-        best = max(kept, key=lambda name: (scores[name], self._free[name]))
-        self._free[best] -= pod.requests["cpu"]
-        self._placed[best].append(pod.name)
-        why = "image is there" if scores[best] else "most free CPU"
-        out = f", {len(fitting) - len(kept)} nodes filtered out" if len(kept) < len(fitting) else ""
-        self.lines.append(f"  [green]✓[/] {pod.name:7} → {best}  [dim]({why}{out})[/]")
-
-    def table(self) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2))
-        for column in ("node", "disk", "rack", "images", "pods", ""):
-            table.add_column(column)
-        for name, node in self._nodes.items():
-            pods = self._placed[name]
-            bar = "█" * len(pods) + "░" * (4 - len(pods))
-            images = ", ".join(node.images)
-            table.add_row(
-                name, node.labels["disktype"], node.labels["rack"], images, bar, " ".join(pods)
-            )
-        return table
-
-    def _call(self, path: str, pod: Pod, names: list[str]) -> Any:
-        items = [self._nodes[name].raw for name in names]
-        start = time.perf_counter()
-        reply = self._server.post(path, {"Pod": pod.raw, "Nodes": {"items": items}})
-        self.milliseconds.append(1000 * (time.perf_counter() - start))
-        return reply.json()
+    file = folder / "kubeconfig"
+    write_private(file, kubeconfig_text(url))
+    return read_settings(Options(policy=policy, kubeconfig=file, leader_elect=False))

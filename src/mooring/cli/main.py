@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.cluster import cluster
+from mooring.cli.demo import demo
 from mooring.cli.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
@@ -26,20 +28,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
+app.command()(cluster)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(plugins)
-
-
-@app.command()
-def demo() -> None:
-    """Watch a policy place pods: the real extender, eight nodes; no cluster is needed."""
-    from mooring.cli.demo import run
-
-    run()
 
 
 def _show_version(wanted: bool) -> None:

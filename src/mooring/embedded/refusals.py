@@ -62,7 +62,8 @@ TYPE_INVALID: Final = "FieldValueTypeInvalid"
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refused:
     """An object whose content is refused: 422."""
-    told = [f"{one.field}: {one.message}" for one in causes]
+    # What is wrong twice is told once; all causes are listed.
+    told = list(dict.fromkeys(f"{one.field}: {one.message}" for one in causes))
     whole = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     full = f"{kind}.{group}" if group else kind
     details = {

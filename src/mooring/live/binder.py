@@ -162,7 +162,8 @@ class Binder:
             try:
                 await self._delete(victim, effect)
             except ApiError as error:
-                if error.status != _NOT_FOUND:
+                # It is gone, or another pod has its name; the watch will tell.
+                if error.status not in (_NOT_FOUND, _CONFLICT):
                     errors.append(f"{victim.key}: {error}")
             except KubeError as error:
                 errors.append(f"{victim.key}: {error}")

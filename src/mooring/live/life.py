@@ -5,7 +5,8 @@
                                                                   └── Lease lost ──> halted ──> 1
 
 SIGTERM and SIGINT end it in order, a second one at once; SIGUSR2 compares the state with the
-cluster. A process that may not lead any more writes nothing and ends. `run` calls it.
+cluster. A process that may not lead any more writes nothing and ends. `run` calls it. A scheduler
+that is only a part of its process leaves signals alone and ends when `stop` is called.
 """
 
 import asyncio
@@ -38,6 +39,8 @@ class Running:
         background: tasks that should not end before it does.
         drain: how long bindings under way are waited for, in seconds.
         leave: ends the process at once.
+        whole_process: whether the process is there for the scheduler alone, so that signals are
+            meant for it.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Running:
         *,
         drain: float = 20.0,
         leave: Callable[[int], object] = os._exit,
+        whole_process: bool = True,
     ) -> None:
         self._parts = parts
         self._elector = parts.elector
@@ -54,12 +58,13 @@ class Running:
         self._own: list[asyncio.Task[Any]] = []
         self._drain = drain
         self._leave = leave
+        self._whole_process = whole_process
         self._stop = asyncio.Event()
         self._comparing: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
-        """Schedule until a signal says stop, or the Lease is lost; the process's exit code."""
-        with self._signals():
+        """Schedule until told to stop, or until the Lease is lost; the process's exit code."""
+        with self._signals() if self._whole_process else contextlib.nullcontext():
             try:
                 if await self._prepare():
                     return await self._schedule()
@@ -67,6 +72,10 @@ class Running:
             finally:
                 gc.unfreeze()
                 await self._clean_up()
+
+    def stop(self) -> None:
+        """End in order, as the first SIGTERM does; `run` then returns."""
+        self._stop.set()
 
     async def _prepare(self) -> bool:
         """Know the cluster and lead; false if the process is to stop before."""
@@ -137,10 +146,12 @@ class Running:
 
     async def _clean_up(self) -> None:
         """Leave nothing running, however it ended."""
-        # What connections say that are cut off in the middle of a handshake is nobody's business.
-        asyncio.get_running_loop().set_exception_handler(
-            lambda _, context: log.debug("%s", context.get("message"))
-        )
+        if self._whole_process:
+            # What connections say that are cut off in the middle of a handshake is nobody's
+            # business.
+            asyncio.get_running_loop().set_exception_handler(
+                lambda _, context: log.debug("%s", context.get("message"))
+            )
         for task in self._own:
             task.cancel()
         await asyncio.gather(*self._own, return_exceptions=True)

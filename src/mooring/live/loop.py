@@ -34,6 +34,7 @@ from mooring.scheduler.effects import (
     Bound,
     Effect,
     Evict,
+    Evicted,
     PatchStatus,
     Report,
     Tell,
@@ -289,8 +290,13 @@ class LiveScheduler:
                 del self._patches[effect.pod.uid]
 
     async def _evict(self, effect: Evict) -> None:
-        async with self._requests:
-            self._reports.append(await self._binder.evict(effect))
+        report = Evicted(effect.preemptor, "the eviction broke off")
+        try:
+            async with self._requests:
+                report = await self._binder.evict(effect)
+        finally:
+            # Without a report the pod would be held back for ever.
+            self._reports.append(report)
 
     def _look_for_others(self, changes: list[Change[Any]]) -> None:
         """Notice pods that somebody else bound."""

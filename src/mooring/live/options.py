@@ -34,7 +34,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a scheduler.
 
     Attributes:
-        policy: where a policy is whose plugins take part, as `load` takes it; None for none.
+        policy: a policy whose plugins take part, or where it is, as `load` takes it; None for
+            none.
         config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
         config_name: where that came from, for messages.
         kubeconfig: the cluster; None takes what the configuration or the environment says.
@@ -48,7 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         hook_seconds: how long plugins may work on one pod before they are interrupted.
     """
 
-    policy: str | None = None
+    policy: Policy | str | None = None
     config: Mapping[str, Any] | None = None
     config_name: str = "the configuration"
     kubeconfig: Path | None = None
@@ -118,7 +119,8 @@ def read_settings(options: Options) -> Settings:
         InputError: the configuration, the policy or the kubeconfig cannot be used, or they
             contradict each other.
     """
-    policies = (load(options.policy),) if options.policy is not None else ()
+    policy = load(options.policy) if isinstance(options.policy, str) else options.policy
+    policies = (policy,) if policy is not None else ()
     registry = default_registry()
     try:
         raw = _overridden(options)

@@ -1,15 +1,19 @@
 """``moor run`` as a process: what is configured, a socket, an event loop, a scheduler.
 
-The server answers from the beginning to the end; what happens in between is in `life`.
+The server answers from the beginning to the end; what happens in between is in `life`. `scheduling`
+is for those who have a process already: ``moor demo``, ``moor cluster --scheduler`` and tests.
 """
 
 import asyncio
 import logging
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import uvloop
 
-from mooring.live.assembly import assembled
+from mooring.errors import KubeError
+from mooring.live.assembly import Parts, assembled
 from mooring.live.configz import shown_configuration
 from mooring.live.life import Running
 from mooring.live.options import Options, Settings, read_settings
@@ -62,6 +66,41 @@ async def run(
         async with serving(app, sock, certificates) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)
             return await Running(parts, serving_tasks, drain=options.drain).run()
+
+
+@asynccontextmanager
+async def scheduling(settings: Settings, *, drain: float = 5.0) -> AsyncIterator[Parts]:
+    """Run a scheduler on this event loop beside other work, for the length of a block.
+
+    It serves nothing and leaves signals alone. If it ends by itself, the block is cancelled and its
+    error is raised.
+
+    Args:
+        settings: what is configured, as `read_settings` makes it.
+        drain: how long bindings under way are waited for at the end, in seconds.
+
+    Raises:
+        InputError: a plugin or an extender cannot be used.
+        KubeError: the API server refuses what the scheduler has to read.
+    """
+    async with assembled(settings) as parts:
+        running = Running(parts, [], drain=drain, whole_process=False)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_until_stopped(running))
+                try:
+                    yield parts
+                finally:
+                    running.stop()
+        except BaseExceptionGroup as errors:
+            # Of two that failed at the same time, one sentence is enough.
+            raise errors.exceptions[0] from None
+
+
+async def _until_stopped(running: Running) -> None:
+    code = await running.run()
+    if code:
+        raise KubeError("the scheduler ended by itself; its log says why")
 
 
 def _announce(settings: Settings, sock: socket.socket, *, tls: bool) -> None:

@@ -37,6 +37,7 @@ from mooring.scheduler.effects import (
     Report,
     Tell,
 )
+from mooring.scheduler.evictions import Evictions
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import Part, QueuedPod
 from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
@@ -93,6 +94,9 @@ class Core:
         self._choose = choose
         self._extended = extended
         self._flights: dict[str, Flight] = {}
+        self._evictions = Evictions()
+        # Pods that will look for victims when it is seen what becomes of those of others.
+        self._deferred: dict[str, Pod] = {}
 
     @property
     def waiting(self) -> WaitingPods:
@@ -143,7 +147,7 @@ class Core:
             before = known if known is not None and known.node_name else None
             assumed = key in self._flights or before is None
             self.cluster.put_pod(pod)
-            self._happened(None if assumed else before, pod, now)
+            self._happened_on_node(pod.uid, None if assumed else before, pod, now)
         elif pod.scheduler_name in self._runtimes:
             self._wait(known, pod, now)
 
@@ -174,7 +178,7 @@ class Core:
             if waiting is not None:
                 waiting.refuse("", "the pod was deleted")
             self.cluster.remove_pod(known.key)
-            self._happened(known, None, now)
+            self._happened_on_node(known.uid, known, None, now)
             return
         promised = self.cluster.nominations.node_of(known.key)
         self.queue.remove(known)
@@ -187,6 +191,16 @@ class Core:
         happening = happening_of(old, new)
         if happening is not None:
             self.queue.happened(happening, now)
+
+    def _happened_on_node(self, uid: str, old: Pod | None, new: Pod | None, now: float) -> None:
+        """A pod on a node changed or is gone; if pods waited for it to go, they may be tried."""
+        if uid not in self._evictions or (new is not None and not new.deleting):
+            self._happened(old, new, now)
+            return
+        waited = self._evictions.seen(uid)
+        self._open(waited)
+        self._happened(old, new, now)
+        self._go_on(waited, now)
 
     # -- decisions
 
@@ -206,12 +220,22 @@ class Core:
             return []
         extended = self._extended is not None and self._extended(pod)
         try:
-            found = yield from choose_node(runtime, pod, self._choose, extended=extended)
+            found = yield from choose_node(
+                runtime, self._with_promise(pod), self._choose,
+                extended=extended, leaving=self._evictions.leaving,
+            )  # fmt: skip
         except MooringError as error:
             return self._failed(queued, SCHEDULER_ERROR, str(error), set(), now, promise="")
         if isinstance(found, NoNode):
             return self._no_node(queued, found, now)
         return self._place(runtime, queued, found, now)
+
+    def _with_promise(self, pod: Pod) -> Pod:
+        """The pod with the node it is promised, whether or not the watch has shown that yet."""
+        promise = self.cluster.nominations.node_of(pod.key)
+        if not promise or promise == pod.status.nominated_node_name:
+            return pod
+        return replace(pod, status=replace(pod.status, nominated_node_name=promise))
 
     def _place(
         self, runtime: Runtime, queued: QueuedPod, chosen: Chosen, now: float
@@ -267,12 +291,17 @@ class Core:
                 waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
             )
             self._room_again(placed, now)
+        late = self._evictions.late(now)
+        if late:
+            self._open(late)
+            self.queue.activate(late, now)
+            self._go_on(late, now)
         return effects
 
     def next_time(self) -> float | None:
         """When `tick` has something to do."""
-        times = [t for t in (self.queue.next_time(), self.waiting.next_time()) if t is not None]
-        return min(times, default=None)
+        parts = (self.queue, self.waiting, self._evictions)
+        return min((t for one in parts if (t := one.next_time()) is not None), default=None)
 
     # -- what came of effects
 
@@ -306,13 +335,30 @@ class Core:
 
     def _evicted(self, report: Evicted, now: float) -> list[Effect]:
         pod = report.preemptor
-        for plugin in self._evictors(pod):
-            plugin.evicting.discard(pod.uid)
-        queued = self.queue.pending(pod.key)
-        # The victims may be gone before the report comes: nothing else would open the gate then.
-        if report.error or (queued is not None and queued.part is Part.GATED):
-            self.queue.activate([pod], now)
+        if self._evictions.reported(pod, now, failed=bool(report.error)):
+            self._open([pod])
+            if report.error:
+                self.queue.activate([pod], now)
+            self._go_on([pod], now)
         return []
+
+    def _open(self, pods: list[Pod]) -> None:
+        """Hold these pods back no longer."""
+        for pod in pods:
+            for plugin in self._evictors(pod):
+                plugin.evicting.discard(pod.uid)
+
+    def _go_on(self, pods: list[Pod], now: float) -> None:
+        """Try pods that still stand at the open gate, and those that waited for others' victims.
+
+        No further change may come that lets them go.
+        """
+        for pod in pods:
+            queued = self.queue.pending(pod.key)
+            if queued is not None and queued.part is Part.GATED:
+                self.queue.activate([pod], now)
+        deferred, self._deferred = self._deferred, {}
+        self.queue.activate(deferred.values(), now)
 
     # -- failures
 
@@ -326,8 +372,13 @@ class Core:
     def _room_again(self, placed: Pod | None, now: float) -> None:
         """A placement was undone: its room is free for others, which is no help to the pod."""
         if placed is not None:
+            was_victim = placed.uid in self._evictions
+            waited = self._evictions.seen(placed.uid)
+            self._open(waited)
             gone = Happening(Pod, Action.DELETE, placed, None)
             self.queue.happened(gone, now, functools.partial(_is_another, placed))
+            if was_victim:
+                self._go_on(waited, now)
 
     def _refused(self, queued: QueuedPod, refusal: Refusal, now: float) -> list[Effect]:
         if refusal.verdict.error:
@@ -340,7 +391,9 @@ class Core:
     def _no_node(self, queued: QueuedPod, found: NoNode, now: float) -> list[Effect]:
         pod = queued.pod
         if found.evict is None:
-            promise = None if found.searched and pod.status.nominated_node_name else ""
+            if found.deferred:
+                self._deferred[pod.uid] = pod
+            promise = None if found.keep_promise else ""
             return self._failed(
                 queued, UNSCHEDULABLE, found.message, found.plugins, now, promise=promise
             )
@@ -348,6 +401,8 @@ class Core:
         effects: list[Effect] = []
         for plugin in self._evictors(pod):
             plugin.evicting.add(pod.uid)
+        going = [one.uid for one in target.victims if not one.deleting]
+        self._evictions.start(pod, target.node, going)
         # Promises to less important pods on that node are taken back: they may fit elsewhere.
         for other in self.cluster.nominations.on(target.node):
             if other.priority < pod.priority and other.key != pod.key:

@@ -4,7 +4,7 @@ A generator: it stops where the configuration's extenders have to be asked and g
 answer, so that the cycle itself waits for nobody. Called by `Core`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,17 @@ from mooring.scheduler.effects import AskExtenders
 
 #: Chooses one of so many equals.
 Choose = Callable[[int], int]
+#: The unique ids of pods on a node.
+Leaving = Callable[[str], Set[str]]
 #: The cycle: questions to extenders come out, answers go in.
 Cycling = Generator[AskExtenders, Any, "Chosen | NoNode"]
 
 #: Stands where a plugin's name would, for nodes an extender refused.
 EXTENDER = "Extender"
+
+
+def _nobody_leaves(_: str) -> Set[str]:
+    return frozenset()
 
 
 class Chosen(NamedTuple):
@@ -49,17 +55,26 @@ class NoNode(NamedTuple):
         message: for the pod's event and condition.
         plugins: who refused nodes; a change that helps one of them is worth another try.
         evict: the node and the victims that make room there, if that was found.
-        searched: whether plugins looked for room; if not, an earlier promise is not touched.
+        keep_promise: whether a node that it was promised before stays promised.
+        deferred: there are victims, but it has to be seen first what becomes of others.
     """
 
     cycle: Cycle
     message: str
     plugins: set[str]
     evict: Candidate | None = None
-    searched: bool = True
+    keep_promise: bool = True
+    deferred: bool = False
 
 
-def choose_node(runtime: Runtime, pod: Pod, choose: Choose, *, extended: bool) -> Cycling:
+def choose_node(
+    runtime: Runtime,
+    pod: Pod,
+    choose: Choose,
+    *,
+    extended: bool,
+    leaving: Leaving = _nobody_leaves,
+) -> Cycling:
     """Find the best node for a pod.
 
     Args:
@@ -67,6 +82,7 @@ def choose_node(runtime: Runtime, pod: Pod, choose: Choose, *, extended: bool) -
         pod: the pod.
         choose: picks one of so many equals.
         extended: whether extenders take part for this pod.
+        leaving: the victims of others on a node that the state does not show to be going yet.
 
     Raises:
         PluginError: a plugin failed, or could not answer for some node.
@@ -91,7 +107,11 @@ def choose_node(runtime: Runtime, pod: Pod, choose: Choose, *, extended: bool) -
             {columns.row_of[name]: verdict for name, verdict in refused.items()}, EXTENDER
         )
     if not len(rows):
-        return (yield from _make_room(runtime, cycle, filtering, choose, extended=extended))
+        return (
+            yield from _make_room(
+                runtime, cycle, filtering, choose, extended=extended, leaving=leaving
+            )
+        )
     if len(rows) == 1:
         return Chosen(cycle, columns.nodes[int(rows[0])].name, 1)
     total = runtime.score(cycle, rows).total
@@ -110,7 +130,13 @@ def _best(rows: Rows, total: Amounts) -> Rows:
 
 
 def _make_room(
-    runtime: Runtime, cycle: Cycle, filtering: Filtering, choose: Choose, *, extended: bool
+    runtime: Runtime,
+    cycle: Cycle,
+    filtering: Filtering,
+    choose: Choose,
+    *,
+    extended: bool,
+    leaving: Leaving,
 ) -> Cycling:
     """No node is possible: look for victims whose eviction would change that."""
     room = runtime.post_filter(cycle, filtering)
@@ -118,8 +144,16 @@ def _make_room(
     message = pending_message(filtering, room)
     plugins = filtering.plugins
     if found is None or not found.verdict.accepted:
-        return NoNode(cycle, message, plugins, searched=bool(runtime.post_filters))
+        # parity v1.36.4: schedule_one.go schedulingAlgorithm, framework/preemption Preempt: a
+        # search that finds nothing takes a promise back, and so it is if nobody searches.
+        fruitless = found is not None and found.eligible and not found.verdict.error
+        keep = bool(runtime.post_filters) and filtering.size > 0 and not fruitless
+        return NoNode(cycle, message, plugins, keep_promise=keep)
     candidates = _reviewed(runtime, cycle.pod, found)
+    calm = _undisturbed(cycle.pod, candidates, leaving)
+    if candidates and not calm:
+        return NoNode(cycle, message, plugins, deferred=True)
+    candidates = calm
     if extended:
         candidates = yield AskExtenders("preempt", cycle.pod, tuple(candidates), victims=candidates)
     if not candidates:
@@ -144,6 +178,22 @@ def _reviewed(runtime: Runtime, pod: Pod, found: Preemption) -> dict[str, Candid
             ):
                 del candidates[name]
     return candidates
+
+
+def _undisturbed(
+    pod: Pod, candidates: dict[str, Candidate], leaving: Leaving
+) -> dict[str, Candidate]:
+    """The candidates that take nobody for others who are on their way out already.
+
+    A pod whose promised node is being emptied for others as well takes none: there will be room.
+    """
+    if leaving(pod.status.nominated_node_name or ""):
+        return {}
+    return {
+        name: one
+        for name, one in candidates.items()
+        if not (going := leaving(name)) or going <= {victim.uid for victim in one.victims}
+    }
 
 
 def _names(runtime: Runtime, rows: Rows) -> tuple[str, ...]:

@@ -5,6 +5,7 @@
 
 import http.client
 import select
+import socket
 import ssl
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -19,24 +20,35 @@ _TIMEOUT_SECONDS = 60.0
 _DELETE_NOW = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 
 
-class HttpsClient:
-    """Requests to one HTTPS port of this machine, over connections that are kept for reuse.
+class HttpClient:
+    """Requests to one port of this machine, over connections that are kept for reuse.
 
     Any number of threads may use it; each request has a connection of its own.
+
+    Args:
+        port: the port.
+        context: for TLS; None for plain HTTP.
+        token: a bearer token that is sent with every request.
     """
 
-    def __init__(self, port: int, context: ssl.SSLContext) -> None:
+    def __init__(self, port: int, context: ssl.SSLContext | None = None, token: str = "") -> None:
         self._port = port
         self._context = context
-        self._idle: deque[http.client.HTTPSConnection] = deque()
+        self._headers = {"Accept": "application/json, */*"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._idle: deque[http.client.HTTPConnection] = deque()
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return f"{'http' if self._context is None else 'https'}://127.0.0.1:{self._port}"
 
     def send(
         self, method: str, path: str, body: bytes | None = None, *, content_type: str = ""
     ) -> tuple[int, bytes]:
         """Send a request and return status and body; raise `KubeError` when nobody answers."""
-        headers = {"Accept": "application/json, */*"}
-        if content_type:
-            headers["Content-Type"] = content_type
+        headers = {**self._headers, "Content-Type": content_type} if content_type else self._headers
         connection = self._connection()
         try:
             connection.request(method, path, body, headers)
@@ -44,8 +56,7 @@ class HttpsClient:
             content = response.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            address = f"https://127.0.0.1:{self._port}"
-            raise KubeError(f"{method} {path} got no answer from {address}: {error}.") from error
+            raise KubeError(f"{method} {path} got no answer from {self.url}: {error}.") from error
         except BaseException:
             connection.close()
             raise
@@ -60,21 +71,33 @@ class HttpsClient:
         while self._idle:
             self._idle.pop().close()
 
-    def _connection(self) -> http.client.HTTPSConnection:
+    def _connection(self) -> http.client.HTTPConnection:
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:
-                return http.client.HTTPSConnection(
-                    "127.0.0.1", self._port, timeout=_TIMEOUT_SECONDS, context=self._context
-                )
+                return self._connect()
             if connection.sock is not None and not _readable(connection.sock):
                 return connection
             # The server has closed an idle connection, or sent what nobody asked for.
             connection.close()
 
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection("127.0.0.1", self._port, timeout=_TIMEOUT_SECONDS)
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=_TIMEOUT_SECONDS, context=self._context
+        )
 
-def _readable(sock: ssl.SSLSocket) -> bool:
+
+class HttpsClient(HttpClient):
+    """Over TLS."""
+
+    def __init__(self, port: int, context: ssl.SSLContext) -> None:
+        super().__init__(port, context)
+
+
+def _readable(sock: socket.socket) -> bool:
     poll = select.poll()
     poll.register(sock, select.POLLIN)
     return bool(poll.poll(0))
@@ -97,7 +120,7 @@ class KubeApi:
     """
 
     def __init__(self) -> None:
-        self._https: HttpsClient | None = None
+        self._http: HttpClient | None = None
         self._resources: dict[str, dict[str, Resource]] = {}
 
     def request(
@@ -114,10 +137,10 @@ class KubeApi:
             ApiError: the API server answered with a status of 400 or above.
             KubeError: it did not answer.
         """
-        if self._https is None:
+        if self._http is None:
             raise KubeError("The control plane is not running; call start() first.")
         data = None if body is None else msgspec.json.encode(body)
-        status, content = self._https.send(method, path, data, content_type=content_type)
+        status, content = self._http.send(method, path, data, content_type=content_type)
         if status >= 400:
             raise _api_error(method, path, status, content)
         return (

@@ -5,27 +5,25 @@ kubelet: nothing creates service accounts, runs pods or ends namespaces.
 """
 
 import atexit
+import base64
 import contextlib
 import http.client
-import re
+import os
 import shutil
-import ssl
-import subprocess
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import signal
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Literal
+
+import msgspec
+import yaml
 
 from mooring.errors import InputError, KubeError
-from mooring.testing.api import HttpsClient, KubeApi
-from mooring.testing.binaries import Binaries, find_binaries
-from mooring.testing.certificates import Authority, KeyPair, write_kubeconfig
-from mooring.testing.process import Process, ProcessError, Startable, free_port, wait_for
-
-T = TypeVar("T")
+from mooring.testing.certificates import write_kubeconfig
+from mooring.testing.plane import Plane, file_name
+from mooring.testing.process import Process, ProcessError, free_port
 
 _START_SECONDS = 90.0
-_KUBECTL_SECONDS = 120.0
 
 # Plugins that only work together with programs that do not run here.
 _DISABLED_ADMISSION = (
@@ -33,93 +31,49 @@ _DISABLED_ADMISSION = (
     "TaintNodesByCondition",  # nodes would get a taint that nobody takes away
     "StorageObjectInUseProtection",  # volumes would get a finalizer that nobody takes away
 )
-
-
-class NodeOptions(TypedDict, total=False):
-    """The keyword arguments of `node`."""
-
-    labels: Mapping[str, str] | None
-    cpu: str
-    memory: str
-    pods: str
-    extended: Mapping[str, str] | None
-    taints: Sequence[Mapping[str, str]]
-    images: Sequence[Mapping[str, Any]]
-    status: Mapping[str, Any] | None
-
-
-def node(
-    name: str,
-    *,
-    labels: Mapping[str, str] | None = None,
-    cpu: str = "8",
-    memory: str = "32Gi",
-    pods: str = "110",
-    extended: Mapping[str, str] | None = None,
-    taints: Sequence[Mapping[str, str]] = (),
-    images: Sequence[Mapping[str, Any]] = (),
-    status: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the manifest of a ready node, for `create` and `create_many`.
-
-    Args:
-        name: its name, also the value of its label kubernetes.io/hostname.
-        labels: further labels.
-        cpu: capacity and allocatable, as are `memory` and `pods`.
-        memory: a Kubernetes quantity.
-        pods: how many pods it takes.
-        extended: further resources, such as ``{"nvidia.com/gpu": "4"}``.
-        taints: as in `spec.taints`.
-        images: as in `status.images`.
-        status: replaces whole fields of the status, such as `allocatable` or `conditions`.
-    """
-    resources = {"cpu": cpu, "memory": memory, "pods": pods, **(extended or {})}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
-        "spec": {"taints": [dict(taint) for taint in taints]},
-        "status": {
-            "capacity": resources,
-            "allocatable": resources,
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
-            "images": [dict(image) for image in images],
-            **(status or {}),
+_AUDIT_POLICY: Final = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Request",
+            "verbs": ["create"],
+            "resources": [{"group": "", "resources": ["pods/binding"]}],
         },
-    }
+        {
+            "level": "Request",
+            "verbs": ["create", "update", "patch"],
+            "namespaces": ["default"],
+            "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}],
+        },
+        {"level": "None"},
+    ],
+}
 
 
-class ControlPlane(KubeApi, Startable):
+class ControlPlane(Plane):
     """etcd and kube-apiserver, with RBAC and client certificates, on free ports of 127.0.0.1.
 
-    Use it with `with`, or call `start` and `stop`. The attributes below exist from `start` on.
+    Use it with `with`, or call `start` and `stop`.
 
     Args:
         folder: keeps data, keys and logs, also after `stop`; a temporary one when None.
         api_args: further arguments of kube-apiserver.
+        audited: write down who bound what and who wrote Leases in `default`, in `audit_file`.
 
     Attributes:
-        binaries: the programs in use.
-        folder: where everything is.
-        port: the API server's port.
-        url: the API server's address.
-        ca_file: the authority that signed the API server's certificate.
         kubeconfig: for the administrator, who is in the group system:masters.
     """
 
-    binaries: Binaries
-    folder: Path
-    port: int
-    url: str
-    ca_file: Path
-    kubeconfig: Path
-
-    def __init__(self, folder: Path | None = None, *, api_args: Sequence[str] = ()) -> None:
-        super().__init__()
-        self._given_folder = folder
+    def __init__(
+        self, folder: Path | None = None, *, api_args: Sequence[str] = (), audited: bool = False
+    ) -> None:
+        super().__init__(folder, audited=audited)
         self._api_args = tuple(api_args)
         self._processes: dict[str, Process] = {}
         self._api_command: list[str] = []
+        self._etcd_port = 0
 
     @property
     def pids(self) -> dict[str, int]:
@@ -135,12 +89,8 @@ class ControlPlane(KubeApi, Startable):
         """
         if self._processes:
             raise InputError("The control plane is running already.")
-        self.binaries = find_binaries()
-        if self._given_folder is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="mooring-kube-"))
-        else:
-            self.folder = self._given_folder
-            self.folder.mkdir(parents=True, exist_ok=True)
+        _ = self.binaries  # nothing is made if they are missing
+        self._make_folder()
         atexit.register(self.stop)
         try:
             self._make_credentials()
@@ -175,11 +125,26 @@ class ControlPlane(KubeApi, Startable):
 
     def stop_apiserver(self) -> None:
         """End kube-apiserver and keep etcd and the data."""
-        if self._https is not None:
-            self._https.close()
+        if self._http is not None:
+            self._http.close()
         process = self._processes.pop("kube-apiserver", None)
         if process is not None:
             process.stop()
+
+    def kill_apiserver(self) -> None:
+        """End kube-apiserver with SIGKILL and keep etcd and the data."""
+        os.kill(self.pids["kube-apiserver"], signal.SIGKILL)
+        self.stop_apiserver()
+
+    def compact(self) -> None:
+        """Make etcd forget everything but the present, so that older watches get a 410.
+
+        An API server that is running has a memory of its own; it forgets when it starts again.
+        """
+        key = base64.b64encode(b"a-key-of-the-test").decode()
+        # The present must be newer than what any watch has seen.
+        put = self._etcd("put", {"key": key, "value": key})
+        self._etcd("compaction", {"revision": put["header"]["revision"], "physical": True})
 
     def log(self, program: Literal["etcd", "kube-apiserver"] = "kube-apiserver") -> str:
         """Everything a program has written so far."""
@@ -195,7 +160,7 @@ class ControlPlane(KubeApi, Startable):
             groups: the groups the user is in.
             name: the name of the files without their ending; made from the user when None.
         """
-        name = name or _file_name(user)
+        name = name or file_name(user)
         pair = self._authority.client(name, user, groups)
         return write_kubeconfig(self.folder / f"{name}.kubeconfig", self.url, self.ca_file, pair)
 
@@ -207,66 +172,18 @@ class ControlPlane(KubeApi, Startable):
         file = self.folder / f"{namespace}.{service_account}.token.kubeconfig"
         return write_kubeconfig(file, self.url, self.ca_file, answer["status"]["token"])
 
-    def kubectl(self, *args: str, stdin: str | None = None, check: bool = True) -> str:
-        """Run kubectl as administrator and return its standard output.
-
-        Raises:
-            ProcessError: it failed and `check` is true; the text has its standard error.
-        """
-        done = subprocess.run(
-            [
-                str(self.binaries.kubectl),
-                f"--kubeconfig={self.kubeconfig}",
-                f"--cache-dir={self.folder / 'kubectl-cache'}",
-                *args,
-            ],
-            input=stdin or "",
-            capture_output=True,
-            text=True,
-            timeout=_KUBECTL_SECONDS,
-            check=False,
-        )
-        if check and done.returncode != 0:
-            command = " ".join(["kubectl", *args])
-            raise ProcessError(f"`{command}` ended with {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
-
-    def create_node(self, name: str, **options: Unpack[NodeOptions]) -> dict[str, Any]:
-        """Create a ready node; the options are the keyword arguments of `node`."""
-        return self.create(node(name, **options))
-
-    def wait_for(
-        self,
-        predicate: Callable[[], T | Literal[False] | None],
-        what: str,
-        timeout: float = 30.0,
-    ) -> T:
-        """Ask `predicate` until it returns neither None nor False, as `process.wait_for` does."""
-        return wait_for(predicate, what, timeout)
-
-    def https(self, port: int) -> HttpsClient:
-        """Return a client for another port of this machine, as administrator of this plane."""
-        context = ssl.create_default_context(cafile=str(self.ca_file))
-        context.load_cert_chain(self._admin.certificate, self._admin.key)
-        return HttpsClient(port, context)
-
-    def server_certificate(self, name: str) -> KeyPair:
-        """Make a certificate for a server on 127.0.0.1 that clients of this plane trust."""
-        return self._authority.server(name)
-
     def _make_credentials(self) -> None:
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
-        self._authority = Authority(self.folder)
-        self.ca_file = self._authority.file
-        self._admin = self._authority.client("admin", "admin", ["system:masters"])
+        self._make_authority()
         self.kubeconfig = write_kubeconfig(
             self.folder / "admin.kubeconfig", self.url, self.ca_file, self._admin
         )
-        self._https = self.https(self.port)
+        self._http = self.https(self.port)
 
     def _start_etcd(self) -> str:
         port, peer = free_port(), free_port()
+        self._etcd_port = port
         url, peer_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
         command = [
             str(self.binaries.etcd),
@@ -313,8 +230,27 @@ class ControlPlane(KubeApi, Startable):
             "--max-mutating-requests-inflight=0",
             # Without it an open watch keeps the server from ending for a minute.
             "--shutdown-watch-termination-grace-period=1s",
+            *(self._audit_args() if self._audited else ()),
             *self._api_args,
         ]
+
+    def _audit_args(self) -> list[str]:
+        policy = self.folder / "audit-policy.yaml"
+        policy.write_text(yaml.safe_dump(_AUDIT_POLICY))
+        self.audit_file.touch()
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_file}"]
+
+    def _etcd(self, what: str, body: object) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self._etcd_port, timeout=30)
+        try:
+            connection.request("POST", f"/v3/kv/{what}", msgspec.json.encode(body))
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            raise KubeError(f"etcd answered {what} with {response.status}: {content.decode()}")
+        return msgspec.json.decode(content)
 
     def _api_ready(self) -> bool:
         etcd = self._processes["etcd"]
@@ -337,7 +273,3 @@ def _etcd_ready(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)

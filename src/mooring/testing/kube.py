@@ -11,7 +11,8 @@ Only names what its neighbours define; never imported by mooring itself.
 """
 
 from mooring.testing.binaries import Binaries, MissingBinaries, find_binaries
-from mooring.testing.control_plane import ControlPlane, NodeOptions, node
+from mooring.testing.control_plane import ControlPlane
+from mooring.testing.plane import NodeOptions, Plane, node
 from mooring.testing.process import ProcessError, WaitError, free_port, wait_for
 from mooring.testing.scheduler import KubeScheduler
 
@@ -21,6 +22,7 @@ __all__ = [
     "KubeScheduler",
     "MissingBinaries",
     "NodeOptions",
+    "Plane",
     "ProcessError",
     "WaitError",
     "find_binaries",

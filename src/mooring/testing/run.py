@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from mooring.errors import InputError, KubeError
-from mooring.testing.control_plane import ControlPlane
+from mooring.testing.plane import Plane
 from mooring.testing.process import Process, ProcessError, Program, free_port
 
 _START_SECONDS = 90.0
@@ -52,7 +52,7 @@ class MoorRun(Program):
 
     def __init__(
         self,
-        plane: ControlPlane,
+        plane: Plane,
         config: Mapping[str, Any] | str | Path | None = None,
         *,
         policy: str | Path | None = None,

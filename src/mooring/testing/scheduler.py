@@ -14,7 +14,7 @@ import yaml
 
 from mooring.errors import InputError, KubeError
 from mooring.testing.api import HttpsClient
-from mooring.testing.control_plane import ControlPlane
+from mooring.testing.plane import Plane
 from mooring.testing.process import Process, Program, free_port
 
 _START_SECONDS = 90.0
@@ -44,7 +44,7 @@ class KubeScheduler(Program):
 
     def __init__(
         self,
-        plane: ControlPlane,
+        plane: Plane,
         config: Mapping[str, Any] | str | None = None,
         *,
         args: Sequence[str] = (),
@@ -71,7 +71,10 @@ class KubeScheduler(Program):
         self.folder.mkdir(exist_ok=True)
         kubeconfig = plane.kubeconfig_for("system:kube-scheduler", name=name)
         config_file = self.folder / "config.yaml"
-        config_file.write_text(yaml.safe_dump(_complete(self._config, kubeconfig)))
+        config = _complete(self._config, kubeconfig)
+        if plane.json_only:
+            config["clientConnection"].setdefault("contentType", "application/json")
+        config_file.write_text(yaml.safe_dump(config))
         serving = plane.server_certificate(f"{name}-serving")
         self._https = plane.https(self.port)
         command = [

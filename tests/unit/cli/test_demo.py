@@ -1,17 +1,267 @@
+import os
+import pty
+import re
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
+from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from mooring.cli.demo_progress import NodeUse, Progress, Seen
+from mooring.cli.demo_view import picture, zones
+from mooring.cli.demo_workload import GPU, IMAGE, acts, equip
+from mooring.embedded.fleet import make_fleet
+from mooring.embedded.resources import PODS
+from mooring.embedded.store import Store
+from mooring.testing.process import wait_for
 from tests.unit.cli.moor import environment
 
+POLICY = """
+import mooring as mr
 
-def test_the_demo_places_pods_with_nothing_else_installed(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mooring.cli", "demo"],
-        capture_output=True, text=True, check=False, timeout=60,
-        cwd=tmp_path, env=environment(tmp_path, COLUMNS="120"),
+policy = mr.Policy("odd-nodes")
+
+
+@policy.score
+def odd(pod: mr.Pod, node: mr.Node) -> float:
+    return 100.0 * (int(node.name.rpartition("-")[2]) % 2)
+"""
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def demo(folder: Path, *arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mooring.cli", "demo", *arguments],
+        capture_output=True, text=True, check=False, timeout=120,
+        cwd=folder, env=environment(folder, **env),
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    for step in ("1. A policy", "2. moor serve", "3. Pods come in", "4. Where they went"):
-        assert step in done.stdout
-    assert "calls over HTTP" in done.stdout
+
+
+class TestInAPipe:
+    def test_the_demo_tells_its_story_in_plain_lines(self, tmp_path: Path) -> None:
+        done = demo(tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        text = done.stdout
+        assert "\x1b" not in text
+        assert "\r" not in text
+        assert re.search(r"✓ web +50 replicas, spread over 3 zones → 1[67] \+ 1[67] \+ 1[67]", text)
+        assert re.search(r"✓ db +8 replicas, never two on one node → 8 nodes", text)
+        assert re.search(r"✓ training +a job of 8 pods with a GPU each, of low priority → ", text)
+        assert re.search(r"✓ llm .* → node-7\n", text)
+        assert re.search(r"✓ burst +\d+ pods at once → placed in [\d.]+ s", text)
+        assert re.search(r"✓ urgent .* → node-\d+, where training-\w+ made room", text)
+        assert re.search(r"✗ giant .* → 0/20 nodes are available: ", text)
+        assert len(re.findall(r"^node-\d+ +\S+ +[wdtlbu·]+ +\d+% +\d+$", text, re.MULTILINE)) == 20
+        assert "demo/llm goes to node-7 with" in text
+        assert "ImageLocality gives" in text
+        assert "What would help, the smallest change first" in text
+        assert re.search(r"\d+ pods were created, placed and bound in [\d.]+ s: \d+ pods/s", text)
+        assert "moor cluster --scheduler" in text
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_policy_takes_part_and_is_in_the_explanation(self, tmp_path: Path) -> None:
+        file = tmp_path / "policy.py"
+        file.write_text(POLICY)
+        done = demo(tmp_path, "--nodes", "6", "--pods", "30", "--policy", "policy.py")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "with the policy odd-nodes" in done.stdout
+        explained = done.stdout.partition("Why llm is there")[2].partition("Why giant waits")[0]
+        assert "odd" in explained
+
+    def test_one_small_node_is_enough(self, tmp_path: Path) -> None:
+        done = demo(tmp_path, "--nodes", "1", "--pods", "20")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "✗ giant" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            (["--policy", "none.py"], "moor: none.py does not exist"),
+            (["--nodes", "0"], "Invalid value for '--nodes'"),
+        ],
+    )
+    def test_wrong_usage_is_one_sentence(
+        self, tmp_path: Path, arguments: list[str], sentence: str
+    ) -> None:
+        done = demo(tmp_path, *arguments, COLUMNS="200")
+        assert done.returncode == 2
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class Terminal:
+    """The demo on a terminal of 80 columns."""
+
+    def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
+        self._own, theirs = pty.openpty()
+        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        variables = environment(folder, TERM="xterm-256color", **env)
+        for name in ("COLUMNS", "LINES", "NO_COLOR", "CI"):
+            if name not in env:
+                variables.pop(name, None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mooring.cli", "demo", *arguments],
+            stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=variables,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self.text = ""
+
+    def read(self) -> bool:
+        """Take what is there; false at the end."""
+        ready, _, _ = select.select([self._own], [], [], 0.05)
+        if not ready:
+            return self.process.poll() is None
+        try:
+            self.text += os.read(self._own, 65536).decode(errors="replace")
+        except OSError:
+            return False
+        return True
+
+    def until(self, pattern: str) -> None:
+        def look() -> bool:
+            return not self.read() or re.search(pattern, self.text) is not None
+
+        wait_for(look, pattern, 60)
+        assert re.search(pattern, self.text), self.text
+
+    def end(self) -> int:
+        """Its exit code."""
+        deadline = time.monotonic() + 60
+        while self.read() and time.monotonic() < deadline:
+            pass
+        os.close(self._own)
+        return self.process.wait(20)
+
+
+class TestOnATerminal:
+    def test_a_picture_moves_and_lines_stay_within_the_width(self, tmp_path: Path) -> None:
+        terminal = Terminal(tmp_path, "--nodes", "30", "--pods", "60")
+        assert terminal.end() == 0
+        assert "█" in terminal.text  # the bars that fill up
+        assert "\x1b[1A" in terminal.text  # and are drawn again
+        plain = CONTROL.sub("", terminal.text).replace("\r", "")
+        assert "and 6 more nodes" in plain
+        last = plain.rpartition("Where the pods went")[2]
+        assert max(map(len, last.splitlines())) <= 80
+
+    def test_without_colours_if_one_wants_none(self, tmp_path: Path) -> None:
+        terminal = Terminal(tmp_path, "--nodes", "3", "--pods", "20", NO_COLOR="1")
+        assert terminal.end() == 0
+        codes = re.findall(r"\x1b\[([0-9;]*)m", terminal.text)
+        colours = {str(number) for base in (30, 90) for number in range(base, base + 8)}
+        assert not colours & {part for code in codes for part in code.split(";")}
+
+    def test_ctrl_c_ends_it_at_once(self, tmp_path: Path) -> None:
+        terminal = Terminal(tmp_path)
+        terminal.until("▸ ")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == 130
+        assert "Traceback" not in terminal.text
+        assert "Where the pods went" not in terminal.text
+        assert "\x1b[?25h" in terminal.text  # the cursor is seen again
+
+
+class TestWorkload:
+    @pytest.mark.parametrize("nodes", [1, 2, 7, 20, 41])
+    def test_some_nodes_have_gpus_and_some_the_image(self, nodes: int) -> None:
+        fleet = make_fleet(nodes)
+        equip(fleet)
+        assert fleet[0]["status"]["allocatable"][GPU] == "2"
+        carriers = [
+            one for one in fleet
+            if any(IMAGE in image["names"] for image in one["status"].get("images", ()))
+        ]  # fmt: skip
+        assert len(carriers) >= 1
+
+    @pytest.mark.parametrize("pods", [20, 100, 1000])
+    def test_there_are_about_as_many_pods_as_asked_for(self, pods: int) -> None:
+        fleet = make_fleet(20)
+        equip(fleet)
+        planned = acts(fleet, pods)
+        assert pods <= sum(act.pods for act in planned) <= pods + 15
+        assert len({act.letter for act in planned}) == len(planned)
+
+
+def node(name: str, zone: str = "a", cpu: str = "4") -> dict[str, Any]:
+    labels = {"topology.kubernetes.io/zone": zone}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": {"cpu": cpu, "pods": "110"}},
+    }
+
+
+def pod(name: str, app: str, on: str = "", cpu: str = "1", **status: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "demo", "labels": {"app": app}},
+        "spec": {
+            "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+            **({"nodeName": on} if on else {}),
+        },
+        "status": {"phase": "Running" if on else "Pending", **status},
+    }
+
+
+class TestProgress:
+    def test_nodes_fill_up_and_empty(self) -> None:
+        store = Store()
+        progress = Progress(store, [node("n1"), node("n2", "b")])
+        store.put(PODS, pod("a", "web"))
+        tally = progress.all
+        assert (tally.pods, tally.placed, tally.running) == (1, 0, 0)
+        store.put(PODS, pod("a", "web", "n1"))
+        store.put(PODS, pod("b", "web", "n2", cpu="500m"))
+        assert (tally.pods, tally.placed, tally.running) == (2, 2, 2)
+        assert progress.nodes["n1"].share == 0.25
+        assert progress.nodes["n2"].apps["web"] == 500
+        assert zones(progress, "web") == "1 + 1"
+        store.remove(PODS, "demo", "a")
+        assert (progress.nodes["n1"].share, progress.nodes["n1"].pods) == (0.0, 0)
+        assert (progress.tally("web").pods, progress.tally("db").pods) == (1, 0)
+        assert progress.evicted == []
+
+    def test_a_pod_that_made_room_is_remembered(self) -> None:
+        store = Store()
+        progress = Progress(store, [node("n1")])
+        victim = pod("v", "low", "n1", conditions=[{"type": "DisruptionTarget", "status": "True"}])
+        store.put(PODS, victim)
+        store.remove(PODS, "demo", "v")
+        assert [(one.name, one.node) for one in progress.evicted] == [("v", "n1")]
+
+    def test_why_a_pod_waits(self) -> None:
+        condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}
+        assert Seen(pod("p", "web", conditions=[condition])).refused == "0/1 nodes"
+        assert Seen(pod("p", "web", "n1", conditions=[condition])).refused == ""
+
+
+def test_every_workload_on_a_node_is_drawn_however_small(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from rich.console import Console
+
+    fleet = make_fleet(2)
+    equip(fleet)
+    store = Store()
+    progress = Progress(store, [node("n1", cpu="100"), node("n2")])
+    store.put(PODS, pod("w", "web", "n1", cpu="1m"))
+    store.put(PODS, pod("d", "db", "n1", cpu="50"))
+    store.put(PODS, pod("l", "llm", "n1", cpu="1m"))
+    store.put(PODS, pod("b", "burst", "n2", cpu="100"))  # more than there is
+    Console(width=60).print(picture(progress, acts(fleet, 20), 60))
+    lines = capsys.readouterr().out.splitlines()
+    first, second = (line.split() for line in lines[1:3])
+    assert re.fullmatch(r"wd+l·+", first[2])
+    assert (first[3], first[4]) == ("50%", "3")
+    assert re.fullmatch(r"b+", second[2])
+    assert len(first[2]) == len(second[2])
+    assert "w web   d db   l llm   b burst   · free" in lines[3]
+    assert isinstance(progress.nodes["n1"], NodeUse)

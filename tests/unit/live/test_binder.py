@@ -1,4 +1,4 @@
-"""Bindings whose answer is lost: what became of them is found out before anything else is done."""
+"""Bindings whose answer is lost, and victims that are gone before they are deleted."""
 
 import asyncio
 from typing import Any
@@ -10,6 +10,7 @@ from mooring.errors import ApiError, KubeError
 from mooring.framework.binding import Binding
 from mooring.live.binder import Binder
 from mooring.model.pod import Pod
+from mooring.scheduler.effects import Evict
 from mooring.testing import make_pod
 
 
@@ -94,3 +95,35 @@ def test_it_does_not_ask_for_ever() -> None:
     with pytest.raises(KubeError):
         client.create()
     assert 30 < sum(client.pauses) < 120
+
+
+class Deleting:
+    """Refuses to delete one pod, and notes for which ones that was asked."""
+
+    def __init__(self, name: str, status: int) -> None:
+        self._name, self._status = name, status
+        self.deleted: list[str] = []
+        self.told: list[str] = []
+
+    async def patch_pod_status(self, *args: Any, **more: Any) -> None:
+        pass
+
+    async def delete_pod(self, namespace: str, name: str, uid: str) -> None:
+        if name == self._name:
+            raise ApiError("no", status=self._status)
+        self.deleted.append(name)
+
+    def record(self, regarding: Any, *more: Any, **rest: Any) -> None:
+        self.told.append(regarding.name)
+
+
+@pytest.mark.parametrize(("status", "failed"), [(404, False), (409, False), (403, True)])
+def test_a_victim_that_is_gone_is_no_failure(status: int, failed: bool) -> None:
+    """409 says that another pod has its name by now."""
+    client: Any = Deleting("one", status)
+    binder = Binder(client, client, {}, client)
+    victims = (make_pod("one"), make_pod("two"))
+    effect = Evict(victims, make_pod("vip"), "a", "default-scheduler")
+    report = asyncio.run(binder.evict(effect))
+    assert (client.deleted, client.told) == (["two"], ["two"])
+    assert bool(report.error) is failed

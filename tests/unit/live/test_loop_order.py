@@ -5,7 +5,7 @@ from typing import Any
 
 from mooring.framework.binding import Binding
 from mooring.live.loop import LiveScheduler
-from mooring.scheduler.effects import Bind, Bound, Effect, PatchStatus
+from mooring.scheduler.effects import Bind, Bound, Effect, Evict, Evicted, PatchStatus
 from mooring.testing import make_pod
 
 NOTHING: Any = None
@@ -28,6 +28,9 @@ class SlowBinder:
 
     async def bound(self, effect: Bind) -> None:
         pass
+
+    async def evict(self, effect: Evict) -> Evicted:
+        raise ZeroDivisionError(effect.node)
 
 
 class Silent:
@@ -84,3 +87,22 @@ def test_a_pod_is_bound_after_its_status_was_patched() -> None:
 def test_statuses_are_patched_one_after_the_other() -> None:
     effects: list[Effect] = [patch("p", "a"), patch("p", ""), patch("p", "b"), bind("p")]
     assert carried_out(effects) == ([], ["p a", "p ", "p b", "p bound"])
+
+
+def test_an_eviction_that_breaks_off_is_reported() -> None:
+    """Its pod would be held back for ever otherwise."""
+
+    async def run() -> list[object]:
+        metrics: Any = Silent()
+        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics)
+        binder: Any = SlowBinder()
+        live._binder = binder
+        live._dispatch([Evict((make_pod("victim"),), make_pod("vip"), "a", "default-scheduler")])
+        while live._tasks:
+            await asyncio.wait(live._tasks)
+        return list(live._reports)
+
+    (report,) = asyncio.run(run())
+    assert isinstance(report, Evicted)
+    assert report.preemptor.name == "vip"
+    assert report.error

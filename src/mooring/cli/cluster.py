@@ -1,0 +1,280 @@
+"""``moor cluster``: an embedded cluster for kubectl and for schedulers."""
+
+import asyncio
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
+
+import typer
+
+from mooring.cli.live_cluster import say
+from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.errors import InputError
+
+if TYPE_CHECKING:
+    from mooring.embedded.resources import Obj
+    from mooring.embedded.server import EmbeddedCluster
+    from mooring.live.options import Settings
+    from mooring.serving.tls import Certificates
+
+_NODES: Final = 20
+_SHOWN_PROBLEMS: Final = 5
+_ANY: Final = ("0.0.0.0", "::", "")  # noqa: S104 - to be recognised
+_LOOPBACK: Final = ("127.", "::1", "localhost")
+
+
+class Choices(NamedTuple):
+    """What the command was told, checked."""
+
+    nodes: "list[Obj]"
+    objects: "list[Obj]"
+    host: str
+    port: int
+    kubeconfig: Path
+    tokens: dict[str, str]
+    certificates: "Certificates | None"
+    authority: bytes
+    kubelet: bool
+    job_seconds: float | None
+    scheduler: bool
+    policy: str | None
+
+
+def cluster(
+    nodes: Annotated[
+        Optional[int],  # noqa: UP045 - typer reads it at run time
+        typer.Option(min=0, max=20_000, help="How many nodes to make. 20 if nothing is said."),
+    ] = None,
+    nodes_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE", help="The nodes: manifests, or a list of name, count, cpu, memory, ..."
+        ),
+    ] = None,
+    snapshot: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--snapshot",
+            "-s",
+            metavar="FILE|DIR|-",
+            help="Objects to begin with: what moor snapshot or kubectl get ... -o json|yaml wrote.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 8880,
+    kubeconfig: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to write the kubeconfig.")
+    ] = Path("mooring.kubeconfig"),
+    token_file: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Who may come in: a line token,user for each. With TLS."),
+    ] = None,
+    tls_cert: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
+    ] = None,
+    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    kubelet: Annotated[bool, typer.Option("--kubelet/--no-kubelet", help="Bound pods run.")] = True,
+    job_seconds: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(min=0.0, help="Pods of jobs complete after so long; without it they go on."),
+    ] = None,
+    scheduler: Annotated[
+        bool, typer.Option("--scheduler", help="Run mooring's scheduler inside.")
+    ] = False,
+    policy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A policy for the scheduler inside: policy.py or package.module:policy."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log what happens, as LOG_LEVEL=INFO does.")
+    ] = False,
+) -> None:
+    """Serve a Kubernetes cluster from memory, with fake nodes, for kubectl and schedulers.
+
+    Writes a kubeconfig of its own and prints what to type. Pods of deployments and jobs are
+    created, bound pods run; who binds them is up to you: moor run, kube-scheduler or --scheduler.
+    Ctrl-C and SIGTERM end it with exit code 0; the kubeconfig is removed and nothing remains.
+    """
+    if nodes is not None and nodes_file is not None:
+        raise InputError("--nodes and --nodes-file exclude each other; give one of them")
+    if policy is not None and not scheduler:
+        raise InputError("--policy is for the scheduler inside; add --scheduler")
+    certificates = _certificates(tls_cert, tls_key)
+    if token_file is not None and certificates is None:
+        raise InputError(
+            "--token-file needs --tls-cert and --tls-key: kubectl sends no token over plain HTTP"
+        )
+    if verbose:
+        os.environ["LOG_LEVEL"] = "INFO"
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
+    set_up_logging(LogFormat.TEXT)
+    from mooring.cli.cluster_files import check_kubeconfig, read_tokens
+
+    choices = Choices(
+        nodes=_nodes(nodes, nodes_file, snapshot),
+        objects=_objects(snapshot),
+        host=host,
+        port=port,
+        kubeconfig=check_kubeconfig(kubeconfig),
+        tokens=read_tokens(token_file) if token_file is not None else {},
+        certificates=certificates,
+        authority=tls_cert.read_bytes() if tls_cert is not None else b"",
+        kubelet=kubelet,
+        job_seconds=job_seconds,
+        scheduler=scheduler,
+        policy=policy,
+    )
+    _serve(choices)
+
+
+def _certificates(cert: Path | None, key: Path | None) -> "Certificates | None":
+    if cert is None or key is None:
+        if cert or key:
+            raise InputError("TLS needs both --tls-cert and --tls-key")
+        return None
+    from mooring.serving.tls import Certificates
+
+    return Certificates(cert, key)
+
+
+def _nodes(count: int | None, file: Path | None, snapshot: str | None) -> "list[Obj]":
+    from mooring.embedded.fleet import make_fleet, read_fleet
+
+    if file is not None:
+        return read_fleet(file)
+    if count is None:
+        count = _NODES if snapshot is None else 0
+    return make_fleet(count)
+
+
+def _objects(snapshot: str | None) -> "list[Obj]":
+    if snapshot is None:
+        return []
+    from mooring.cli.cluster_snapshot import read_files
+
+    return read_files(snapshot)
+
+
+def _serve(choices: Choices) -> None:
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(choices))
+
+
+async def _run(choices: Choices) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        if stop.is_set():
+            os._exit(1)  # asked for twice: at once, whatever holds it up
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    try:
+        async with AsyncExitStack() as stack:
+            await _start(choices, stack)
+            await stop.wait()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+async def _start(choices: Choices, stack: AsyncExitStack) -> None:
+    """Start everything and say what to do with it; the stack ends it."""
+    from mooring.cli.cluster_files import written_kubeconfig
+    from mooring.live.run import scheduling
+
+    cluster = _cluster(choices)
+    _load(choices, cluster)
+    await stack.enter_async_context(cluster)
+    url = _reachable(cluster.url, choices.host)
+    token = next(iter(choices.tokens), "")
+    stack.enter_context(
+        written_kubeconfig(choices.kubeconfig, url, token=token, authority=choices.authority)
+    )
+    if choices.scheduler:
+        await stack.enter_async_context(scheduling(_settings(choices)))
+    _announce(choices, cluster, url)
+
+
+def _cluster(choices: Choices) -> "EmbeddedCluster":
+    from mooring.embedded.kubelet import KubeletSettings
+    from mooring.embedded.refusals import Refused
+    from mooring.embedded.server import EmbeddedCluster, Options
+
+    kubelet = KubeletSettings(job_seconds=choices.job_seconds, events=True)
+    options = Options(
+        host=choices.host,
+        port=choices.port,
+        kubelet=kubelet if choices.kubelet else None,
+        tokens=choices.tokens,
+        closed=bool(choices.tokens),
+    )
+    try:
+        return EmbeddedCluster(choices.nodes, options, certificates=choices.certificates)
+    except Refused as refused:
+        raise InputError(f"a node cannot be used: {refused}") from refused
+
+
+def _load(choices: Choices, cluster: "EmbeddedCluster") -> None:
+    """Put the snapshot's objects into the cluster, and say what is left out."""
+    if not choices.objects:
+        return
+    from mooring.cli.cluster_snapshot import load
+
+    found = load(cluster.api, choices.objects)
+    for problem in found.problems[:_SHOWN_PROBLEMS]:
+        say(f"left out: {problem}")
+    if len(found.problems) > _SHOWN_PROBLEMS:
+        say(f"{len(found.problems) - _SHOWN_PROBLEMS} more objects are left out")
+
+
+def _settings(choices: Choices) -> "Settings":
+    from mooring.live.options import Options, read_settings
+
+    return read_settings(
+        Options(policy=choices.policy, kubeconfig=choices.kubeconfig, leader_elect=False)
+    )
+
+
+def _reachable(url: str, host: str) -> str:
+    """The address to put into a kubeconfig: one can listen on all addresses, but call only one."""
+    if host not in _ANY:
+        return url
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://127.0.0.1:{rest.rpartition(':')[2]}"
+
+
+def _announce(choices: Choices, cluster: "EmbeddedCluster", url: str) -> None:
+    from mooring.cli.cluster_files import shown
+    from mooring.embedded.resources import NODES, PODS
+
+    nodes, pods = cluster.store.count(NODES), cluster.store.count(PODS)
+    size = f"{nodes} node{'' if nodes == 1 else 's'}"
+    if pods:
+        size += f" and {pods} pod{'' if pods == 1 else 's'}"
+    typer.echo(
+        f"A cluster of {size} is at {url}, in memory: Ctrl-C ends it and nothing remains.\n\n"
+        f"In another terminal:\n\n"
+        f"    export KUBECONFIG={shown(choices.kubeconfig)}\n"
+        f"    kubectl get nodes\n"
+        f"    kubectl create deployment web --image=nginx --replicas=10"
+    )
+    if choices.scheduler:
+        who = f" with the policy {choices.policy}" if choices.policy is not None else ""
+        typer.echo(f"\nmooring's scheduler{who} places the pods.")
+    else:
+        typer.echo(
+            "    moor run --no-leader-elect\n\n"
+            "Pods wait until a scheduler runs: moor run, kube-scheduler, or --scheduler here."
+        )
+    if not choices.tokens and not choices.host.startswith(_LOOPBACK):
+        say(f"everybody who reaches {choices.host} may do everything; --token-file and TLS help")

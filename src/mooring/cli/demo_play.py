@@ -1,0 +1,188 @@
+"""The acts of ``moor demo``, played one after the other on a running cluster.
+
+Objects are created over HTTP, as kubectl would; what becomes of them is seen in the store. On a
+terminal a picture moves meanwhile, in a pipe each act is a line.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rich.console import Console
+
+from mooring.cli.demo_progress import Progress
+from mooring.cli.demo_view import LiveView, Result, act_line, zones
+from mooring.cli.demo_workload import NAMESPACE, Act, acts
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from mooring.embedded.store import Store
+    from mooring.kube.client import Client
+
+Obj = dict[str, Any]
+#: On a terminal, an act is looked at for so long before the next one begins.
+_PAUSE_SECONDS: Final = 0.4
+_FRAME_SECONDS: Final = 0.125
+#: So long it may take until pods are placed, and so much longer for each of them.
+_PATIENCE_SECONDS: Final = 10.0
+_EACH_SECONDS: Final = 0.01
+
+
+class Outcome(NamedTuple):
+    """What is left to tell when all acts are over.
+
+    Attributes:
+        progress: pods and nodes at the end.
+        acts: what was played.
+        placement: the cluster when `placed` had just been placed.
+        placed: a pod whose placement is worth explaining.
+        end: the cluster at the end.
+        burst: how many pods the burst placed.
+        burst_seconds: how long that took, from the request to the last binding.
+    """
+
+    progress: Progress
+    acts: Sequence[Act]
+    placement: list[Obj]
+    placed: str
+    end: list[Obj]
+    burst: int
+    burst_seconds: float
+
+
+class Play:
+    """Plays the acts.
+
+    Args:
+        store: the cluster's, to look at.
+        client: the cluster's API server.
+        progress: counts.
+        console: where to show it.
+        clock: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        store: "Store",
+        client: "Client",
+        progress: Progress,
+        console: Console,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._progress = progress
+        self._console = console
+        self._clock = clock
+        self._moving = console.is_terminal and not console.is_dumb_terminal
+        self._placement: list[Obj] = []
+        self._burst_seconds = 0.0
+
+    async def run(self, nodes: Sequence[Obj], pods: int) -> Outcome:
+        """Play all acts."""
+        await self._create({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}
+        })  # fmt: skip
+        planned = acts(nodes, pods)
+        view = LiveView(self._progress, planned, self._console, self._clock)
+        async with self._shown(view):
+            for act in planned:
+                view.current = act.app
+                view.done[act.app] = await self._act(act)
+                if self._moving:
+                    await asyncio.sleep(_PAUSE_SECONDS)
+                else:
+                    line = act_line(act, view.done[act.app])
+                    self._console.print(line, soft_wrap=True)
+        if self._moving:
+            for act in planned:
+                self._console.print(act_line(act, view.done[act.app]))
+        placed = [one for one in self._progress.of("burst") if one.node]
+        return Outcome(
+            self._progress, planned, self._placement, f"{NAMESPACE}/llm", self._objects(),
+            len(placed), self._burst_seconds,
+        )  # fmt: skip
+
+    async def _act(self, act: Act) -> Result:
+        """Play one act; what became of it."""
+        start = self._clock()
+        for obj in act.objects:
+            await self._create(obj)
+        seconds = _PATIENCE_SECONDS + _EACH_SECONDS * act.pods
+        await self._progress.until(lambda: self._settled(act), seconds)
+        took = self._clock() - start
+        if act.app == "burst":
+            self._burst_seconds = took
+        if act.app == "llm":
+            self._placement = self._objects()
+        return self._result(act, took)
+
+    def _settled(self, act: Act) -> bool:
+        """Whether every pod of an act has a node, or was told that there is none."""
+        tally = self._progress.tally(act.app)
+        # The urgent pod is refused first, and waits for the one that makes room.
+        final = tally.placed + (tally.refused if act.app != "urgent" else 0)
+        return final == tally.pods >= act.pods
+
+    def _result(self, act: Act, seconds: float) -> Result:
+        progress = self._progress
+        pods = progress.of(act.app)
+        placed = [one for one in pods if one.node]
+        if not placed:
+            refused = next((one.refused for one in pods if one.refused), "it waits")
+            return Result(False, refused.partition(". ")[0])
+        if len(placed) < act.pods:
+            return Result(False, f"{len(placed)} placed, {act.pods - len(placed)} wait")
+        if act.app == "web":
+            return Result(True, zones(progress, act.app))
+        if act.app == "burst":
+            return Result(True, f"placed in {seconds:.2f} s")
+        if act.pods > 1:
+            nodes = len({one.node for one in placed})
+            return Result(True, "one node" if nodes == 1 else f"{nodes} nodes")
+        made_room = [one.name for one in progress.evicted if one.node == placed[0].node]
+        if act.app == "urgent" and made_room:
+            return Result(True, f"{placed[0].node}, where {made_room[-1]} made room")
+        return Result(True, placed[0].node)
+
+    async def _create(self, obj: Obj) -> None:
+        from mooring.embedded.resources import BY_KIND
+        from mooring.kube.client import api_path
+
+        resource = BY_KIND[obj["apiVersion"], obj["kind"]]
+        root = ("apis", resource.group, resource.version) if resource.group else ("api", "v1")
+        space = ("namespaces", NAMESPACE) if resource.namespaced else ()
+        await self._client.request("POST", api_path(*root, *space, resource.plural), body=obj)
+
+    def _objects(self) -> list[Obj]:
+        """Everything that scheduling reads, as it is now."""
+        from mooring.embedded.resources import BY_PATH
+        from mooring.model.kinds import KINDS
+
+        resources = (BY_PATH.get((kind.group, "v1", kind.resource)) for kind in KINDS)
+        return [item.obj for one in resources if one is not None for item in self._store.all(one)]
+
+    @asynccontextmanager
+    async def _shown(self, view: LiveView) -> AsyncIterator[None]:
+        """Show the moving picture, if this is a terminal."""
+        if not self._moving:
+            yield
+            return
+        from rich.live import Live
+
+        with Live(view, console=self._console, auto_refresh=False, transient=True) as live:
+            frames = asyncio.create_task(_move(live))
+            try:
+                yield
+            finally:
+                frames.cancel()
+                with suppress(asyncio.CancelledError):
+                    await frames
+
+
+async def _move(live: "Live") -> None:
+    while True:
+        live.refresh()
+        await asyncio.sleep(_FRAME_SECONDS)

@@ -1,0 +1,201 @@
+"""What controllers and the kubelet need to know of every pod, and where to find it.
+
+Owns a short record of each pod and the indexes over them. `work.Work` keeps it up to date; others
+only read it. A pod is decoded once for each change, and only in part.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from mooring.embedded.store import Happening
+
+Key = tuple[str, str]
+
+
+class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """An entry of an object's ownerReferences."""
+
+    api_version: str = ""
+    uid: str = ""
+    kind: str = ""
+    name: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class Meta(msgspec.Struct, rename="camel"):
+    """The metadata that decides over an object's life."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[Owner] | None = None
+    finalizers: list[str] | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str | None = None
+
+
+class _Condition(msgspec.Struct, rename="camel"):
+    type: str = ""
+    status: str = ""
+    last_transition_time: str | None = None
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    phase: str | None = None
+    ip: str | None = msgspec.field(default=None, name="podIP")
+    conditions: list[_Condition] | None = None
+
+
+class _Pod(msgspec.Struct):
+    metadata: Meta
+    spec: _Spec
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class SeenPod(msgspec.Struct, frozen=True):
+    """A pod in short; a new record is made when the pod changes.
+
+    Attributes:
+        key: namespace and name.
+        uid: its unique id.
+        labels: its labels.
+        annotations: its annotations.
+        owners: all its owners.
+        owner: the one that controls it.
+        node: where it is bound to; empty if it waits.
+        phase: such as ``Running``.
+        ip: its address; empty if it has none yet.
+        ready_since: since when its Ready condition is True; None if it is not.
+        created: its creationTimestamp.
+        deleting: whether it is on its way out.
+        finalizers: who must agree before it goes.
+    """
+
+    key: Key
+    uid: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owners: tuple[Owner, ...]
+    owner: Owner | None
+    node: str
+    phase: str
+    ip: str
+    ready_since: str | None
+    created: str
+    deleting: bool
+    finalizers: tuple[str, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether it ran to its end."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def active(self) -> bool:
+        """Whether it counts as a replica: neither finished nor on its way out."""
+        return not self.deleting and self.phase not in ("Succeeded", "Failed")
+
+    @property
+    def ready(self) -> bool:
+        """Whether its Ready condition is True."""
+        return self.ready_since is not None
+
+
+_decode: Final = msgspec.json.Decoder(_Pod).decode
+_NONE: Final[Mapping[str, str]] = {}
+
+
+def see_pod(body: bytes) -> SeenPod:
+    """The short record of a stored pod."""
+    pod = _decode(body)
+    meta = pod.metadata
+    owners = meta.owner_references
+    ready = None
+    for condition in pod.status.conditions or ():
+        if condition.type == "Ready" and condition.status == "True":
+            ready = condition.last_transition_time or ""
+    return SeenPod(
+        key=(meta.namespace, meta.name),
+        uid=meta.uid,
+        labels=meta.labels or _NONE,
+        annotations=meta.annotations or _NONE,
+        owners=tuple(owners) if owners else (),
+        owner=next((one for one in owners if one.controller), None) if owners else None,
+        node=pod.spec.node_name or "",
+        phase=pod.status.phase or "Pending",
+        ip=pod.status.ip or "",
+        ready_since=ready,
+        created=meta.creation_timestamp or "",
+        deleting=meta.deletion_timestamp is not None,
+        finalizers=tuple(meta.finalizers) if meta.finalizers else (),
+    )
+
+
+class PodIndex:
+    """All pods, by what controllers look for."""
+
+    def __init__(self) -> None:
+        self._pods: dict[Key, SeenPod] = {}
+        self._by_owner: dict[str, dict[Key, SeenPod]] = {}
+        self._by_node: dict[str, dict[Key, SeenPod]] = {}
+        self._by_namespace: dict[str, dict[Key, SeenPod]] = {}
+        self._alone: dict[str, dict[Key, SeenPod]] = {}
+
+    def get(self, key: Key) -> SeenPod | None:
+        """One pod; None if there is none."""
+        return self._pods.get(key)
+
+    def owned_by(self, uid: str) -> list[SeenPod]:
+        """The pods that an object controls."""
+        return list(self._by_owner.get(uid, {}).values())
+
+    def on_node(self, name: str) -> list[SeenPod]:
+        """The pods bound to a node."""
+        return list(self._by_node.get(name, {}).values())
+
+    def in_namespace(self, namespace: str) -> list[SeenPod]:
+        """The pods of a namespace."""
+        return list(self._by_namespace.get(namespace, {}).values())
+
+    def without_owner(self, namespace: str) -> list[SeenPod]:
+        """The pods of a namespace that nobody controls."""
+        return list(self._alone.get(namespace, {}).values())
+
+    def apply(self, happening: Happening) -> tuple[SeenPod | None, SeenPod | None]:
+        """Take a change in; returns what was known of the pod, and what is now."""
+        key = (happening.item.namespace, happening.item.name)
+        old = self._pods.pop(key, None)
+        if old is not None:
+            self._drop(old)
+        if happening.type == "DELETED":
+            return old, None
+        new = see_pod(happening.item.body)
+        self._pods[key] = new
+        for index, under in self._places(new):
+            index.setdefault(under, {})[key] = new
+        return old, new
+
+    def _drop(self, pod: SeenPod) -> None:
+        for index, under in self._places(pod):
+            there = index[under]
+            del there[pod.key]
+            if not there:
+                del index[under]
+
+    def _places(self, pod: SeenPod) -> Iterable[tuple[dict[str, dict[Key, SeenPod]], str]]:
+        yield self._by_namespace, pod.key[0]
+        if pod.owner is not None:
+            yield self._by_owner, pod.owner.uid
+        else:
+            yield self._alone, pod.key[0]
+        if pod.node:
+            yield self._by_node, pod.node

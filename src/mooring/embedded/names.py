@@ -1,0 +1,318 @@
+"""The syntax of names, labels and the like, and what Kubernetes says about what breaks it.
+
+Each function returns the sentences about a text, none if it is as it should be. Called by the
+validation of all kinds; knows nothing of fields. What is asked again and again is remembered.
+"""
+
+import functools
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Final
+
+#: What is wrong with a text; nothing when empty.
+Problems = tuple[str, ...]
+#: A rule for names: the text, and whether it is only the beginning of a name (generateName).
+Namer = Callable[[str], Problems]
+
+_LABEL_FORM: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN_FORM: Final = rf"{_LABEL_FORM}(\.{_LABEL_FORM})*"
+_UNDERSCORE_FORM: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORES_FORM: Final = rf"{_UNDERSCORE_FORM}(\.{_UNDERSCORE_FORM})*"
+_DNS1035_FORM: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_KEY_FORM: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE_FORM: Final = f"({_KEY_FORM})?"
+_PERCENT_FORM: Final = "[0-9]+%"
+_CONFIG_KEY_FORM: Final = "[-._a-zA-Z0-9]+"
+_HEADER_FORM: Final = "[-A-Za-z0-9]+"
+_PATH_FORM: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_REASON_FORM: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+
+_label: Final = re.compile(_LABEL_FORM).fullmatch
+_subdomain: Final = re.compile(_SUBDOMAIN_FORM).fullmatch
+_underscores: Final = re.compile(_UNDERSCORES_FORM).fullmatch
+_dns1035: Final = re.compile(_DNS1035_FORM).fullmatch
+_key: Final = re.compile(_KEY_FORM).fullmatch
+_percent: Final = re.compile(_PERCENT_FORM, re.ASCII).fullmatch
+_config_key: Final = re.compile(_CONFIG_KEY_FORM).fullmatch
+_header: Final = re.compile(_HEADER_FORM).fullmatch
+_path: Final = re.compile(_PATH_FORM).fullmatch
+_reason: Final = re.compile(_REASON_FORM).fullmatch
+_port_characters: Final = re.compile("[-a-z0-9]+").fullmatch
+_a_letter: Final = re.compile("[a-z]").search
+
+_MAX_LABEL: Final = 63
+_MAX_SUBDOMAIN: Final = 253
+_REMEMBERED: Final = 16384
+
+_ALPHANUMERIC: Final = "and must start and end with an alphanumeric character"
+
+
+def _form(text: str, form: str, *examples: str) -> str:
+    shown = " or ".join(f"'{one}', " for one in examples)
+    return f"{text} (e.g. {shown}regex used for validation is '{form}')"
+
+
+_SUBDOMAIN_TEXT: Final = _form(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+    f"'-' or '.', {_ALPHANUMERIC}",
+    _SUBDOMAIN_FORM,
+    "example.com",
+)
+_LABEL_TEXT: Final = _form(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    f"{_ALPHANUMERIC}",
+    _LABEL_FORM,
+    "my-name",
+    "123-abc",
+)
+_DNS1035_TEXT: Final = _form(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character",
+    _DNS1035_FORM,
+    "my-name",
+    "abc-123",
+)
+_UNDERSCORES_TEXT: Final = _form(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+    f"'_', '-' or '.', {_ALPHANUMERIC}",
+    _UNDERSCORES_FORM,
+    "example.com",
+)
+_KEY_TEXT: Final = _form(
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ALPHANUMERIC}",
+    _KEY_FORM,
+    "MyName",
+    "my.name",
+    "123-abc",
+)
+_VALUE_TEXT: Final = _form(
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    f"'.', {_ALPHANUMERIC}",
+    _VALUE_FORM,
+    "MyValue",
+    "my_value",
+    "12345",
+)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _at_most(limit: int, unit: str = "characters") -> str:
+    return f"must be no more than {limit} {unit}"
+
+
+def subdomain(text: str) -> Problems:
+    """A DNS subdomain: most names."""
+    if len(text) <= _MAX_SUBDOMAIN and _subdomain(text):
+        return ()
+    found = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
+    return found if _subdomain(text) else (*found, _SUBDOMAIN_TEXT)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def dns_label(text: str) -> Problems:
+    """A DNS label: containers, volumes, namespaces."""
+    found = (_at_most(_MAX_LABEL),) if _bytes(text) > _MAX_LABEL else ()
+    if _label(text):
+        return found
+    return (*found, "must not contain dots" if _subdomain(text) else _LABEL_TEXT)
+
+
+def dns1035_label(text: str) -> Problems:
+    """A DNS label that begins with a letter."""
+    found = (_at_most(_MAX_LABEL),) if _bytes(text) > _MAX_LABEL else ()
+    return found if _dns1035(text) else (*found, _DNS1035_TEXT)
+
+
+def search_domain(text: str) -> Problems:
+    """A DNS subdomain that may have underscores."""
+    found = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
+    return found if _underscores(text) else (*found, _UNDERSCORES_TEXT)
+
+
+def path_segment(text: str) -> Problems:
+    """Whatever can stand in a path between two slashes."""
+    if text in (".", ".."):
+        return (f"may not be '{text}'",)
+    return tuple(f"may not contain '{one}'" for one in ("/", "%") if one in text)
+
+
+def beginning(namer: Namer) -> Namer:
+    """The rule for the beginning of a name, which may end with a dash."""
+
+    def check(text: str) -> Problems:
+        # parity v1.36.4: apimachinery/pkg/api/validation/generic.go maskTrailingDash
+        if namer is not path_segment and len(text) > 1 and text.endswith("-"):
+            return namer(text[:-2] + "a")
+        if namer is path_segment:
+            return tuple(f"may not contain '{one}'" for one in ("/", "%") if one in text)
+        return namer(text)
+
+    return check
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def label_key(text: str) -> Problems:
+    """A label key, also called a qualified name, such as ``example.com/rack``."""
+    prefix, slash, name = text.partition("/")
+    found: list[str] = []
+    if not slash:
+        name = prefix
+    elif "/" in name:
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return (f"a valid label key {_KEY_TEXT} {optional}",)
+    elif not prefix:
+        found.append("prefix part must be non-empty")
+    else:
+        if _bytes(prefix) > _MAX_SUBDOMAIN:
+            found.append(f"prefix part {_at_most(_MAX_SUBDOMAIN, 'bytes')}")
+        if not _subdomain(prefix):
+            found.append(f"prefix part {_SUBDOMAIN_TEXT}")
+    if not name:
+        found.append("name part must be non-empty")
+    elif _bytes(name) > _MAX_LABEL:
+        found.append(f"name part {_at_most(_MAX_LABEL, 'bytes')}")
+    if not _key(name):
+        found.append(f"name part {_KEY_TEXT}")
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def label_value(text: str) -> Problems:
+    """The value of a label."""
+    found = (_at_most(_MAX_LABEL, "bytes"),) if _bytes(text) > _MAX_LABEL else ()
+    return found if not text or _key(text) else (*found, _VALUE_TEXT)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def port_name(text: str) -> Problems:
+    """The name of a port of a container."""
+    found: list[str] = []
+    if _bytes(text) > 15:
+        found.append(_at_most(15))
+    if not _port_characters(text):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not _a_letter(text):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        found.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return tuple(found)
+
+
+def port_number(number: int) -> Problems:
+    """A port."""
+    return () if 1 <= number <= 65535 else ("must be between 1 and 65535, inclusive",)
+
+
+def config_key(text: str) -> Problems:
+    """A key in a config map or a secret."""
+    found: list[str] = []
+    if _bytes(text) > _MAX_SUBDOMAIN:
+        found.append(_at_most(_MAX_SUBDOMAIN))
+    if not _config_key(text):
+        text_about = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        found.append(_form(text_about, _CONFIG_KEY_FORM, "key.name", "KEY_NAME", "key-name"))
+    if text in (".", ".."):
+        found.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        found.append("must not start with '..'")
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def variable_name(text: str) -> Problems:
+    """The name of an environment variable."""
+    found: list[str] = []
+    if not text:
+        found.append("environment variable name must be non-empty")
+    if any(not " " <= one <= "~" or one == "=" for one in text):
+        found.append(
+            "a valid environment variable name must consist only of printable ASCII characters "
+            "other than '='"
+        )
+    return tuple(found)
+
+
+def header_name(text: str) -> Problems:
+    """The name of an HTTP header."""
+    if _header(text):
+        return ()
+    about = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return (_form(about, _HEADER_FORM, "X-Header-Name"),)
+
+
+def percent(text: str) -> Problems:
+    """A percentage such as ``25%``."""
+    if _percent(text):
+        return ()
+    about = "a valid percent string must be a numeric string followed by an ending '%'"
+    return (_form(about, _PERCENT_FORM, "1%", "93%"),)
+
+
+def http_path(text: str) -> Problems:
+    """The part after the slash of a path with a domain."""
+    return () if _path(text) else (f"Invalid path (regex used for validation is '{_PATH_FORM}')",)
+
+
+def condition_reason(text: str) -> Problems:
+    """The reason of a condition."""
+    if _reason(text):
+        return ()
+    about = (
+        "a condition reason must start with alphabetic character, optionally followed by a string "
+        "of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+    )
+    examples = ("my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
+    return (_form(about, _REASON_FORM, *examples),)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def ip_address(text: str) -> Problems:
+    """An IPv4 or IPv6 address."""
+    # parity v1.36.4: apimachinery/pkg/util/validation/ip.go, with StrictIPCIDRValidation
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        if _without_zeros(text) is not None:
+            return ("must not have leading 0s",)
+        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
+    if address.version == 6 and address.ipv4_mapped is not None:
+        return ("must not be an IPv4-mapped IPv6 address",)
+    return ()
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def cidr(text: str) -> Problems:
+    """A network such as ``10.9.8.0/24``."""
+    address, slash, length = text.partition("/")
+    wrong = ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
+    plain = _without_zeros(address)
+    if not slash or plain is None or not (length.isascii() and length.isdigit()):
+        return wrong
+    if int(length) > (128 if ":" in address else 32):
+        return wrong
+    if plain != address or (length != "0" and length.startswith("0")):
+        return ("must not have leading 0s in IP or prefix length",)
+    found = ipaddress.ip_address(address)
+    if found.version == 6 and found.ipv4_mapped is not None:
+        return ("must not have an IPv4-mapped IPv6 address",)
+    if found != ipaddress.ip_network(text, strict=False).network_address:
+        return ("must not have bits set beyond the prefix length",)
+    return ()
+
+
+def _without_zeros(text: str) -> str | None:
+    """An address without leading zeros in its numbers; None if it is none even so."""
+    plain = text
+    if ":" not in text:
+        plain = ".".join(part.lstrip("0") or "0" if part else "" for part in text.split("."))
+    try:
+        ipaddress.ip_address(plain)
+    except ValueError:
+        return None
+    return plain

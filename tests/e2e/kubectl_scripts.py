@@ -1,0 +1,157 @@
+"""Commands for kubectl in text files, run on an API server, with answers that can be compared.
+
+A script is in `tests/e2e/kubectl`. A line that begins with ``$`` is a command without the word
+kubectl; the lines below it are its standard input. After ``$~`` only the exit code and the kind of
+error count: the rest is different on purpose. Each script runs in a namespace of its own, which is
+the current one; ``@`` in a command or document stands for the namespace's name, so that objects
+without a namespace have names of their own too.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import yaml
+
+from mooring.testing.kube import Binaries
+
+FOLDER: Final = Path(__file__).parent / "kubectl"
+_SECONDS: Final = 60.0
+
+_SAME: Final = [
+    # What kubectl logs by itself has the time and its process' number.
+    (re.compile(r"^[EWI]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ", re.MULTILINE), "LOG "),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UID"),
+    (re.compile(r"https?://(127\.0\.0\.1|localhost):\d+"), "SERVER"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"), "TIME"),
+    (re.compile(r"(resourceVersion\"?: ?\"?)\d+"), r"\1N"),
+    (re.compile(r"\b10\.(0|96)\.\d+\.\d+\b"), "CLUSTER-IP"),
+    (re.compile(r"/tmp/[\w./-]+(\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4})?"), "FILE"),
+    (re.compile(r"(?<=made\.)[a-z0-9]{5}"), "XXXXX"),
+    (re.compile(r"(?<=\s)((\d+d)?\d+h|(\d+h)?\d+m|(\d+m)?\d+s|<invalid>)(?=\s|$)"), "AGE"),
+]
+_SPACES: Final = re.compile(r"[ \t]+")
+_EXPLAINED: Final = re.compile(r"^(?:\s*\S+\t<.*|[A-Z]+:.*\S|error.*)$", re.MULTILINE)
+_RULE: Final = re.compile(r"-{3,}|={3,}")
+
+
+class Command(NamedTuple):
+    """One line for kubectl and its standard input; whether its whole answer counts."""
+
+    args: Sequence[str]
+    stdin: str
+    whole: bool
+
+
+class Answer(NamedTuple):
+    """What a command came to."""
+
+    command: str
+    code: int
+    stdout: str
+    stderr: str
+
+
+def read_script(text: str) -> list[Command]:
+    """The commands of a script."""
+    found: list[Command] = []
+    for line in text.splitlines():
+        if line.startswith("$"):
+            whole = not line.startswith("$~")
+            found.append(Command(shlex.split(line.lstrip("$~")), "", whole))
+        elif found:
+            last = found.pop()
+            found.append(last._replace(stdin=f"{last.stdin}{line}\n"))
+    return found
+
+
+class Kubectl:
+    """kubectl for an API server, with a current namespace.
+
+    Args:
+        binaries: where it is.
+        kubeconfig: for the API server.
+        folder: a place for its files.
+        namespace: the current namespace.
+        env: further variables of its environment.
+    """
+
+    def __init__(
+        self,
+        binaries: Binaries,
+        kubeconfig: Path,
+        folder: Path,
+        namespace: str = "default",
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.namespace = namespace
+        self._program = str(binaries.kubectl)
+        config = yaml.safe_load(kubeconfig.read_text())
+        config["contexts"][0]["context"]["namespace"] = namespace
+        own = folder / "kubeconfig"
+        own.write_text(yaml.safe_dump(config))
+        self._cache = kubeconfig.parent / "kubectl-cache"
+        self._env = {**os.environ, "KUBECONFIG": str(own), "HOME": str(folder), **(env or {})}
+
+    def command(self, *args: str) -> list[str]:
+        """The words to start it with."""
+        return [self._program, f"--cache-dir={self._cache}", *args]
+
+    def start(self, *args: str) -> "subprocess.Popen[str]":
+        """Start it and leave it running; its output comes line by line."""
+        return subprocess.Popen(
+            self.command(*args), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=self._env,
+        )  # fmt: skip
+
+    def run(self, *args: str, stdin: str = "") -> Answer:
+        """Run it to its end, which may be an error."""
+        done = subprocess.run(
+            self.command(*args), input=stdin, capture_output=True, text=True, timeout=_SECONDS,
+            check=False, env=self._env,
+        )  # fmt: skip
+        return Answer(shlex.join(args), done.returncode, done.stdout, done.stderr)
+
+    def __call__(self, *args: str, stdin: str = "") -> str:
+        """Run it; what it printed. It must not fail."""
+        answer = self.run(*args, stdin=stdin)
+        assert answer.code == 0, answer
+        return answer.stdout
+
+    def fails(self, *args: str, stdin: str = "") -> str:
+        """Run it; what it complained of. It must fail."""
+        answer = self.run(*args, stdin=stdin)
+        assert answer.code != 0, answer
+        return answer.stderr.strip()
+
+    def script(self, commands: Sequence[Command]) -> Iterator[Answer]:
+        """Run commands one after the other, whatever comes of them."""
+        for one in commands:
+            args = [word.replace("@", self.namespace) for word in one.args]
+            yield self.run(*args, stdin=one.stdin.replace("@", self.namespace))
+
+
+def comparable(command: Command, answer: Answer) -> list[str]:
+    """The lines of an answer, without what differs from one server or one second to the next."""
+    stdout, stderr = _same(answer.stdout), _same(answer.stderr)
+    if command.args[0] == "explain":  # the embedded server describes nothing, it only names
+        stdout = "\n".join(_EXPLAINED.findall(stdout))
+    if not command.whole:
+        stdout, stderr = "", stderr.partition(": ")[0]
+    return [f"$ {answer.command}", f"exit code {answer.code}", *_lines(stdout), *_lines(stderr)]
+
+
+def _same(text: str) -> str:
+    for pattern, instead in _SAME:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _lines(text: str) -> list[str]:
+    # Columns are as wide as what is in them, such as an age.
+    return [_RULE.sub("---", _SPACES.sub(" ", line).rstrip()) for line in text.strip().splitlines()]

@@ -1,0 +1,60 @@
+"""kubectl on the embedded cluster: the same answers as on the real API server, command by command.
+
+The scripts in `tests/e2e/kubectl` run on both servers, without controllers and without a kubelet;
+what kubectl prints and how it ends must be equal.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from mooring.testing.embedded_plane import EmbeddedPlane
+from mooring.testing.kube import Binaries, ControlPlane, Plane
+from tests.e2e.kubectl_scripts import FOLDER, Kubectl, comparable, read_script
+
+pytestmark = pytest.mark.kube
+
+SCRIPTS = sorted(file.stem for file in FOLDER.glob("*.txt"))
+
+
+@pytest.fixture(scope="module")
+def embedded(binaries: Binaries) -> Iterator[Plane]:
+    with EmbeddedPlane() as running:
+        yield running
+
+
+def run(plane: Plane, folder: Path, name: str) -> list[str]:
+    """What a script comes to in a namespace of its own, in comparable lines."""
+    namespace = f"kubectl-{name.replace('_', '-')}"
+    plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    editor = folder / "editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/c: .*/c: edited/' \"$1\"\n")
+    editor.chmod(0o755)
+    env = {"KUBE_EDITOR": str(editor)}
+    kubectl = Kubectl(plane.binaries, plane.kubeconfig, folder, namespace, env)
+    commands = read_script((FOLDER / f"{name}.txt").read_text())
+    try:
+        return [
+            line
+            for command, answer in zip(commands, kubectl.script(commands), strict=True)
+            for line in comparable(command, answer)
+        ]
+    finally:
+        plane.delete_namespace(namespace)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_kubectl_prints_the_same_as_on_kube_apiserver(
+    name: str, control_plane: ControlPlane, embedded: Plane, tmp_path: Path
+) -> None:
+    folders = tmp_path / "real", tmp_path / "embedded"
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        real, ours = pool.map(run, (control_plane, embedded), folders, (name, name))
+    differences = unified_diff(real, ours, "kube-apiserver", "embedded", n=9, lineterm="")
+    text = "\n".join(differences)
+    assert not text, text

@@ -1,0 +1,385 @@
+"""``moor cluster`` as users start it: a process, a kubeconfig, an end that leaves nothing."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.cli.cluster_snapshot import load, read_files
+from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES, REPLICA_SETS
+from mooring.embedded.server import EmbeddedCluster, Options
+from mooring.errors import InputError
+from mooring.testing.certificates import Authority
+from mooring.testing.kube import Binaries, wait_for
+from tests.unit.cli.moor import environment
+
+FLEET = """
+- {name: big, count: 2, cpu: 32, memory: 128Gi}
+- {name: gpu, cpu: 16, memory: 64Gi, extended: {nvidia.com/gpu: 8}}
+"""
+POLICY = """
+import mooring as mr
+
+policy = mr.Policy("last")
+
+
+@policy.filter
+def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
+    return mr.accept_if(node.name == "node-4", "not the last")
+"""
+
+
+class Cluster:
+    """A running ``moor cluster``."""
+
+    def __init__(self, folder: Path, *arguments: str | Path) -> None:
+        self.folder = folder
+        self.kubeconfig = folder / "mooring.kubeconfig"
+        self._out = folder / "out.txt"
+        with self._out.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mooring.cli", "cluster", "--port", "0", *arguments],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder,
+                env=environment(folder), start_new_session=True,
+            )  # fmt: skip
+        wait_for(self._ready, "moor cluster to be ready", 60)
+
+    def _ready(self) -> bool:
+        assert self.process.poll() is None, self.text
+        return "In another terminal" in self.text and self.text.rstrip().endswith((".", "help"))
+
+    @property
+    def text(self) -> str:
+        return self._out.read_text()
+
+    def kubectl_like(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """A command of moor with this cluster's kubeconfig."""
+        return subprocess.run(
+            [sys.executable, "-m", "mooring.cli", *arguments],
+            capture_output=True, text=True, check=False, timeout=60, cwd=self.folder,
+            env=environment(self.folder, KUBECONFIG=str(self.kubeconfig)),
+        )  # fmt: skip
+
+    def objects(self) -> list[dict[str, Any]]:
+        """What ``moor snapshot`` sees."""
+        done = self.kubectl_like("snapshot")
+        assert done.returncode == 0, done.stderr
+        items: list[dict[str, Any]] = json.loads(done.stdout)["items"]
+        return items
+
+    def names(self, kind: str) -> list[str]:
+        return [one["metadata"]["name"] for one in self.objects() if one["kind"] == kind]
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+Start = Callable[..., Cluster]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Cluster] = []
+
+    def make(*arguments: str | Path) -> Cluster:
+        started.append(Cluster(tmp_path, *arguments))
+        return started[-1]
+
+    yield make
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+def refused(folder: Path, *arguments: str | Path) -> str:
+    """What a command says that is used in a wrong way."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mooring.cli", "cluster", *arguments],
+        capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+        env=environment(folder),
+    )  # fmt: skip
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+class TestProcess:
+    def test_it_serves_says_what_to_do_and_leaves_nothing(self, start: Start) -> None:
+        cluster = start("--nodes", "3")
+        assert cluster.text.startswith("A cluster of 3 nodes is at http://127.0.0.1:")
+        assert (
+            f"    export KUBECONFIG={cluster.kubeconfig}\n    kubectl get nodes\n" in cluster.text
+        )
+        assert "    moor run --no-leader-elect\n" in cluster.text
+        assert "Pods wait until a scheduler runs" in cluster.text
+        assert stat.S_IMODE(cluster.kubeconfig.stat().st_mode) == 0o600
+        assert cluster.names("Node") == ["node-1", "node-2", "node-3"]
+        before = cluster.text
+        assert cluster.end(signal.SIGINT) == 0
+        assert cluster.text == before
+        assert [path.name for path in cluster.folder.iterdir()] == ["out.txt"]
+
+    def test_sigterm_ends_it_as_well(self, start: Start) -> None:
+        cluster = start("--nodes", "1", "--scheduler")
+        assert cluster.end(signal.SIGTERM) == 0
+        assert not cluster.kubeconfig.exists()
+        assert "Traceback" not in cluster.text
+
+    def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "policy.py").write_text(POLICY)
+        pods = tmp_path / "pods.yaml"
+        pods.write_text(
+            "{apiVersion: v1, kind: Pod, metadata: {name: p}, "
+            "spec: {containers: [{name: c, image: i}]}}"
+        )
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
+        )
+        assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
+
+        def running() -> str | None:
+            (pod,) = (one for one in cluster.objects() if one["kind"] == "Pod")
+            ran: str | None = pod["spec"].get("nodeName")
+            return ran if pod["status"]["phase"] == "Running" else None
+
+        assert wait_for(running, "the pod to run") == "node-4"
+
+    def test_nodes_from_a_file(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "fleet.yaml").write_text(FLEET)
+        names = start("--nodes-file", "fleet.yaml").names("Node")
+        assert len(names) == 3
+        assert "gpu" in names
+
+    def test_tls_and_tokens(self, start: Start, tmp_path: Path) -> None:
+        folder = tmp_path / "tls"
+        folder.mkdir()
+        pair = Authority(folder).server("server")
+        (tmp_path / "tokens.csv").write_text("s3cret,alice\n")
+        cluster = start(
+            "--nodes", "1", "--token-file", "tokens.csv",
+            "--tls-cert", pair.certificate, "--tls-key", pair.key,
+        )  # fmt: skip
+        assert "is at https://127.0.0.1:" in cluster.text
+        assert cluster.names("Node") == ["node-1"]
+        stranger = tmp_path / "stranger"
+        stranger.write_text(cluster.kubeconfig.read_text().replace("s3cret", "guessed"))
+        done = cluster.kubectl_like("snapshot", "--kubeconfig", str(stranger))
+        assert done.returncode == 1
+        assert "401" in done.stderr
+        assert "s3cret" not in cluster.text
+
+
+class TestWrongUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            (["--nodes", "3", "--nodes-file", "f"], "--nodes and --nodes-file exclude each other"),
+            (["--policy", "p.py"], "--policy is for the scheduler inside; add --scheduler"),
+            (["--tls-cert", "c.pem"], "TLS needs both --tls-cert and --tls-key"),
+            (["--token-file", "t"], "kubectl sends no token over plain HTTP"),
+            (["--snapshot", "none.json"], "none.json does not exist"),
+            (["--nodes-file", "none.yaml"], "none.yaml"),
+            (["--kubeconfig", "~/.kube/config"], "kubectl's own file"),
+            (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8880"),
+            (["--scheduler", "--policy", "none.py", "--port", "0"], "none.py does not exist"),
+        ],
+    )
+    def test_is_one_sentence(self, tmp_path: Path, arguments: list[str], sentence: str) -> None:
+        said = refused(tmp_path, *arguments)
+        assert said.startswith("moor: ")
+        assert sentence in said
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_port_that_is_taken(self, tmp_path: Path) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            said = refused(tmp_path, "--port", str(port))
+        assert f"cannot listen on 127.0.0.1 port {port}" in said
+        assert "--port" in said
+
+    def test_somebody_elses_file_is_not_overwritten(self, tmp_path: Path) -> None:
+        file = tmp_path / "mooring.kubeconfig"
+        file.write_text("mine")
+        assert "was not written by moor cluster" in refused(tmp_path)
+        assert file.read_text() == "mine"
+
+
+def embedded() -> EmbeddedCluster:
+    return EmbeddedCluster((), Options(kubelet=None, controllers=False))
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", **metadata},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"},
+        "status": {"phase": "Running", "podIP": "10.1.2.3"},
+    }
+
+
+class TestSnapshot:
+    def test_objects_stay_as_they_were(self) -> None:
+        cluster = embedded()
+        found = load(
+            cluster.api,
+            [
+                pod("p", uid="u-1", resourceVersion="7", creationTimestamp="2024-05-01T10:00:00Z"),
+                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
+            ],
+        )
+        assert found.problems == []
+        assert found.counts == {"Pod": 1, "Node": 1}
+        item = cluster.store.get(PODS, "shop", "p")
+        assert item is not None
+        stored = item.obj
+        assert stored["metadata"]["uid"] == "u-1"
+        assert stored["metadata"]["creationTimestamp"] == "2024-05-01T10:00:00Z"
+        assert stored["metadata"]["resourceVersion"] != "7"
+        assert (stored["spec"]["nodeName"], stored["status"]["podIP"]) == ("n", "10.1.2.3")
+
+    def test_owners_that_are_not_there_are_forgotten(self) -> None:
+        def owner(kind: str, uid: str) -> dict[str, Any]:
+            return {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": uid}
+
+        replica_set = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": "rs", "namespace": "shop", "uid": "rs-1",
+                "ownerReferences": [owner("Deployment", "gone")],
+            },
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": {"a": "b"}},
+                "template": {
+                    "metadata": {"labels": {"a": "b"}},
+                    "spec": {"containers": [{"name": "c", "image": "i"}]},
+                },
+            },
+        }  # fmt: skip
+        broken = {**replica_set, "metadata": {"name": "No", "namespace": "shop", "uid": "rs-2"}}
+        kept = pod("kept", uid="p-1", ownerReferences=[owner("ReplicaSet", "rs-1")])
+        lost = pod("lost", uid="p-2", ownerReferences=[owner("DaemonSet", "gone")])
+        left = pod("left", uid="p-3", ownerReferences=[owner("ReplicaSet", "rs-2")])
+        cluster = embedded()
+        (problem,) = load(cluster.api, [kept, lost, left, replica_set, broken]).problems
+        assert problem.startswith("ReplicaSet No: ")
+        owners = {
+            item.name: item.obj["metadata"].get("ownerReferences")
+            for resource in (PODS, REPLICA_SETS)
+            for item in cluster.store.all(resource)
+        }
+        assert owners["rs"] is None
+        assert owners["lost"] is None
+        assert owners["left"] is None
+        assert owners["kept"][0]["uid"] == "rs-1"
+
+    def test_what_cannot_be_used_is_named_and_does_no_harm(self) -> None:
+        cluster = embedded()
+        found = load(
+            cluster.api,
+            [
+                {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}},
+                {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "u"}},
+                {"apiVersion": "v1", "kind": "Node", "metadata": {}},
+                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
+                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
+                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "m"}, "spec": 7},
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
+            ],
+        )
+        assert [problem.partition(":")[0] for problem in found.problems] == [
+            "2 of kind Thing of example.com/v1, which the embedded cluster does not have",
+            "a Node has no metadata.name",
+            "Node n is there twice; the first one counts",
+            "Node m",
+        ]
+        assert [item.name for item in cluster.store.all(NODES)] == ["n"]
+
+    def test_a_dump_of_nodes_and_pods_alone_will_do(self) -> None:
+        cluster = embedded()
+        important = pod("p")
+        important["spec"] |= {"priorityClassName": "custom", "priority": 7}
+        assert load(cluster.api, [important]).problems == []
+        item = cluster.store.get(PRIORITY_CLASSES, "", "custom")
+        assert item is not None
+        assert item.obj["value"] == 7
+
+    def test_files_and_folders(self, tmp_path: Path) -> None:
+        node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}}'
+        (tmp_path / "a.json").write_text(node % "a")
+        (tmp_path / "b.yaml").write_text(node % "b")
+        (tmp_path / ".c.yaml").write_text(node % "c")
+        (tmp_path / "d.txt").write_text("nothing")
+        assert [one["metadata"]["name"] for one in read_files(str(tmp_path))] == ["a", "b"]
+        with pytest.raises(InputError, match="has no Kubernetes objects"):
+            read_files(os.devnull)
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_the_snapshot_of_one_cluster_is_the_beginning_of_another(
+    start: Start, tmp_path: Path, redact: bool
+) -> None:
+    manifest = tmp_path / "deploy.yaml"
+    manifest.write_text(
+        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: "
+        "{replicas: 4, selector: {matchLabels: {app: web}}, template: {metadata: {labels: "
+        "{app: web}}, spec: {containers: [{name: c, image: i, resources: {requests: "
+        "{cpu: '1'}}}]}}}}"
+    )
+    first = start("--nodes", "4", "--scheduler", "--snapshot", "deploy.yaml")
+
+    def placed(cluster: Cluster) -> dict[str, str] | None:
+        found = {
+            one["metadata"]["uid"]: one["spec"].get("nodeName", "")
+            for one in cluster.objects()
+            if one["kind"] == "Pod" and one["status"]["phase"] == "Running"
+        }
+        return found if len(found) == 4 else None
+
+    before = wait_for(lambda: placed(first), "four pods to run")
+    file = tmp_path / "cluster.json"
+    arguments = ["--redact"] if redact else []
+    assert first.kubectl_like("snapshot", "-o", str(file), *arguments).returncode == 0
+    assert first.end() == 0
+    second = start("--snapshot", file)
+    # What a redacted ReplicaSet would create is not known any more; its pods stay.
+    assert ("left out: ReplicaSet" in second.text) == redact
+    assert "A cluster of 4 nodes and 4 pods is at" in second.text
+    after = wait_for(lambda: placed(second), "four pods to be there")
+    if not redact:
+        assert after == before
+    assert len(set(after.values())) == len(set(before.values()))
+
+
+@pytest.mark.kube
+def test_kubectl_takes_the_lines_as_they_are_printed(start: Start, binaries: Binaries) -> None:
+    cluster = start("--scheduler")
+    printed = cluster.text.partition("In another terminal:\n\n")[2].partition("\n\n")[0]
+    lines = [line.strip() for line in printed.splitlines()]
+    assert len(lines) == 3
+    done = subprocess.run(
+        ["/bin/sh", "-ec", "\n".join([*lines, "kubectl rollout status deployment/web"])],
+        capture_output=True, text=True, check=False, timeout=120,
+        env=environment(cluster.folder, PATH=f"{binaries.kubectl.parent}:{os.environ['PATH']}"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^node-20 +Ready ", done.stdout, re.MULTILINE)
+    assert "deployment.apps/web created" in done.stdout
+    assert 'deployment "web" successfully rolled out' in done.stdout

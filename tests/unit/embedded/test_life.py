@@ -1,0 +1,97 @@
+"""The loop that keeps a cluster alive."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.life import Life
+from mooring.embedded.resources import DEPLOYMENTS, PODS
+from tests.unit.embedded.controllers.world import World, template
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:  # noqa: ASYNC110 - nobody tells us
+        await asyncio.sleep(0.002)
+    assert condition()
+
+
+@pytest.fixture
+def world() -> World:
+    world = World(controllers=False)
+    world.node("n1")
+    return world
+
+
+def test_it_works_when_something_changes_and_sleeps_otherwise(world: World) -> None:
+    async def scene() -> None:
+        looked = 0
+        life = Life(world.api, KubeletSettings(), controllers=True)
+        run = life.work.run
+
+        def counted(now: float, limit: int) -> int:
+            nonlocal looked
+            looked += 1
+            return run(now, limit)
+
+        life.work.run = counted  # type: ignore[method-assign]
+        task = asyncio.create_task(life.run())
+        selector = {"matchLabels": {"app": "web"}}
+        spec = {"replicas": 2, "selector": selector, "template": template(app="web")}
+        world.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
+        await until(lambda: len(world.names(PODS)) == 2)
+        world.bind_all("n1")
+        await until(lambda: world.get(DEPLOYMENTS, "web")["status"].get("readyReplicas") == 2)
+        await asyncio.sleep(0.05)
+        before = looked
+        await asyncio.sleep(0.1)
+        assert looked <= before + 1  # it does not spin
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scene())
+
+
+def test_it_wakes_when_something_is_due(world: World) -> None:
+    async def scene() -> None:
+        life = Life(world.api, KubeletSettings(), controllers=False)
+        task = asyncio.create_task(life.run())
+        annotations = {"mooring.dev/run-seconds": "0.05"}
+        world.pod("p", node="n1", metadata={"annotations": annotations})
+        await until(lambda: world.get(PODS, "p")["status"]["phase"] == "Succeeded")
+        task.cancel()
+
+    asyncio.run(scene())
+
+
+def test_others_get_their_turn_while_there_is_much_to_do(world: World) -> None:
+    for number in range(600):
+        world.pod(f"p{number}")
+    world.bind_all("n1")
+
+    async def scene() -> float:
+        life = Life(world.api, KubeletSettings(), controllers=False)
+        task = asyncio.create_task(life.run())
+        longest, turns = 0.0, 0
+        while life.work.next_due() is not None:
+            start = time.monotonic()
+            await asyncio.sleep(0)
+            longest = max(longest, time.monotonic() - start)
+            turns += 1
+        task.cancel()
+        assert turns > 2
+        return longest
+
+    # A slice is 10 ms; there is room for a machine that is busy.
+    assert asyncio.run(scene()) < 0.5
+
+
+def test_nothing_lives_without_kubelets_and_controllers(world: World) -> None:
+    life = Life(world.api, None, controllers=False)
+    world.pod("p", node="n1")
+    assert life.settle() == 0
+    assert world.get(PODS, "p")["status"]["phase"] == "Pending"
