@@ -58,6 +58,7 @@ _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _VALIDATIONS: Final[Mapping[str, Validation]] = {
     "": "Ignore", "Ignore": "Ignore", "Warn": "Warn", "Strict": "Strict",
 }  # fmt: skip
+_TOO_DEEP: Final = bad_request("the body of the request is nested too deeply")
 _BROKEN: Final = Refused(500, "InternalError", "Internal error occurred: see the server's log")
 #: These answer a deletion with the object, others with a Status.
 _SHOWN_AT_THE_END: Final = frozenset(
@@ -149,6 +150,8 @@ class App:
             answer = self._answer(request)
         except Refused as refusal:
             answer = Answer(refusal.code, _encode(refusal.status))
+        except RecursionError:
+            answer = Answer(400, _encode(_TOO_DEEP.status))
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             answer = Answer(500, _encode(_BROKEN.status))

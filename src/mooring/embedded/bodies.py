@@ -6,17 +6,16 @@
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from mooring.embedded.protobuf import PROTOBUF, read_protobuf
 from mooring.embedded.refusals import bad_request, unsupported_media_type
 from mooring.embedded.resources import Obj, Resource
+from mooring.embedded.yaml_body import read_yaml
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 
 _decode = msgspec.json.Decoder().decode
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: What subresources take that are not the resource's own kind.
 _SUBRESOURCE_KINDS: Final = {
     "binding": {("v1", "Binding")},
@@ -39,10 +38,7 @@ def read_document(body: bytes, content_type: str) -> Obj:
         except (msgspec.DecodeError, RecursionError) as error:
             raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
     elif media in (YAML, "application/x-yaml", "text/yaml"):
-        try:
-            found = yaml.load(body, Loader=_Loader)  # noqa: S506 - it is a safe one
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise bad_request(f"error converting YAML to JSON: {error}") from error
+        found = read_yaml(body)
     elif media == PROTOBUF:
         # kubectl's own generators know no other form.
         found = read_protobuf(body)

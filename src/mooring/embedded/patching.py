@@ -6,7 +6,6 @@
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from mooring.embedded.json_patch import apply_json_patch
 from mooring.embedded.merge_patch import apply_merge_patch
@@ -14,14 +13,13 @@ from mooring.embedded.refusals import bad_request, unsupported_media_type
 from mooring.embedded.resources import Obj
 from mooring.embedded.schema import Definition
 from mooring.embedded.strategic_patch import apply_strategic_patch
+from mooring.embedded.yaml_body import read_yaml
 
 JSON: Final = "application/json-patch+json"
 MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 TYPES: Final = (JSON, MERGE, STRATEGIC, APPLY)
-
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Patch(msgspec.Struct, frozen=True):
@@ -43,19 +41,12 @@ class Patch(msgspec.Struct, frozen=True):
         """
         try:
             found: Any = msgspec.json.decode(self.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             if self.type != APPLY:
                 raise bad_request(f"error decoding patch: {error}") from error
-            found = self._yaml()
+            found = read_yaml(self.body)
         if not isinstance(found, dict):
             raise bad_request("error decoding patch: it is not an object")
-        return found
-
-    def _yaml(self) -> object:
-        try:
-            found: object = yaml.load(self.body, Loader=_Loader)  # noqa: S506 - it is a safe one
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise bad_request(f"error decoding YAML: {error}") from error
         return found
 
 

@@ -106,6 +106,12 @@ def test_objects_without_kind_and_in_yaml() -> None:
         ("POST", f"{PODS}/web", {}, {}, 405, "does not allow this method"),
         ("PUT", PODS, {}, {}, 405, "does not allow this method"),
         ("PATCH", f"{PODS}/web", "{}", {"content_type": "text/plain"}, 415, "merge-patch"),
+        ("POST", PODS, "[" * 100_000, {}, 400, "json parse error"),
+        ("POST", PODS, '{"spec":' * 5000 + "{}" + "}" * 5000, {}, 400, ""),
+        (
+            "PATCH", "/api/v1/namespaces/default", '{"a":' * 5000 + "1" + "}" * 5000,
+            {"content_type": "application/merge-patch+json"}, 400, "nested too deeply",
+        ),
         ("DELETE", "/api/v1/namespaces", None, {}, 405, "does not allow this method"),
         ("DELETE", f"{PODS}/web/status", None, {}, 405, "does not allow this method"),
         ("GET", "/api/v1/namespaces/default/bindings", None, {}, 405, "does not allow"),

@@ -1,0 +1,44 @@
+"""YAML that clients send, within limits: a short text must not stand for a huge object.
+
+`bodies` and `patching` call it.
+"""
+
+from typing import Final
+
+from mooring.embedded.refusals import bad_request
+from mooring.explaining.yaml_text import YamlProblem, parse
+
+#: No object has more parts; aliases can stand for any number of them.
+_MOST_PARTS: Final = 200_000
+_TOO_MUCH: Final = "error converting YAML to JSON: yaml: document contains excessive aliasing"
+
+
+def read_yaml(body: bytes) -> object:
+    """A body in YAML as plain data.
+
+    Raises:
+        Refused: it is no YAML, or stands for more than anybody should send.
+    """
+    try:
+        found: object = parse(body.decode())
+    except UnicodeDecodeError as error:
+        raise bad_request(f"error converting YAML to JSON: {error}") from error
+    except YamlProblem as problem:
+        raise bad_request(f"error converting YAML to JSON: yaml: {problem}") from problem
+    _check_size(found)
+    return found
+
+
+def _check_size(whole: object) -> None:
+    """Refuse what is small only because its parts are shared."""
+    parts = 0
+    waiting = [whole]
+    while waiting:
+        one = waiting.pop()
+        parts += 1
+        if parts > _MOST_PARTS:
+            raise bad_request(_TOO_MUCH)
+        if isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
