@@ -37,6 +37,7 @@ from mooring.embedded.resources import (
     LEASES,
     LIMIT_RANGES,
     NAMESPACES,
+    NODES,
     PODS,
     ROLE_BINDINGS,
     ROLES,
@@ -233,6 +234,10 @@ class Api:
         meta.update(kept)
         if resource is PODS:
             obj.setdefault("status", {}).setdefault("phase", "Pending")
+        if resource is NODES:
+            for condition in obj.get("status", {}).get("conditions") or ():
+                for name in ("lastHeartbeatTime", "lastTransitionTime"):
+                    condition.setdefault(name, self.timestamp())
         set_defaults(resource, obj)
         self.admission.admit(resource, obj, None)
         self._check(resource, obj, None)

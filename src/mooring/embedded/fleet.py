@@ -15,7 +15,6 @@ from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
 
 VERSION: Final = "v1.36.4"
-_BOOTED: Final = "2026-01-01T00:00:00Z"
 _PODS: Final = "110"
 _DISK: Final = "100Gi"
 _GPU: Final = "nvidia.com/gpu"
@@ -121,8 +120,6 @@ def make_node(name: str, number: int, labels: dict[str, str], resources: dict[st
         {
             "type": kind,
             "status": status,
-            "lastHeartbeatTime": _BOOTED,
-            "lastTransitionTime": _BOOTED,
             "reason": reason,
             "message": message,
         }

@@ -447,3 +447,12 @@ def test_what_was_seen_elsewhere_is_stored_as_it_was(world: World) -> None:
     assert stored["spec"]["priority"] == 0
     assert world.store.get(NAMESPACES, "", "shop") is not None
     assert refusal(world.api.restore, PODS, seen).code == 409
+
+
+def test_a_node_without_times_was_seen_just_now(world: World) -> None:
+    ready = {"type": "Ready", "status": "True"}
+    known = {"type": "DiskPressure", "status": "False", "lastTransitionTime": "2025-05-05T05:05:05Z"}
+    node = manifest("v1", "Node", "n", status={"conditions": [ready, known]})
+    first, second = world.api.restore(NODES, node).obj["status"]["conditions"]
+    assert first["lastTransitionTime"] == first["lastHeartbeatTime"] == "2026-01-01T00:00:00Z"
+    assert second["lastTransitionTime"] == "2025-05-05T05:05:05Z"
