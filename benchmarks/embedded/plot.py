@@ -25,7 +25,7 @@ def draw(report: Report, file: Path) -> None:
     dress(memory, f"Memory with {effort.nodes:,} nodes, {effort.pods:,} pods", "MB", log=False)
     _watching(watching, found)
     for axes in (speed, memory, watching):
-        axes.legend(frameon=False, fontsize=8, loc="lower right" if axes is speed else "best")
+        axes.legend(frameon=False, fontsize=8, loc="upper right")
         axes.margins(y=0.15)
     save(figure, report.environment, file)
 

@@ -25,7 +25,8 @@ class Report(msgspec.Struct):
     goals: list[Goal]
 
 
-_ROWS = (
+#: What is shown of each server: its name, its unit and the field of `Found`.
+ROWS = (
     ("start to first answer", "s", "start_seconds"),
     ("pods created a second", "", "pods_per_second"),
     ("CPU of the server for each", "ms", "cpu_ms_per_pod"),
@@ -53,11 +54,12 @@ def _table(report: Report, console: Console) -> Table:
     table.add_column("")
     for one in report.servers:
         table.add_column(one.server, justify="right")
-    for name, unit, field in _ROWS:
+    for name, unit, field in ROWS:
         values = [getattr(one, field) for one in report.servers]
-        table.add_row(name, *(f"{_shown(value)} {unit}".rstrip() for value in values))
+        table.add_row(name, *(f"{shown(value)} {unit}".rstrip() for value in values))
     return table
 
 
-def _shown(value: float) -> str:
+def shown(value: float) -> str:
+    """A figure for people."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"

@@ -289,14 +289,14 @@ def test_a_node_is_drained_as_fast_as_a_budget_allows(kubectl: Kubectl, running:
     kubectl("wait", "pdb/calm", "--for=jsonpath={.status.disruptionsAllowed}=1", "--timeout=30s")
     [_, row] = cells(kubectl("get", "pdb", "calm"))
     assert row[:4] == ["calm", "3", "N/A", "1"]
-    [busiest, *_] = running.placements(kubectl.namespace).values()
+    [node, *_] = running.placements(kubectl.namespace).values()
     try:
-        said = kubectl("drain", busiest, "--ignore-daemonsets", "--force", "--timeout=60s")
-        assert said.endswith(f"node/{busiest} drained\n")
+        said = kubectl("drain", node, "--ignore-daemonsets", "--force", "--timeout=60s")
+        assert said.endswith(f"node/{node} drained\n")
         kubectl("rollout", "status", "deployment/web", "--timeout=30s")
-        assert busiest not in running.placements(kubectl.namespace).values()
+        assert node not in running.placements(kubectl.namespace).values()
     finally:
-        kubectl("uncordon", busiest)
+        kubectl("uncordon", node)
 
 
 def test_a_budget_that_allows_nothing_stops_a_drain(kubectl: Kubectl, running: Cluster) -> None:

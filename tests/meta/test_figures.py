@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from benchmarks.core.workloads import WORKLOADS
+from benchmarks.embedded.report import ROWS
+from benchmarks.embedded.report import shown as shown_figure
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,7 +63,7 @@ def test_the_schedulers_in_the_readme_were_measured() -> None:
     assert all(goal["met"] for goal in results["goals"])
 
 
-@pytest.mark.parametrize("name", ["extender", "core"])
+@pytest.mark.parametrize("name", ["extender", "core", "embedded"])
 def test_the_published_benchmark_was_a_full_run(name: str) -> None:
     results = json.loads((ROOT / "docs" / "benchmarks" / f"{name}.json").read_text())
     assert results["quick"] is False
@@ -73,3 +75,11 @@ def test_the_published_decisions_are_of_all_workloads_and_sizes() -> None:
     measured = {(one["workload"], one["nodes"]) for one in results["speed"]}
     assert measured == {(name, nodes) for name in WORKLOADS for nodes in (100, 1000, 5000)}
     assert [one["workload"] for one in results["growth"]] == list(WORKLOADS)
+
+
+def test_the_table_of_the_embedded_cluster_was_measured() -> None:
+    results = json.loads((ROOT / "docs" / "benchmarks" / "embedded.json").read_text())
+    page = (ROOT / "docs" / "benchmarks" / "embedded.md").read_text()
+    for name, unit, field in ROWS:
+        values = [f"{shown_figure(one[field])} {unit}".rstrip() for one in results["servers"]]
+        assert f"| {name} | {' | '.join(values)} |" in page

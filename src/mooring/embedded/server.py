@@ -131,7 +131,8 @@ class EmbeddedCluster:
             settings=Settings(service_accounts=options.controllers),
         )
         self.life = Life(self.api, options.kubelet, controllers=options.controllers)
-        self._app = App(self.api, Identity(options.tokens, closed=options.closed), audit=audit)
+        self._identity = Identity(options.tokens, closed=options.closed)
+        self._app = App(self.api, self._identity, audit=audit)
         self._port = options.port
         self._stack = contextlib.AsyncExitStack()
         self._online = contextlib.AsyncExitStack()
@@ -149,6 +150,10 @@ class EmbeddedCluster:
         scheme = "https" if self._certificates is not None else "http"
         host = self._options.host
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._port}"
+
+    def token_for(self, user: str) -> str:
+        """A token with which a client is this user, for as long as the cluster lives."""
+        return self._identity.issue(user)
 
     def load(self, objs: Iterable[Obj]) -> int:
         """Create objects as they are, such as those of a snapshot; how many.

@@ -24,6 +24,7 @@ from mooring.embedded.validating_causes import (
 from mooring.embedded.validating_changes import check_same, same
 from mooring.embedded.validating_meta import check_meta, check_meta_update, check_selector, selects
 from mooring.embedded.validating_pod import check_template
+from mooring.embedded.validating_schedules import schedule_problem
 
 _COUNTS: Final = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
@@ -330,11 +331,8 @@ def _check_cron_spec(spec: Obj, found: Found) -> None:
     elif "TZ" in schedule:
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         found.append(invalid("spec.schedule", schedule, text))
-    elif not schedule.startswith("@"):
-        count = len(schedule.split())
-        if count != 5:
-            text = f"expected exactly 5 fields, found {count}: [{schedule}]"
-            found.append(invalid("spec.schedule", schedule, text))
+    elif problem := schedule_problem(schedule):
+        found.append(invalid("spec.schedule", schedule, problem))
     not_negative(found, spec, "spec", "startingDeadlineSeconds")
     policy = spec.get("concurrencyPolicy", "")
     one_of(found, "spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))

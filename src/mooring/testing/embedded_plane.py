@@ -132,8 +132,8 @@ class EmbeddedPlane(Plane):
         name: str | None = None,
     ) -> Path:
         """Write a kubeconfig with a token for a user."""
-        identity = self._running._app._identity  # noqa: SLF001 - users come while it runs
-        token = self._call(lambda: identity.issue(user))
+        cluster = self._running
+        token = self._call(lambda: cluster.token_for(user))
         return self._write_kubeconfig(name or file_name(user), token)
 
     def _write_kubeconfig(self, name: str, token: str) -> Path:
