@@ -1,4 +1,4 @@
-"""Writes src/mooring/embedded/schema.json from a real kube-apiserver.
+"""Writes src/mooring/embedded/schema/schema.json from a real kube-apiserver.
 
 Run as ``python -m tools.schema`` after a change of the Kubernetes version or of the table of
 resources; needs the binaries that ``make kube`` gets. Types and merge keys are read from the
@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from mooring.embedded.definitions import Definition, Field, FieldType, go_type
 from mooring.embedded.resources import RESOURCES
+from mooring.embedded.schema.definitions import Definition, Field, FieldType, go_type
 from mooring.errors import ApiError
 from mooring.testing.kube import ControlPlane
 
-FILE: Final = Path(__file__).parents[1] / "src" / "mooring" / "embedded" / "schema.json"
+FILE: Final = Path(__file__).parents[1] / "src" / "mooring" / "embedded" / "schema" / "schema.json"
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 #: Schemas that are values, not objects with fields.

@@ -1,4 +1,4 @@
-"""Write `src/mooring/embedded/stored_form.json`: how Go writes the types of the Kubernetes API.
+"""Write embedded/schema/stored_form.json: how Go writes the types of the Kubernetes API.
 
 `python -m tools.stored_form [--modules ~/go/pkg/mod]` reads the Go sources of k8s.io/api in the
 version that `tools/kube/go.mod` names. OpenAPI does not say which fields Go leaves out when they
@@ -17,7 +17,7 @@ from typing import Final
 from mooring.embedded.resources import RESOURCES
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-TARGET: Final = ROOT / "src/mooring/embedded/stored_form.json"
+TARGET: Final = ROOT / "src/mooring/embedded/schema/stored_form.json"
 
 _IMPORT: Final = re.compile(r'^\s*(?:import\s+)?(\w+)?\s*"([\w./-]+)"', re.MULTILINE)
 _TYPE: Final = re.compile(

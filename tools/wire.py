@@ -1,4 +1,4 @@
-"""Writes src/mooring/embedded/wire.json: the numbers that fields have in protobuf.
+"""Writes src/mooring/embedded/schema/wire.json: the numbers that fields have in protobuf.
 
 Run as ``python -m tools.wire`` after ``python -m tools.schema``; needs Go and the sources that
 ``make kube`` builds from. The struct tags of k8s.io/api have the numbers, and whether a field that
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from mooring.embedded.definitions import Definition, definitions
+from mooring.embedded.schema.definitions import Definition, definitions
 
-FILE: Final = Path(__file__).parents[1] / "src" / "mooring" / "embedded" / "wire.json"
+FILE: Final = Path(__file__).parents[1] / "src" / "mooring" / "embedded" / "schema" / "wire.json"
 _GO: Final = Path(__file__).parent / "kube"
 
 _STRUCT: Final = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from mooring.embedded.admission import Admission
-from mooring.embedded.defaulting import set_defaults
-from mooring.embedded.preparing import prepare_create, prepare_update
+from mooring.embedded.admission.admission import Admission
+from mooring.embedded.admission.preparing import prepare_create, prepare_update
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.resources import BY_KIND, NAMESPACES, Obj
 from mooring.embedded.store import Store
 from mooring.testing.kube import ControlPlane

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.server import EmbeddedCluster, Options
 from mooring.serving.tls import Certificates
 from mooring.testing.embedded_plane import EmbeddedPlane

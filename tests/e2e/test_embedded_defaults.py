@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mooring.embedded.amounts import canonical, canonical_resource
 from mooring.embedded.resources import Obj
+from mooring.embedded.schema.amounts import canonical, canonical_resource
 from mooring.testing.kube import ControlPlane
 from tests.e2e.both_servers import BothServers, comparable, read_objects, without_times
 from tools.stored_form import TARGET, default_modules, document

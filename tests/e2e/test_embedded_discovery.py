@@ -15,17 +15,17 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from mooring.embedded.discovery import AGGREGATED, GROUPS, discovery_document
-from mooring.embedded.openapi import (
+from mooring.embedded.http.discovery import AGGREGATED, GROUPS, discovery_document
+from mooring.embedded.http.openapi import (
     V2_PROTOBUF,
     V2_PROTOBUF_ANSWER,
     openapi_bytes,
     openapi_document,
     openapi_v2_protobuf,
 )
-from mooring.embedded.protobuf import PROTOBUF, read_protobuf
+from mooring.embedded.http.reviews import review
 from mooring.embedded.resources import Obj
-from mooring.embedded.reviews import review
+from mooring.embedded.schema.protobuf import PROTOBUF, read_protobuf
 from mooring.testing.kube import Binaries, ControlPlane
 
 pytestmark = pytest.mark.kube

@@ -18,6 +18,13 @@ from tests.e2e.kubectl_scripts import FOLDER, Command, Kubectl, comparable, read
 pytestmark = pytest.mark.kube
 
 SCRIPTS = sorted(file.stem for file in FOLDER.glob("*.txt"))
+#: Kinds without a namespace that could disturb other tests.
+WIDE = {
+    "Node": "v1",
+    "PersistentVolume": "v1",
+    "PriorityClass": "scheduling.k8s.io/v1",
+    "StorageClass": "storage.k8s.io/v1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +47,18 @@ def run(plane: Plane, folder: Path, name: str) -> list[list[str]]:
         answers = zip(commands, kubectl.script(commands), strict=True)
         return [comparable(command, answer) for command, answer in answers]
     finally:
-        plane.delete_namespace(namespace)
+        clean_up(plane, namespace)
+
+
+def clean_up(plane: Plane, namespace: str) -> None:
+    """Remove what a script made and may have left, whatever came of it."""
+    for one in plane.list_objects("Namespace"):
+        if one["metadata"]["name"].endswith(namespace):
+            plane.delete_namespace(one["metadata"]["name"])
+    for kind, api_version in WIDE.items():
+        for one in plane.list_objects(kind, api_version=api_version):
+            if one["metadata"]["name"].endswith(namespace):
+                plane.delete(kind, one["metadata"]["name"], api_version=api_version)
 
 
 def script(name: str) -> list[Command]:

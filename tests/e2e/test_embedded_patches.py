@@ -11,14 +11,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import pytest
 
-from mooring.embedded.applying import apply, track_update
-from mooring.embedded.definitions import definition_of
-from mooring.embedded.json_patch import apply_json_patch
-from mooring.embedded.json_values import copied
-from mooring.embedded.merge_patch import apply_merge_patch
+from mooring.embedded.patches.applying import apply, track_update
+from mooring.embedded.patches.json_patch import apply_json_patch
+from mooring.embedded.patches.json_values import copied
+from mooring.embedded.patches.merge_patch import apply_merge_patch
+from mooring.embedded.patches.strategic_patch import apply_strategic_patch
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import BY_KIND, Obj
-from mooring.embedded.strategic_patch import apply_strategic_patch
+from mooring.embedded.schema.definitions import definition_of
 from mooring.testing.kube import ControlPlane
 from tests.e2e import patch_cases as cases
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.protobuf import PROTOBUF, read_protobuf
+from mooring.embedded.http.reviews import REVIEWS
 from mooring.embedded.resources import BY_KIND, Obj
-from mooring.embedded.reviews import REVIEWS
+from mooring.embedded.schema.protobuf import PROTOBUF, read_protobuf
 from mooring.testing.kube import ControlPlane
 from tools import wire
 

@@ -24,7 +24,7 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.schema import check_fields, definition, definition_of_kind
+from mooring.embedded.schema.checking import check_fields, definition, definition_of_kind
 from mooring.testing.api import HttpsClient
 from mooring.testing.kube import ControlPlane
 from tools import schema as tool

@@ -33,7 +33,7 @@ from mooring.embedded.resources import (
     Resource,
 )
 from mooring.embedded.selecting import parse_fields, parse_labels, selectable_values
-from mooring.embedded.tables import Include, accepts_table, metadata_only, table
+from mooring.embedded.tables.tables import Include, accepts_table, metadata_only, table
 from mooring.testing.kube import ControlPlane
 
 pytestmark = pytest.mark.kube

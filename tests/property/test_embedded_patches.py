@@ -5,17 +5,17 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.embedded.applying import apply, track_update
-from mooring.embedded.definitions import definition_of
-from mooring.embedded.field_sets import FieldSet, Path, fields_of, set_from, set_of
-from mooring.embedded.forms import form_of
-from mooring.embedded.json_patch import apply_json_patch
-from mooring.embedded.json_values import copied
-from mooring.embedded.managed_fields import read_managed
-from mooring.embedded.merge_patch import apply_merge_patch
-from mooring.embedded.merging_values import compared, field_set, merged
+from mooring.embedded.patches.applying import apply, track_update
+from mooring.embedded.patches.field_sets import FieldSet, Path, fields_of, set_from, set_of
+from mooring.embedded.patches.forms import form_of
+from mooring.embedded.patches.json_patch import apply_json_patch
+from mooring.embedded.patches.json_values import copied
+from mooring.embedded.patches.managed_fields import read_managed
+from mooring.embedded.patches.merge_patch import apply_merge_patch
+from mooring.embedded.patches.merging_values import compared, field_set, merged
+from mooring.embedded.patches.strategic_patch import apply_strategic_patch
 from mooring.embedded.resources import PODS, Obj
-from mooring.embedded.strategic_patch import apply_strategic_patch
+from mooring.embedded.schema.definitions import definition_of
 
 POD = definition_of(PODS)
 FORM = form_of(POD.name)

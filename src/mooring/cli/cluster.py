@@ -206,7 +206,7 @@ async def _start(choices: Choices, stack: AsyncExitStack) -> None:
 
 
 def _cluster(choices: Choices) -> "EmbeddedCluster":
-    from mooring.embedded.kubelet import KubeletSettings
+    from mooring.embedded.kubelet.kubelet import KubeletSettings
     from mooring.embedded.refusals import Refused
     from mooring.embedded.server import EmbeddedCluster, Options
 

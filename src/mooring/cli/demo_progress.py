@@ -14,7 +14,7 @@ from mooring.model.quantity import parse_quantity
 from mooring.model.resources import CPU, amount
 
 if TYPE_CHECKING:
-    from mooring.embedded.store import Happening, Store
+    from mooring.embedded.store import Entry, Store
 
 Obj = dict[str, Any]
 _APP: Final = "app"
@@ -159,14 +159,14 @@ class Progress:
                     await self._changed.wait()
         return condition()
 
-    def _take(self, happening: "Happening") -> None:
-        new = Seen(happening.item.obj)
+    def _take(self, entry: "Entry") -> None:
+        new = Seen(entry.item.obj)
         old = self.pods.pop(new.name, None)
         if old is not None:
             self._count(old, -1)
             if old.node in self.nodes:
                 self.nodes[old.node].take(old)
-        if happening.type == "DELETED":
+        if entry.type == "DELETED":
             if new.evicted:
                 self.evicted.append(new)
         else:

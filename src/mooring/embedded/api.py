@@ -12,14 +12,14 @@ from typing import Final, Literal
 import msgspec
 
 from mooring.embedded import deleting, metadata, scaling
-from mooring.embedded.admission import Admission, check_namespace_delete
-from mooring.embedded.applying import apply, track_update
-from mooring.embedded.defaulting import set_defaults
+from mooring.embedded.admission.admission import Admission, check_namespace_delete
+from mooring.embedded.admission.preparing import prepare_create, prepare_update
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.event_forms import to_core, to_new
-from mooring.embedded.managed_fields import keep_times
-from mooring.embedded.patch_refusals import unfit
-from mooring.embedded.patching import APPLY, Patch, patched
-from mooring.embedded.preparing import prepare_create, prepare_update
+from mooring.embedded.patches.applying import apply, track_update
+from mooring.embedded.patches.managed_fields import keep_times
+from mooring.embedded.patches.patch_refusals import unfit
+from mooring.embedded.patches.patching import APPLY, Patch, patched
 from mooring.embedded.refusals import (
     Refused,
     already_exists,
@@ -45,9 +45,9 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.schema import check_fields, definition_of
+from mooring.embedded.schema.checking import check_fields, definition_of
 from mooring.embedded.store import Item, Store
-from mooring.embedded.validating import validate
+from mooring.embedded.validation.validating import validate
 from mooring.kube.timestamps import second_time
 
 Validation = Literal["Ignore", "Warn", "Strict"]

@@ -14,7 +14,7 @@ from mooring.embedded.controllers.every import every
 from mooring.embedded.controllers.hand import Hand
 from mooring.embedded.controllers.pod_index import PodIndex
 from mooring.embedded.controllers.work import Controller, Work
-from mooring.embedded.kubelet import Kubelet, KubeletSettings
+from mooring.embedded.kubelet.kubelet import Kubelet, KubeletSettings
 
 #: For so long it works before others get their turn.
 SLICE_SECONDS: Final = 0.01

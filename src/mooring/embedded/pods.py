@@ -19,7 +19,7 @@ from mooring.embedded.refusals import (
 )
 from mooring.embedded.resources import BINDINGS, POD_DISRUPTION_BUDGETS, PODS, Obj
 from mooring.embedded.store import Item
-from mooring.embedded.validating import validate
+from mooring.embedded.validation.validating import validate
 from mooring.errors import InputError
 from mooring.model.selectors import LabelSelector
 

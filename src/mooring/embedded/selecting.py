@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from mooring.embedded.names import label_key, label_value
 from mooring.embedded.refusals import bad_request
 from mooring.embedded.resources import (
     CORE_EVENTS,
@@ -24,7 +23,8 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.validating_causes import shown
+from mooring.embedded.validation.causes import shown
+from mooring.embedded.validation.names import label_key, label_value
 
 _LabelTest = Callable[[str | None], bool]
 

@@ -19,10 +19,10 @@ import msgspec
 import uvicorn
 
 from mooring.embedded.api import Api, Settings
-from mooring.embedded.app import MAX_BODY, App
-from mooring.embedded.audit import Asked
-from mooring.embedded.identity import EXTENSION, Identity
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.http.app import MAX_BODY, App
+from mooring.embedded.http.audit import Asked
+from mooring.embedded.http.identity import EXTENSION, Identity
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.life import Life
 from mooring.embedded.resources import (
     BY_KIND,

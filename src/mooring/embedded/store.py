@@ -17,8 +17,8 @@ import msgspec
 from mooring.embedded.resources import CORE_EVENTS, EVENTS, Obj, Resource
 from mooring.embedded.selecting import selectable_values
 
-HappeningType = Literal["ADDED", "MODIFIED", "DELETED"]
-Listener = Callable[["Happening"], None]
+EntryType = Literal["ADDED", "MODIFIED", "DELETED"]
+Listener = Callable[["Entry"], None]
 
 #: So many changes of a resource are remembered; a watch that is further behind has to begin anew.
 HISTORY: Final = 16_384
@@ -62,7 +62,7 @@ class Item:
         return _decode(self.body)
 
 
-class Happening:
+class Entry:
     """One change.
 
     Attributes:
@@ -73,7 +73,7 @@ class Happening:
 
     __slots__ = ("item", "old", "type")
 
-    def __init__(self, kind: HappeningType, item: Item, old: Item | None) -> None:
+    def __init__(self, kind: EntryType, item: Item, old: Item | None) -> None:
         self.type = kind
         self.item = item
         self.old = old
@@ -93,7 +93,7 @@ class History:
     """
 
     def __init__(self, size: int, version: int) -> None:
-        self._happenings: deque[Happening] = deque()
+        self._entries: deque[Entry] = deque()
         self._size = size
         self.start = 0
         self.forgotten = version
@@ -101,25 +101,25 @@ class History:
     @property
     def end(self) -> int:
         """The number that the next change will get."""
-        return self.start + len(self._happenings)
+        return self.start + len(self._entries)
 
-    def add(self, happening: Happening) -> None:
+    def add(self, entry: Entry) -> None:
         """Remember a change."""
-        self._happenings.append(happening)
-        if len(self._happenings) > self._size:
+        self._entries.append(entry)
+        if len(self._entries) > self._size:
             self.forget(1)
 
     def forget(self, count: int | None = None) -> None:
         """Forget the oldest changes; all of them if no number is given."""
-        for _ in range(len(self._happenings) if count is None else count):
-            self.forgotten = self._happenings.popleft().version
+        for _ in range(len(self._entries) if count is None else count):
+            self.forgotten = self._entries.popleft().version
             self.start += 1
 
-    def since(self, number: int) -> Iterator[Happening]:
+    def since(self, number: int) -> Iterator[Entry]:
         """The changes from a number on; it must not be forgotten."""
         # From the near end: a watch is seldom far behind.
         count = self.end - number
-        newest = islice(reversed(self._happenings), count)
+        newest = islice(reversed(self._entries), count)
         return reversed(list(newest))
 
     def number_after(self, version: int) -> int | None:
@@ -127,8 +127,8 @@ class History:
         if version < self.forgotten:
             return None
         later = 0
-        for happening in reversed(self._happenings):
-            if happening.version <= version:
+        for entry in reversed(self._entries):
+            if entry.version <= version:
                 break
             later += 1
         return self.end - later
@@ -210,7 +210,7 @@ class Store:
             creator = old.creator
         item = Item(_stored(resource), obj, self.version, creator)
         table.set(item)
-        self._tell(table, Happening("MODIFIED" if old is not None else "ADDED", item, old))
+        self._tell(table, Entry("MODIFIED" if old is not None else "ADDED", item, old))
         return item
 
     def remove(self, resource: Resource, namespace: str, name: str, obj: Obj | None = None) -> Item:
@@ -229,7 +229,7 @@ class Store:
         old = table.pop(namespace, name)
         self.version += 1
         last = Item(_stored(resource), old.obj if obj is None else obj, self.version, old.creator)
-        self._tell(table, Happening("DELETED", last, old))
+        self._tell(table, Entry("DELETED", last, old))
         return last
 
     def listen(self, resource: Resource, listener: Listener) -> None:
@@ -256,15 +256,15 @@ class Store:
         if number == history.end:
             return self.all(resource, namespace)
         found = {(item.namespace, item.name): item for item in self.all(resource, namespace)}
-        for happening in reversed(list(history.since(number))):
-            item = happening.item
+        for entry in reversed(list(history.since(number))):
+            item = entry.item
             if namespace and item.namespace != namespace:
                 continue
             key = (item.namespace, item.name)
-            if happening.old is None:
+            if entry.old is None:
                 found.pop(key, None)
             else:
-                found[key] = happening.old
+                found[key] = entry.old
         return [found[key] for key in sorted(found)]
 
     def _table(self, resource: Resource) -> _Table:
@@ -277,10 +277,10 @@ class Store:
         return table
 
     @staticmethod
-    def _tell(table: _Table, happening: Happening) -> None:
-        table.history.add(happening)
+    def _tell(table: _Table, entry: Entry) -> None:
+        table.history.add(entry)
         for listener in table.listeners:
-            listener(happening)
+            listener(entry)
 
 
 def _stored(resource: Resource) -> Resource:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import uvloop
 
-from mooring.embedded.audit import Asked
+from mooring.embedded.http.audit import Asked
 from mooring.embedded.server import EmbeddedCluster, Options
 from mooring.errors import InputError
 from mooring.serving.tls import Certificates

@@ -15,7 +15,7 @@ from mooring.errors import InputError, MooringError
 from mooring.framework.policy import Policy
 
 if TYPE_CHECKING:
-    from mooring.embedded.store import Happening
+    from mooring.embedded.store import Entry
     from mooring.live.options import Settings
 
 _START_SECONDS = 60.0
@@ -114,7 +114,7 @@ class EmbeddedThread:
             self._noticed(None)
 
     async def _serve(self) -> None:
-        from mooring.embedded.kubelet import KubeletSettings  # noqa: PLC0415
+        from mooring.embedded.kubelet.kubelet import KubeletSettings  # noqa: PLC0415
         from mooring.embedded.refusals import Refused  # noqa: PLC0415
         from mooring.embedded.resources import EVENTS, RESOURCES  # noqa: PLC0415
         from mooring.embedded.server import EmbeddedCluster, Options  # noqa: PLC0415
@@ -153,7 +153,7 @@ class EmbeddedThread:
             )
         )
 
-    def _noticed(self, _: "Happening | None") -> None:
+    def _noticed(self, _: "Entry | None") -> None:
         with self._news:
             self._changes += 1
             self._news.notify_all()

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.admission import Admission, check_namespace_delete
-from mooring.embedded.defaulting import set_defaults
+from mooring.embedded.admission.admission import Admission, check_namespace_delete
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import (
     CONFIG_MAPS,

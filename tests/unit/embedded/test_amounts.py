@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.embedded.amounts import (
+from mooring.embedded.schema.amounts import (
     canonical,
     canonical_micro_time,
     canonical_resource,

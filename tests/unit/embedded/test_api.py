@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from mooring.embedded.api import EVENT_SECONDS, Caller, Write
-from mooring.embedded.patching import APPLY, JSON, MERGE, STRATEGIC, Patch
+from mooring.embedded.patches.patching import APPLY, JSON, MERGE, STRATEGIC, Patch
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import (
     CONFIG_MAPS,

@@ -7,8 +7,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from mooring.embedded.app import MAX_BODY
-from mooring.embedded.audit import Asked
+from mooring.embedded.http.app import MAX_BODY
+from mooring.embedded.http.audit import Asked
 from mooring.embedded.server import EmbeddedCluster, Options
 from mooring.serving.tls import Certificates
 from mooring.testing.certificates import Authority

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.applying import apply, track_update
-from mooring.embedded.definitions import definition_of
-from mooring.embedded.json_patch import apply_json_patch
-from mooring.embedded.managed_fields import read_managed, write_managed
+from mooring.embedded.patches.applying import apply, track_update
+from mooring.embedded.patches.json_patch import apply_json_patch
+from mooring.embedded.patches.managed_fields import read_managed, write_managed
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import BY_KIND, CONFIG_MAPS, DEPLOYMENTS, PODS, Obj
+from mooring.embedded.schema.definitions import definition_of
 
 NOW = "2026-01-01T00:00:00Z"
 LATER = "2026-01-01T00:01:00Z"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.defaulting import set_defaults
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.resources import (
     CLUSTER_ROLE_BINDINGS,
     CRON_JOBS,

@@ -1,11 +1,11 @@
-from mooring.embedded.definitions import (
+from mooring.embedded.resources import DEPLOYMENTS, EVENTS, PODS, RESOURCES
+from mooring.embedded.schema.definitions import (
     definition,
     definition_of,
     definition_of_kind,
     definitions,
     go_type,
 )
-from mooring.embedded.resources import DEPLOYMENTS, EVENTS, PODS, RESOURCES
 
 CORE = "io.k8s.api.core.v1."
 

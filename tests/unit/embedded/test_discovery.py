@@ -1,6 +1,6 @@
-from mooring.embedded.discovery import GROUPS, discovery_document, parts, resources_of
+from mooring.embedded.http.discovery import GROUPS, discovery_document, parts, resources_of
+from mooring.embedded.http.reviews import REVIEWS
 from mooring.embedded.resources import BY_KIND, NAMESPACES, PODS, SERVICE_ACCOUNTS, Obj
-from mooring.embedded.reviews import REVIEWS
 
 
 def document(path: str, *, aggregated: bool = False) -> Obj:

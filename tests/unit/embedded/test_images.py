@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.embedded.images import pull_policy
+from mooring.embedded.defaults.images import pull_policy
 
 _DIGEST = "sha256:" + "1" * 64
 

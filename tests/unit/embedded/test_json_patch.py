@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from mooring.embedded.json_patch import apply_json_patch
+from mooring.embedded.patches.json_patch import apply_json_patch
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import Obj
 

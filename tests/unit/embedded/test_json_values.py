@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.json_values import (
+from mooring.embedded.patches.json_values import (
     Malformed,
     copied,
     decode,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
-from mooring.embedded.kubelet_status import full_image, image_id
+from mooring.embedded.kubelet.kubelet import KubeletSettings
+from mooring.embedded.kubelet.status import full_image, image_id
 from mooring.embedded.resources import NODES, PODS, Obj
 from tests.unit.embedded.controllers.world import World
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.life import Life
 from mooring.embedded.resources import DEPLOYMENTS, PODS
 from tests.unit.embedded.controllers.world import World, template

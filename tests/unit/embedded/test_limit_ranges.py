@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.defaulting import set_defaults
-from mooring.embedded.limit_ranges import LimitRanges
+from mooring.embedded.admission.limit_ranges import LimitRanges
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS, PODS, Obj
 from mooring.embedded.store import Store

@@ -1,9 +1,9 @@
 import pytest
 
-from mooring.embedded.listing import Page, read_page, read_selection
+from mooring.embedded.http.listing import Page, read_page, read_selection
+from mooring.embedded.http.routing import Query, Target
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import PODS
-from mooring.embedded.routing import Query, Target
 from mooring.embedded.store import Store
 
 

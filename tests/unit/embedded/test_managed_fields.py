@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.field_sets import (
+from mooring.embedded.patches.field_sets import (
     FieldSet,
     field_step,
     fields_of,
@@ -14,8 +14,8 @@ from mooring.embedded.field_sets import (
     set_of,
     value_step,
 )
-from mooring.embedded.json_values import Malformed
-from mooring.embedded.managed_fields import (
+from mooring.embedded.patches.json_values import Malformed
+from mooring.embedded.patches.managed_fields import (
     NOBODYS,
     Managed,
     Owned,

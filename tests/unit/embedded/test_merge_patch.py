@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from mooring.embedded.merge_patch import apply_merge_patch
+from mooring.embedded.patches.merge_patch import apply_merge_patch
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import Obj
 

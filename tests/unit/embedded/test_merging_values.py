@@ -4,12 +4,18 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.config_checking import form_problems
-from mooring.embedded.definitions import definition, definition_of
-from mooring.embedded.field_sets import FieldSet, fields_of, path_text, set_from
-from mooring.embedded.forms import empty_object, form_of
-from mooring.embedded.merging_values import compared, field_set, merged, with_named_fields, without
+from mooring.embedded.patches.config_checking import form_problems
+from mooring.embedded.patches.field_sets import FieldSet, fields_of, path_text, set_from
+from mooring.embedded.patches.forms import empty_object, form_of
+from mooring.embedded.patches.merging_values import (
+    compared,
+    field_set,
+    merged,
+    with_named_fields,
+    without,
+)
 from mooring.embedded.resources import DEPLOYMENTS, PODS, SERVICES, Obj
+from mooring.embedded.schema.definitions import definition, definition_of
 
 POD = form_of(definition_of(PODS).name)
 SERVICE = form_of(definition_of(SERVICES).name)

@@ -3,7 +3,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mooring.embedded.openapi import openapi_bytes, openapi_document, openapi_v2_protobuf
+from mooring.embedded.http.openapi import openapi_bytes, openapi_document, openapi_v2_protobuf
 from mooring.embedded.resources import BY_KIND, Obj
 
 CORE = "io.k8s.api.core.v1."

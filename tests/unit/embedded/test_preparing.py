@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.defaulting import set_defaults
-from mooring.embedded.preparing import prepare_create, prepare_update
-from mooring.embedded.preparing_pods import qos_class
+from mooring.embedded.admission.preparing import prepare_create, prepare_update
+from mooring.embedded.admission.preparing_pods import qos_class
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.resources import (
     CSI_DRIVERS,
     DAEMON_SETS,

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from mooring.embedded.protobuf import read_protobuf
 from mooring.embedded.refusals import Refused
+from mooring.embedded.schema.protobuf import read_protobuf
 
 NAMESPACE = (
     b"k8s\x00\n\x0f\n\x02v1\x12\tNamespace\x12\x19\n\x11\n\x01a\x12\x00\x1a\x00"

@@ -1,7 +1,7 @@
 import pytest
 
+from mooring.embedded.http.reviews import REVIEWS, REVIEWS_BY_PATH, review
 from mooring.embedded.refusals import Refused
-from mooring.embedded.reviews import REVIEWS, REVIEWS_BY_PATH, review
 
 
 def test_everything_is_allowed() -> None:

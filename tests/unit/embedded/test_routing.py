@@ -1,5 +1,6 @@
 import pytest
 
+from mooring.embedded.http.routing import Query, Target, find_target
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import (
     CORE_EVENTS,
@@ -10,7 +11,6 @@ from mooring.embedded.resources import (
     PODS,
     Resource,
 )
-from mooring.embedded.routing import Query, Target, find_target
 
 
 @pytest.mark.parametrize(

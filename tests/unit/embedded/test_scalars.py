@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.embedded.scalars import (
+from mooring.embedded.schema.scalars import (
     QUANTITY_FORM,
     base64_problem,
     quantity_problem,

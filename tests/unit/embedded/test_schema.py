@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.definitions import definition_of_kind
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, SECRETS, Obj
-from mooring.embedded.scalars import QUANTITY_FORM
-from mooring.embedded.schema import check_fields
+from mooring.embedded.schema.checking import check_fields
+from mooring.embedded.schema.definitions import definition_of_kind
+from mooring.embedded.schema.scalars import QUANTITY_FORM
 
 ORDINARY: Obj = {
     "apiVersion": "v1",

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.defaulting import set_defaults
+from mooring.embedded.admission.service_addresses import settle_addresses
+from mooring.embedded.defaults.defaulting import set_defaults
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import SERVICES, Obj
-from mooring.embedded.service_addresses import settle_addresses
 from mooring.embedded.store import Store
 
 

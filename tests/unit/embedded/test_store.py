@@ -1,7 +1,7 @@
 from typing import Any
 
 from mooring.embedded.resources import CORE_EVENTS, EVENTS, NODES, PODS
-from mooring.embedded.store import Happening, Store
+from mooring.embedded.store import Entry, Store
 
 
 def obj(name: str, namespace: str = "", **metadata: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_the_values_of_selectable_fields_are_kept() -> None:
 
 def test_listeners_hear_of_their_resource_only() -> None:
     store = Store()
-    heard: list[Happening] = []
+    heard: list[Entry] = []
     store.listen(PODS, heard.append)
     store.put(NODES, obj("n"))
     store.put(PODS, pod("p"))

@@ -12,8 +12,8 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.schema import definition, definition_of
-from mooring.embedded.stored_form import _table, empty, form_of
+from mooring.embedded.schema.checking import definition, definition_of
+from mooring.embedded.schema.stored_form import _table, empty, form_of
 
 
 def test_what_is_empty_and_optional_disappears() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.definitions import definition_of
-from mooring.embedded.patch_refusals import unfit
+from mooring.embedded.patches.patch_refusals import unfit
+from mooring.embedded.patches.strategic_patch import apply_strategic_patch
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, Obj, Resource
-from mooring.embedded.strategic_patch import apply_strategic_patch
+from mooring.embedded.schema.definitions import definition_of
 
 
 def patched(resource: Resource, obj: Obj, patch: Obj) -> Obj:

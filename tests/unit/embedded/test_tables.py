@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.ages import age, duration
-from mooring.embedded.columns_shape import amount, selector_text
 from mooring.embedded.resources import (
     CORE_EVENTS,
     DEPLOYMENTS,
@@ -23,7 +21,9 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.tables import accepts_table, metadata_only, table, wants_metadata_only
+from mooring.embedded.tables.ages import age, duration
+from mooring.embedded.tables.columns_shape import amount, selector_text
+from mooring.embedded.tables.tables import accepts_table, metadata_only, table, wants_metadata_only
 
 CREATED = "2026-01-31T12:00:00Z"
 NOW = 1769860800.0 + 90

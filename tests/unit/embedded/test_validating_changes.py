@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mooring.embedded.resources import BINDINGS, PODS
-from mooring.embedded.validating import validate
-from mooring.embedded.validating_causes import shown
-from mooring.embedded.validating_changes import differences, same
+from mooring.embedded.validation.causes import shown
+from mooring.embedded.validation.changes import differences, same
+from mooring.embedded.validation.validating import validate
 from tests.unit.embedded.worlds import World
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.embedded import names
+from mooring.embedded.validation import names
 
 
 @pytest.mark.parametrize("text", ["a", "a-b.c", "1", "a" * 253])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.embedded.validating_schedules import schedule_problem
+from mooring.embedded.validation.schedules import schedule_problem
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from mooring.embedded.audit import Asked
+from mooring.embedded.http.audit import Asked
 from mooring.errors import ApiError, InputError, KubeError
 from mooring.testing.embedded_plane import EmbeddedPlane, audit_event
 

@@ -22,7 +22,7 @@ from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
 from mooring.embedded.controllers.replicas import BATCH, Pace, is_available, until_available
 from mooring.embedded.controllers.work import Controller, Heard
 from mooring.embedded.resources import DAEMON_SETS, NODES, PODS, Obj, Resource
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
@@ -60,20 +60,20 @@ class DaemonSets(Controller):
         """To DaemonSets and nodes."""
         return {NODES: self._node_changed, DAEMON_SETS: self._changed}
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         key = (item.namespace, item.name)
-        if happening.type == "DELETED":
+        if entry.type == "DELETED":
             self._sets.pop(key, None)
             self._history.forget(item.uid)
         else:
             self._sets[key] = None
         return (key,)
 
-    def _node_changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _node_changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         before = self._nodes.pop(item.name, None)
-        if happening.type != "DELETED":
+        if entry.type != "DELETED":
             node = self._nodes[item.name] = read_node(item.body)
             if before is not None and (before.labels, before.taints) == (node.labels, node.taints):
                 return ()

@@ -13,7 +13,7 @@ from mooring.embedded.controllers.replicas import read_selector
 from mooring.embedded.controllers.rollout import Rollout, newest
 from mooring.embedded.controllers.work import Controller, Heard
 from mooring.embedded.resources import DEPLOYMENTS, REPLICA_SETS, Obj, Resource
-from mooring.embedded.store import Happening, Item
+from mooring.embedded.store import Entry, Item
 
 
 class Deployments(Controller):
@@ -42,14 +42,14 @@ class Deployments(Controller):
         """To Deployments and to the ReplicaSets they own."""
         return {DEPLOYMENTS: self._changed, REPLICA_SETS: self._set_changed}
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        key = (happening.item.namespace, happening.item.name)
-        if happening.type == "DELETED":
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        key = (entry.item.namespace, entry.item.name)
+        if entry.type == "DELETED":
             self._recreating.discard(key)
         return (key,)
 
-    def _set_changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _set_changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         key = (item.namespace, item.name)
         keys: list[Key] = []
         before = self._owner.pop(key, None)
@@ -59,7 +59,7 @@ class Deployments(Controller):
                 del self._sets[before[0]]
             keys.append(before[1])
         self._alone.pop(key, None)
-        if happening.type == "DELETED":
+        if entry.type == "DELETED":
             return keys
         owner = _owner_of(item)
         if owner is None:

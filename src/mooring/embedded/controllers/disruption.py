@@ -23,7 +23,7 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 from mooring.model.selectors import LabelSelector
 
 #: A disruption that was allowed is waited for so long.
@@ -60,9 +60,9 @@ class Disruption(Controller):
             **dict.fromkeys((*_OWNERS.values(), DEPLOYMENTS), self._owner_changed),
         }
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
-        if happening.type == "DELETED":
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
+        if entry.type == "DELETED":
             there = self._selectors.get(item.namespace, {})
             there.pop(item.name, None)
             if not there:
@@ -70,10 +70,10 @@ class Disruption(Controller):
         else:
             selector = _read(item.obj)
             self._selectors.setdefault(item.namespace, {})[item.name] = selector
-        return own_key(happening)
+        return own_key(entry)
 
-    def _owner_changed(self, happening: Happening) -> Iterable[Key]:
-        namespace = happening.item.namespace
+    def _owner_changed(self, entry: Entry) -> Iterable[Key]:
+        namespace = entry.item.namespace
         return [(namespace, name) for name in self._selectors.get(namespace, ())]
 
     def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:

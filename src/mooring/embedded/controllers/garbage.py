@@ -25,7 +25,7 @@ from mooring.embedded.resources import (
     RESOURCES,
     Resource,
 )
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 
 #: What owns nothing and changes all the time is not looked at.
 _IGNORED: Final = frozenset({BINDINGS, CORE_EVENTS, EVENTS})
@@ -93,9 +93,9 @@ class Garbage(Controller):
             if one not in _IGNORED and one is not PODS
         }
 
-    def _changed(self, resource: Resource, happening: Happening) -> Iterable[Key]:
-        item = happening.item
-        if happening.type == "DELETED":
+    def _changed(self, resource: Resource, entry: Entry) -> Iterable[Key]:
+        item = entry.item
+        if entry.type == "DELETED":
             return self._gone(_key(resource, item.namespace, item.name))
         meta = _decode(item.body).metadata
         thing = _Thing(

@@ -18,7 +18,7 @@ from mooring.embedded.resources import (
     SERVICE_ACCOUNTS,
     Resource,
 )
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 
 _FINALIZER: Final = "kubernetes"
 _DEFAULT: Final = "default"
@@ -56,9 +56,9 @@ class Namespaces(Controller):
         """To namespaces and service accounts."""
         return {NAMESPACES: own_key, SERVICE_ACCOUNTS: self._account_changed}
 
-    def _account_changed(self, happening: Happening) -> Iterable[Key]:
-        if happening.type == "DELETED" and happening.item.name == _DEFAULT:
-            return (("", happening.item.namespace),)
+    def _account_changed(self, entry: Entry) -> Iterable[Key]:
+        if entry.type == "DELETED" and entry.item.name == _DEFAULT:
+            return (("", entry.item.namespace),)
         return ()
 
     def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:

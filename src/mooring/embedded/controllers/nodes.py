@@ -14,7 +14,7 @@ from mooring.embedded.controllers.pod_index import Key, PodIndex
 from mooring.embedded.controllers.work import Controller, Heard
 from mooring.embedded.pods import set_condition
 from mooring.embedded.resources import LEASES, NAMESPACES, NODES, PODS, Obj, Resource
-from mooring.embedded.store import Happening, Item
+from mooring.embedded.store import Entry, Item
 from mooring.kube.timestamps import micro_time
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
@@ -61,16 +61,16 @@ class Nodes(Controller):
         """To nodes, and to the namespace of their leases."""
         return {NODES: self._changed, NAMESPACES: self._namespace_changed}
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        name = happening.item.name
-        if happening.type == "DELETED":
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        name = entry.item.name
+        if entry.type == "DELETED":
             self._gone[name] = None
         else:
             self._gone.pop(name, None)
         return (("", name),)
 
-    def _namespace_changed(self, happening: Happening) -> Iterable[Key]:
-        if happening.type != "ADDED" or happening.item.name != LEASE_NAMESPACE:
+    def _namespace_changed(self, entry: Entry) -> Iterable[Key]:
+        if entry.type != "ADDED" or entry.item.name != LEASE_NAMESPACE:
             return ()
         return [("", item.name) for item in self._hand.store.all(NODES)]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 
 Key = tuple[str, str]
 
@@ -170,15 +170,15 @@ class PodIndex:
         """The pods of a namespace that nobody controls."""
         return list(self._alone.get(namespace, {}).values())
 
-    def apply(self, happening: Happening) -> tuple[SeenPod | None, SeenPod | None]:
+    def apply(self, entry: Entry) -> tuple[SeenPod | None, SeenPod | None]:
         """Take a change in; returns what was known of the pod, and what is now."""
-        key = (happening.item.namespace, happening.item.name)
+        key = (entry.item.namespace, entry.item.name)
         old = self._pods.pop(key, None)
         if old is not None:
             self._drop(old)
-        if happening.type == "DELETED":
+        if entry.type == "DELETED":
             return old, None
-        new = see_pod(happening.item.body)
+        new = see_pod(entry.item.body)
         self._pods[key] = new
         for index, under in self._places(new):
             index.setdefault(under, {})[key] = new

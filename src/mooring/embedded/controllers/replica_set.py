@@ -24,7 +24,7 @@ from mooring.embedded.controllers.templates import generated, pod_from
 from mooring.embedded.controllers.work import Controller, Heard
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Obj, Resource
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 from mooring.model.selectors import LabelSelector
 
 FAILURE: Final = "ReplicaFailure"
@@ -61,12 +61,12 @@ class ReplicaSets(Controller):
         """To the sets themselves."""
         return {self._resource: self._changed}
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        key = (happening.item.namespace, happening.item.name)
-        if happening.type == "DELETED":
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        key = (entry.item.namespace, entry.item.name)
+        if entry.type == "DELETED":
             self._claims.forget(key)
-        elif happening.old is None or happening.old.uid != happening.item.uid:
-            self._claims.know(key, self._selector(happening.item.obj))
+        elif entry.old is None or entry.old.uid != entry.item.uid:
+            self._claims.know(key, self._selector(entry.item.obj))
         return (key,)
 
     def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:

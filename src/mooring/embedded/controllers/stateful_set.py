@@ -21,7 +21,7 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 
 _NAME: Final = "statefulset.kubernetes.io/pod-name"
 _INDEX: Final = "apps.kubernetes.io/pod-index"
@@ -52,10 +52,10 @@ class StatefulSets(Controller):
         """To StatefulSets."""
         return {STATEFUL_SETS: self._changed}
 
-    def _changed(self, happening: Happening) -> Iterable[Key]:
-        if happening.type == "DELETED":
-            self._history.forget(happening.item.uid)
-        return ((happening.item.namespace, happening.item.name),)
+    def _changed(self, entry: Entry) -> Iterable[Key]:
+        if entry.type == "DELETED":
+            self._history.forget(entry.item.uid)
+        return ((entry.item.namespace, entry.item.name),)
 
     def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
         """The set that controls the pod."""

@@ -14,7 +14,7 @@ from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
 from mooring.embedded.controllers.work import Controller, Heard
 from mooring.embedded.pods import set_condition
 from mooring.embedded.resources import NODES, PODS, Obj, Resource
-from mooring.embedded.store import Happening
+from mooring.embedded.store import Entry
 from mooring.model.taints import NO_EXECUTE, Taint, Toleration
 
 _TAINTED: Final = b"NoExecute"
@@ -44,10 +44,10 @@ class TaintEviction(Controller):
         """To nodes."""
         return {NODES: self._node_changed}
 
-    def _node_changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _node_changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         taints: tuple[Taint, ...] = ()
-        if happening.type != "DELETED" and _TAINTED in item.body:
+        if entry.type != "DELETED" and _TAINTED in item.body:
             taints = tuple(
                 msgspec.convert(one, Taint)
                 for one in item.obj["spec"].get("taints") or ()

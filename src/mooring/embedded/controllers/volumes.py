@@ -22,7 +22,7 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Happening, Item
+from mooring.embedded.store import Entry, Item
 from mooring.model.storage import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -64,11 +64,11 @@ class Volumes(Controller):
             PERSISTENT_VOLUME_CLAIMS: self._claim_changed,
         }
 
-    def _class_changed(self, happening: Happening) -> Iterable[Key]:
-        return list(self._waiting.get(happening.item.name, ()))
+    def _class_changed(self, entry: Entry) -> Iterable[Key]:
+        return list(self._waiting.get(entry.item.name, ()))
 
-    def _volume_changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _volume_changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         known = self._class_of.pop(item.name, None)
         if known is not None:
             self._free[known].discard(item.name)
@@ -83,23 +83,23 @@ class Volumes(Controller):
         if wanted:
             claim = (wanted.get("namespace", ""), wanted.get("name", ""))
             keys.append(claim)
-            if happening.type != "DELETED":
+            if entry.type != "DELETED":
                 self._claim_of[item.name] = claim
                 self._kept_for.setdefault(claim, set()).add(item.name)
-        elif happening.type != "DELETED":
+        elif entry.type != "DELETED":
             name = obj["spec"].get("storageClassName") or ""
             self._class_of[item.name] = name
             self._free.setdefault(name, set()).add(item.name)
             keys.extend(self._waiting.get(name, ()))
         return keys
 
-    def _claim_changed(self, happening: Happening) -> Iterable[Key]:
-        item = happening.item
+    def _claim_changed(self, entry: Entry) -> Iterable[Key]:
+        item = entry.item
         key = (item.namespace, item.name)
         obj = item.obj
         name = storage_class_of(obj)
         volume = obj["spec"].get("volumeName")
-        if happening.type == "DELETED" or volume:
+        if entry.type == "DELETED" or volume:
             waiting = self._waiting.get(name)
             if waiting is not None:
                 waiting.discard(key)

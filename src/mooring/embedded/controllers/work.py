@@ -16,11 +16,11 @@ from typing import Final, Protocol
 from mooring.embedded.controllers.pod_index import PodIndex, SeenPod
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import PODS, Resource
-from mooring.embedded.store import Happening, Store
+from mooring.embedded.store import Entry, Store
 
 #: Namespace and name of an object.
 Key = tuple[str, str]
-Heard = Callable[[Happening], Iterable[Key]]
+Heard = Callable[[Entry], Iterable[Key]]
 
 log: Final = logging.getLogger(__name__)
 
@@ -61,9 +61,9 @@ class Controller(Protocol):
         ...
 
 
-def own_key(happening: Happening) -> tuple[Key, ...]:
+def own_key(entry: Entry) -> tuple[Key, ...]:
     """The changed object itself is to be looked at."""
-    return ((happening.item.namespace, happening.item.name),)
+    return ((entry.item.namespace, entry.item.name),)
 
 
 class Work:
@@ -86,7 +86,7 @@ class Work:
         self._controllers = controllers
         self._pods = pods
         self._on_noted = noted
-        self._noted: deque[tuple[Resource, Happening]] = deque()
+        self._noted: deque[tuple[Resource, Entry]] = deque()
         self._queue: deque[tuple[int, Key]] = deque()
         self._queued: set[tuple[int, Key]] = set()
         self._heap: list[tuple[float, tuple[int, Key]]] = []
@@ -104,7 +104,7 @@ class Work:
         for resource in dict.fromkeys((*self._heard, PODS)):
             store.listen(resource, partial(self._note, resource))
             for item in store.all(resource):
-                self._note(resource, Happening("ADDED", item, None))
+                self._note(resource, Entry("ADDED", item, None))
 
     def next_due(self) -> float | None:
         """When there is something to do: 0 for now, None for not until something changes."""
@@ -179,19 +179,19 @@ class Work:
                 del self._due[job]
                 self._enqueue(job)
 
-    def _note(self, resource: Resource, happening: Happening) -> None:
-        self._noted.append((resource, happening))
+    def _note(self, resource: Resource, entry: Entry) -> None:
+        self._noted.append((resource, entry))
         if len(self._noted) == 1:
             self._on_noted()
 
     def _hear(self) -> None:
         while self._noted:
-            resource, happening = self._noted.popleft()
+            resource, entry = self._noted.popleft()
             if resource is PODS:
-                old, new = self._pods.apply(happening)
+                old, new = self._pods.apply(entry)
                 for number, pod_heard in self._pod_heard:
                     for key in pod_heard(old, new):
                         self._enqueue((number, key))
             for number, heard in self._heard.get(resource, ()):
-                for key in heard(happening):
+                for key in heard(entry):
                     self._enqueue((number, key))

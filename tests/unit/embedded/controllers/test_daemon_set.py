@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.pods import bind
 from mooring.embedded.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS, Obj
 from tests.unit.embedded.controllers.world import World, template

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import DEPLOYMENTS, PODS, REPLICA_SETS, Obj
 from tests.unit.embedded.controllers.world import World, template
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.pods import evict
 from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from mooring.embedded.controllers.job_indexes import read_indexes, write_indexes
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import JOBS, PODS, Obj
 from tests.unit.embedded.controllers.world import World
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mooring.embedded.fleet import make_fleet
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import (
     DAEMON_SETS,
     DEPLOYMENTS,

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import (
     CONTROLLER_REVISIONS,
     PERSISTENT_VOLUME_CLAIMS,

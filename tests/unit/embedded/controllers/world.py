@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from mooring.embedded.api import Api
-from mooring.embedded.kubelet import KubeletSettings
+from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.life import Life
 from mooring.embedded.pods import bind
 from mooring.embedded.resources import (

@@ -1,0 +1,1 @@
+"""The API over HTTP: requests, lists, watches, discovery."""

@@ -1,0 +1,127 @@
+"""The ways in which a client may have objects: whole, as rows of a table, or as metadata only.
+
+`app` and `watching` call it. A whole object goes out as the bytes it is stored as.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from mooring.embedded.event_forms import to_new
+from mooring.embedded.http.listing import Page
+from mooring.embedded.refusals import not_acceptable
+from mooring.embedded.resources import EVENTS, Obj, Resource
+from mooring.embedded.store import Item
+from mooring.embedded.tables.tables import accepts_table, table, wants_metadata_only
+
+JSON: Final = "application/json"
+ViewName = Literal["object", "table", "metadata"]
+Include = Literal["None", "Metadata", "Object"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class View:
+    """How a client wants objects.
+
+    Args:
+        resource: what they are.
+        accept: the request's Accept header.
+        include: what a row of a table carries of its object.
+        clock: seconds since 1970, for ages.
+
+    Attributes:
+        name: which view it is.
+
+    Raises:
+        Refused: the client understands nothing that we write.
+    """
+
+    def __init__(
+        self, resource: Resource, accept: str, include: str, clock: Callable[[], float]
+    ) -> None:
+        self._resource = resource
+        self._clock = clock
+        self._include: Include = "Metadata"
+        if include == "None":
+            self._include = "None"
+        elif include == "Object":
+            self._include = "Object"
+        self.name: ViewName = "object"
+        if accept and "as=" in accept:
+            if accepts_table(accept):
+                self.name = "table"
+            elif wants_metadata_only(accept):
+                self.name = "metadata"
+        elif accept and not _takes_json(accept):
+            raise not_acceptable([JSON])
+        self._headed = False
+
+    def one(self, item: Item) -> bytes:
+        """One object."""
+        if self.name == "object":
+            return self._body(item)
+        obj = self._decoded(item)
+        if self.name == "metadata":
+            return _encode(_metadata_of(obj))
+        return _encode(self._table([obj], str(item.version), {}))
+
+    def next(self, item: Item) -> bytes:
+        """One of a stream of objects: only the first table says what its columns are."""
+        if self.name != "table":
+            return self.one(item)
+        found = self._table([self._decoded(item)], str(item.version), {})
+        if self._headed:
+            found["columnDefinitions"] = None
+        self._headed = True
+        return _encode(found)
+
+    def page(self, page: Page) -> bytes:
+        """A list."""
+        version = str(page.version)
+        more: Obj = {}
+        if page.token:
+            more = {"continue": page.token, "remainingItemCount": page.remaining}
+        if self.name == "table":
+            return _encode(self._table([self._decoded(one) for one in page.items], version, more))
+        resource = self._resource
+        metadata = _encode({"resourceVersion": version, **more})
+        if self.name == "metadata":
+            kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+            bodies = [_encode(_metadata_of(self._decoded(one))) for one in page.items]
+        else:
+            kind, api_version = f"{resource.kind}List", resource.api_version
+            bodies = [self._body(one) for one in page.items]
+        return b"".join(
+            (
+                b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":['
+                % (kind.encode(), api_version.encode(), metadata),
+                b",".join(bodies),
+                b"]}\n",
+            )
+        )
+
+    def _body(self, item: Item) -> bytes:
+        if self._resource is EVENTS:
+            return _encode(to_new(item.obj))
+        return item.body
+
+    def _decoded(self, item: Item) -> Obj:
+        return to_new(item.obj) if self._resource is EVENTS else item.obj
+
+    def _table(self, objs: Sequence[Obj], version: str, more: Obj) -> dict[str, Any]:
+        return table(self._resource, objs, self._clock(), self._include, version, more)
+
+
+def _takes_json(accept: str) -> bool:
+    names = [part.partition(";")[0].strip() for part in accept.split(",")]
+    return any(name in (JSON, "*/*", "application/*", "") for name in names)
+
+
+def _metadata_of(obj: Obj) -> Obj:
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": obj["metadata"],
+    }

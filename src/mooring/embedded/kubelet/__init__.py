@@ -1,0 +1,1 @@
+"""Fake kubelets: bound pods run, finish and end."""

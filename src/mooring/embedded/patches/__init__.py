@@ -1,0 +1,1 @@
+"""Patches of every form, and server-side apply."""

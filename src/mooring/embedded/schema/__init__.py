@@ -1,0 +1,1 @@
+"""What the fields of the API are: types, written form, merge keys. Made from generated tables."""

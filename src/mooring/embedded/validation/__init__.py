@@ -1,0 +1,1 @@
+"""What may stand in an object: the rules of the API server, in its words."""
