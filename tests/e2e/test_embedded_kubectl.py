@@ -47,6 +47,7 @@ def run(plane: Plane, folder: Path, name: str) -> list[list[str]]:
         answers = zip(commands, kubectl.script(commands), strict=True)
         return [comparable(command, answer) for command, answer in answers]
     finally:
+        kubectl.run("delete", "all,pdb,leases,roles,rolebindings", "--all", "--wait=false")
         clean_up(plane, namespace)
 
 
