@@ -17,6 +17,8 @@ pytestmark = pytest.mark.kube
 
 NODES, PODS = 100, 1000
 REAL, OURS = "kube-scheduler", "moor run"
+#: What kube-scheduler speaks if it is not told to speak JSON.
+PROTOBUF = "kube-scheduler in protobuf"
 #: What pods ask for in turn: 1,000 of them need nine tenths of what 100 nodes have.
 CPU = (150, 250, 350, 650)
 NODE_CPU = 3900
@@ -32,7 +34,7 @@ def plane(binaries: Binaries) -> Iterator[LivingPlane]:
 
 def scheduler(plane: LivingPlane, kind: str, name: str) -> Program:
     """A scheduler that takes pods of a name, once it holds the Lease of that name."""
-    config = {
+    config: dict[str, Any] = {
         "profiles": [{"schedulerName": name}],
         "clientConnection": {"qps": 2000, "burst": 2000},
         "leaderElection": {
@@ -44,7 +46,11 @@ def scheduler(plane: LivingPlane, kind: str, name: str) -> Program:
             "retryPeriod": "500ms",
         },
     }
-    return KubeScheduler(plane, config) if kind == REAL else MoorRun(plane, config)
+    if kind == OURS:
+        return MoorRun(plane, config)
+    if kind == PROTOBUF:
+        config["clientConnection"]["contentType"] = "application/vnd.kubernetes.protobuf"
+    return KubeScheduler(plane, config)
 
 
 def pod(name: str, cpu: int, scheduler: str) -> dict[str, Any]:
@@ -126,7 +132,7 @@ def check_lease(plane: LivingPlane, name: str) -> None:
     assert lease(plane, name)["holderIdentity"] == before["holderIdentity"]
 
 
-@pytest.mark.parametrize("kind", [REAL, OURS])
+@pytest.mark.parametrize("kind", [REAL, PROTOBUF, OURS])
 def test_a_scheduler_places_a_thousand_pods_on_a_hundred_nodes(
     kind: str, plane: LivingPlane
 ) -> None:

@@ -155,6 +155,8 @@ class Running:
         for task in self._own:
             task.cancel()
         await asyncio.gather(*self._own, return_exceptions=True)
+        # The client is closed next: nothing may need it any more.
+        await self._parts.live.close()
         if not self._is_lost:
             await self._release()
 

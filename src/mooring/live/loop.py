@@ -151,6 +151,11 @@ class LiveScheduler:
         for task in self._tasks:
             task.cancel()
 
+    async def close(self) -> None:
+        """Break off what is still under way, and wait until it is."""
+        self.halt()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def drain(self, seconds: float) -> None:
         """Wait for what is under way."""
         with suppress(TimeoutError):

@@ -65,3 +65,29 @@ def test_a_block_is_not_left_waiting_for_a_scheduler_that_failed(
 
     with pytest.raises(KubeError, match="nobody may list nodes"):
         asyncio.run(run())
+
+
+def test_a_block_that_is_cancelled_breaks_off_bindings_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> None:
+        async with fake_cluster() as cluster:
+            cluster.gate.clear()  # a binding that gets no answer
+            cluster.put_node(make_node("a"))
+            cluster.put_pod(make_pod("p"))
+            before = asyncio.all_tasks()
+
+            async def block() -> None:
+                async with scheduling(make_settings(cluster, {})):
+                    await asyncio.get_running_loop().create_future()
+
+            task = asyncio.create_task(block())
+            await cluster.until(lambda: cluster.binding)
+            task.cancel()
+            await asyncio.wait({task})
+            assert task.cancelled()
+            left = [one for one in asyncio.all_tasks() - before if "loop.py" in repr(one)]
+            assert left == []
+
+    asyncio.run(run())
+    assert "an effect failed" not in caplog.text
