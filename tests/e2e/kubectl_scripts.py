@@ -155,7 +155,8 @@ def comparable(command: Command, answer: Answer) -> list[str]:
     if command.mark == "~":
         stdout, stderr = "", stderr.partition(": ")[0]
     said = [*_lines(stdout), *_lines(stderr)]
-    if command.args[0] == "drain":  # several pods at a time, whichever comes first
+    # A drain works on several pods at a time; labels are listed in the order of a Go map.
+    if command.args[0] == "drain" or "--list" in command.args:
         said.sort()
     return [f"$ {answer.command}", f"exit code {answer.code}", *said]
 

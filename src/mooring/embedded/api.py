@@ -206,7 +206,7 @@ class Api:
         if managed is not None:
             meta["managedFields"] = managed
         if write.dry_run:
-            return Item(resource, obj, self.store.version, "")
+            return Item.unstored(resource, obj)
         if resource is CORE_EVENTS or resource is EVENTS:
             self._expire(namespace, meta["name"])
         return self.store.put(resource, obj, creator=write.caller.manager)
@@ -269,11 +269,8 @@ class Api:
             return self._rescale(resource, item, obj, write)
         obj = self._read(resource, obj, write)
         meta = metadata.place(resource, obj, namespace)
-        if meta.setdefault("name", name) != name:
-            raise bad_request(
-                "the name of the object "
-                f"({meta['name']}) does not match the name on the URL ({name})"
-            )
+        meta.setdefault("name", name)
+        _check_name(obj, name)
         return self._replace(resource, item, item.obj, obj, subresource, write)
 
     def patch(
@@ -302,6 +299,7 @@ class Api:
             return self._rescale(resource, item, patched(view, patch, None), write), False
         seen = to_new(old) if resource is EVENTS else old
         obj = patched(seen, patch, definition_of(resource))
+        _check_name(obj, name)
         obj = self._read_patched(resource, obj, write)
         return self._replace(resource, item, item.obj, obj, subresource, write), False
 
@@ -415,11 +413,8 @@ class Api:
         config = patch.document()
         config.setdefault("kind", resource.kind)
         meta = metadata.place(resource, config, namespace)
-        if meta.setdefault("name", name) != name:
-            raise bad_request(
-                f"the name of the object ({meta['name']}) does not match the name on the URL "
-                f"({name})"
-            )
+        meta.setdefault("name", name)
+        _check_name(config, name)
         live = item.obj if item is not None else None
         if item is not None and meta.get("resourceVersion", str(item.version)) != str(item.version):
             raise conflict(resource, name, metadata.MODIFIED)
@@ -467,6 +462,15 @@ class Api:
             if self.store.get(CORE_EVENTS, place, old) is not None:
                 self.store.remove(CORE_EVENTS, place, old)
         self._events.append((now, namespace, name))
+
+
+def _check_name(obj: Obj, name: str) -> None:
+    """Refuse an object that is sent to another one's path."""
+    given = (obj.get("metadata") or {}).get("name")
+    if given != name:
+        raise bad_request(
+            f"the name of the object ({given}) does not match the name on the URL ({name})"
+        )
 
 
 __all__ = ["PLAIN", "Api", "Caller", "Refused", "Settings", "Validation", "Write"]

@@ -56,6 +56,14 @@ class Item:
         self.body = _encode(obj)
         self.creator = creator
 
+    @classmethod
+    def unstored(cls, resource: Resource, obj: Obj) -> "Item":
+        """An object that is only shown: it has no version."""
+        item = cls(resource, obj, 0, "")
+        del obj["metadata"]["resourceVersion"]
+        item.body = _encode(obj)
+        return item
+
     @property
     def obj(self) -> Obj:
         """The object, decoded afresh: the caller may change it."""

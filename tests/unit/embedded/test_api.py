@@ -236,6 +236,15 @@ def test_a_patch_of_nothing_is_not_found(world: World) -> None:
     assert (caught.value.code, str(caught.value)) == (404, 'pods "web" not found')
 
 
+def test_a_patch_cannot_give_another_name(world: World) -> None:
+    world.pod("web")
+    with pytest.raises(Refused) as caught:
+        patch(world, "web", MERGE, {"metadata": {"name": "other"}})
+    assert (caught.value.code, str(caught.value)) == (
+        400, "the name of the object (other) does not match the name on the URL (web)",
+    )  # fmt: skip
+
+
 def test_apply_creates_changes_and_asks_before_it_takes_over(world: World) -> None:
     def apply(manager: str, image: str, **write: Any) -> tuple[Item, bool]:
         wanted = pod("web")

@@ -199,6 +199,27 @@ def test_unknown_fields_come_back_as_warnings() -> None:
     run(test)
 
 
+def test_what_needs_containers_says_that_there_are_none() -> None:
+    async def test(client: Client) -> None:
+        await client.post(PODS, pod("web"))
+        for name in ("log", "exec", "portforward"):
+            code, refused = await client.ask("GET", f"{PODS}/web/{name}")
+            assert (code, refused["reason"]) == (501, "NotImplemented")
+            assert "run no containers" in refused["message"]
+
+    run(test)
+
+
+def test_a_dry_run_has_no_version() -> None:
+    async def test(client: Client) -> None:
+        shown = await client.post(f"{PODS}?dryRun=All", pod("web"))
+        assert "resourceVersion" not in shown["metadata"]
+        assert shown["metadata"]["uid"]
+        assert (await client.get(PODS))["items"] == []
+
+    run(test)
+
+
 def test_events_in_both_forms() -> None:
     async def test(client: Client) -> None:
         event = {

@@ -42,7 +42,8 @@ def test_paths(path: str, expected: tuple[Resource, str, str, str]) -> None:
         "/", "/api", "/api/v1", "/apis", "/apis/apps/v1", "/api/v2/pods", "/apis/apps/v1/pods",
         "/api/v1/pods/web", "/api/v1/namespaces/shop/nodes", "/api/v1/namespaces/shop/pods/web/x",
         "/api/v1/namespaces/shop/pods/web/status/more", "/api/v1/watch/pods", "/api/v1/unicorns",
-        "/api/v1//pods", "/healthz", "/api/v1/nodes//status",
+        "/api/v1/namespaces/shop/bindings/web", "/api/v1//pods", "/healthz",
+        "/api/v1/nodes//status",
     ],
 )  # fmt: skip
 def test_paths_that_lead_nowhere(path: str) -> None:

@@ -107,3 +107,11 @@ def test_what_is_not_needed_goes(services: Services) -> None:
     outside = services.update(services.create("b"), type="ExternalName")["spec"]
     for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         assert field not in outside
+
+
+def test_a_node_port_is_one_of_those_that_are_meant_for_it(services: Services) -> None:
+    with pytest.raises(Refused) as caught:
+        services.create("a", type="NodePort", ports=[{"port": 80, "nodePort": 80}])
+    [cause] = caught.value.status["details"]["causes"]
+    assert cause["field"] == "spec.ports[0].nodePort"
+    assert "The range of valid ports is 30000-32767" in cause["message"]

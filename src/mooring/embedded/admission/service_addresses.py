@@ -102,6 +102,14 @@ def _forget(spec: Obj, before: Obj, *fields: str) -> None:
 def _node_ports(spec: Obj, others: list[Obj], name: str) -> None:
     taken = _ports(others)
     for number, port in enumerate(spec.get("ports", ())):
+        if port.get("nodePort") and port["nodePort"] not in _PORTS:
+            raise _wrong(
+                name,
+                f"spec.ports[{number}].nodePort",
+                port["nodePort"],
+                "provided port is not in the valid range. The range of valid ports is "
+                f"{_PORTS.start}-{_PORTS.stop - 1}",
+            )
         if port.get("nodePort", 0) in taken:
             raise _wrong(
                 name,

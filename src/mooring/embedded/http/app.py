@@ -39,7 +39,7 @@ from mooring.embedded.refusals import (
     unknown_path,
     unsupported_media_type,
 )
-from mooring.embedded.resources import BINDINGS, SERVICE_ACCOUNTS, Obj
+from mooring.embedded.resources import BINDINGS, ENDPOINTS, SERVICE_ACCOUNTS, Obj
 from mooring.embedded.store import Item
 
 log = logging.getLogger("mooring.embedded")
@@ -56,10 +56,12 @@ _encode = msgspec.json.Encoder().encode
 _REVIEWS: Final = ("/apis/authorization.k8s.io/v1/", "/apis/authentication.k8s.io/v1/")
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _VALIDATIONS: Final[Mapping[str, Validation]] = {
-    "": "Ignore", "Ignore": "Ignore", "Warn": "Warn", "Strict": "Strict",
+    "": "Warn", "Ignore": "Ignore", "Warn": "Warn", "Strict": "Strict",
 }  # fmt: skip
 _TOO_DEEP: Final = bad_request("the body of the request is nested too deeply")
 _BROKEN: Final = Refused(500, "InternalError", "Internal error occurred: see the server's log")
+_ENDPOINTS: Final = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+_NO_CONTAINERS: Final = ("log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers")
 #: These answer a deletion with the object, others with a Status.
 _SHOWN_AT_THE_END: Final = frozenset(
     {"pods", "services", "persistentvolumes", "persistentvolumeclaims", "serviceaccounts",
@@ -160,10 +162,15 @@ class App:
     # -- what is asked
 
     def _answer(self, request: Request) -> Answer:
-        path = request.path
-        target = find_target(path)
+        target = find_target(request.path)
         if target is None:
             return self._other(request)
+        answer = self._about(target, request)
+        if target.resource is ENDPOINTS:
+            answer.warnings = [_ENDPOINTS, *answer.warnings]
+        return answer
+
+    def _about(self, target: Target, request: Request) -> Answer:
         if request.method in ("GET", "HEAD"):
             return self._read(target, request)
         verb = self._verb(target, request)
@@ -366,6 +373,13 @@ class App:
             )
             if found is not None:
                 return Answer(201, _encode(found))
+        parts = path.split("/")
+        if parts[-1] in _NO_CONTAINERS and parts[-3:-2] == ["pods"]:
+            raise Refused(
+                501,
+                "NotImplemented",
+                f"{parts[-1]} is not possible: nodes of an embedded cluster run no containers",
+            )
         if request.method not in ("GET", "HEAD"):
             raise unknown_path()
         if path.startswith(_HEALTH):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from mooring.embedded.refusals import bad_request
-from mooring.embedded.resources import BY_PATH, NAMESPACES, Resource
+from mooring.embedded.resources import BINDINGS, BY_PATH, NAMESPACES, Resource
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -59,6 +59,8 @@ def find_target(path: str) -> Target | None:
     ):
         return None
     name = rest[1] if len(rest) > 1 else ""
+    if name and resource is BINDINGS:
+        return None  # it is used up by being created
     if name and resource.namespaced and not namespace:
         return None
     subresource = rest[2] if len(rest) > 2 else ""
