@@ -76,7 +76,7 @@ def understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Options
     with monkeypatch.context() as patch:
         patch.setattr("mooring.cli.serve.set_up_logging", lambda _: None)
         patch.setattr("mooring.kube.config.find_config", lambda *_, **__: cluster)
-        patch.setattr("mooring.extender.server.listen", lambda *_: socket.socket())
+        patch.setattr("mooring.serving.sockets.listen", lambda *_: socket.socket())
         patch.setattr("mooring.extender.server.run", lambda options, *_: taken.append(options))
         command_line(arguments, standalone_mode=False)
     return taken[0]
