@@ -299,8 +299,8 @@ class Api:
             return self._rescale(resource, item, patched(view, patch, None), write), False
         seen = to_new(old) if resource is EVENTS else old
         obj = patched(seen, patch, definition_of(resource))
-        _check_name(obj, name)
         obj = self._read_patched(resource, obj, write)
+        _check_name(obj, name)
         return self._replace(resource, item, item.obj, obj, subresource, write), False
 
     def delete(

@@ -41,6 +41,8 @@ def place(resource: Resource, obj: Obj, namespace: str) -> Obj:
         Refused: it says that it is in another one.
     """
     metadata: Obj = obj.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise bad_request("metadata is not an object")
     obj["metadata"] = metadata
     if not resource.namespaced:
         metadata.pop("namespace", None)

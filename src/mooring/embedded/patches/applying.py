@@ -9,7 +9,7 @@ from typing import Final
 
 from mooring.embedded.patches.config_checking import form_problems, told
 from mooring.embedded.patches.field_sets import FieldSet, Path, set_of
-from mooring.embedded.patches.forms import Form, empty_object, form_of
+from mooring.embedded.patches.forms import Form, NotInForm, empty_object, form_of
 from mooring.embedded.patches.json_values import Malformed, Value, copied
 from mooring.embedded.patches.last_applied import applied_by_client, note_last_applied
 from mooring.embedded.patches.managed_fields import (
@@ -96,6 +96,28 @@ def apply(
     Raises:
         Refused: the config has not the form of its kind, or others own what it would change.
     """
+    try:
+        return _apply(
+            live, config, kind, manager=manager, force=force, time=time, api_version=api_version,
+            subresource=subresource, creator=creator,
+        )  # fmt: skip
+    except NotInForm as problem:
+        where = _described(live or config)
+        raise failed(f"failed to create typed live object ({where}): {problem}") from None
+
+
+def _apply(
+    live: Obj | None,
+    config: Obj,
+    kind: Definition,
+    *,
+    manager: str,
+    force: bool,
+    time: str,
+    api_version: str,
+    subresource: str,
+    creator: str,
+) -> Obj:
     _check(config, kind, api_version)
     before = live or {}
     ignored = _ignored(kind, subresource)
@@ -169,7 +191,10 @@ def track_update(
     metadata.pop("managedFields", None)
     if not managed:
         return
-    change = compared(old, new, form_of(kind.name)).without_trees(_ignored(kind, subresource))
+    try:
+        change = compared(old, new, form_of(kind.name)).without_trees(_ignored(kind, subresource))
+    except NotInForm:
+        return  # as the real one does: nobody owns anything then
     managed = _lose(managed, change, None)
     writer = owner_of(manager, "Update", api_version, subresource)
     # Who scales has an entry without a time.

@@ -139,12 +139,14 @@ def fields_of(fields: FieldSet) -> Obj:
     return written
 
 
-def set_from(fields: Obj) -> FieldSet:
+def set_from(fields: Value) -> FieldSet:
     """The set that FieldsV1 describes; steps of a kind that is not known are left out.
 
     Raises:
         Malformed: it describes none.
     """
+    if not isinstance(fields, dict):
+        raise Malformed(f"{fields!r} describes no fields")
     members: set[str] = set()
     children: dict[str, FieldSet] = {}
     for step, below in fields.items():
