@@ -9,14 +9,12 @@ import asyncio
 import contextlib
 import random
 import secrets
-import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Self
 
 import msgspec
-import uvicorn
 
 from mooring.embedded.api import Api, Settings
 from mooring.embedded.http.app import MAX_BODY, App
@@ -33,10 +31,10 @@ from mooring.embedded.resources import (
 )
 from mooring.embedded.store import HISTORY, Store
 from mooring.serving.protocol import WholeBodyProtocol
-from mooring.serving.sockets import Server, listen
+from mooring.serving.running import make_server, serving
+from mooring.serving.sockets import listen
 from mooring.serving.tls import Certificates
 
-_CLOSE_SECONDS: Final = 1
 _KEEP_ALIVE_SECONDS: Final = 180
 #: Vowels and what looks like them are left out, as Kubernetes does.
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -183,7 +181,16 @@ class EmbeddedCluster:
         """
         sock = listen(self._options.host, self._port)
         self._port = sock.getsockname()[1]
-        await self._online.enter_async_context(_serving(self._app, sock, self._certificates))
+        server = make_server(
+            self._app,
+            http=Protocol,
+            certificates=self._certificates,
+            keep_alive_seconds=_KEEP_ALIVE_SECONDS,
+        )
+        self._online.callback(sock.close)
+        await self._online.enter_async_context(
+            serving(server, sock, self._certificates, abort=True)
+        )
 
     async def go_offline(self) -> None:
         """Close all connections and stop listening; everything stays as it is."""
@@ -195,40 +202,6 @@ class EmbeddedCluster:
             return False
         self.api.restore(resource, obj)
         return True
-
-
-@contextlib.asynccontextmanager
-async def _serving(
-    app: App, sock: socket.socket, certificates: Certificates | None
-) -> AsyncIterator[None]:
-    settings = uvicorn.Config(
-        app,
-        http=Protocol,
-        loop="none",
-        lifespan="off",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_CLOSE_SECONDS,
-    )
-    settings.load()
-    if certificates is not None:
-        settings.ssl = certificates.context
-    server = Server(settings)
-    task = asyncio.ensure_future(server.serve(sockets=[sock]))
-    watching = [asyncio.ensure_future(certificates.watch())] if certificates is not None else []
-    try:
-        yield
-    finally:
-        for connection in list(server.server_state.connections):
-            connection.transport.abort()
-        server.should_exit = True
-        await asyncio.wait({task}, timeout=2 * _CLOSE_SECONDS)
-        for one in (task, *watching):
-            await _end(one)
-        sock.close()
 
 
 async def _end(task: "asyncio.Future[Any]") -> None:

@@ -18,7 +18,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
-import uvicorn
 import uvloop
 
 from mooring.errors import InputError
@@ -29,7 +28,7 @@ from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.memory import keep_warm
 from mooring.serving.protocol import WholeBodyProtocol
-from mooring.serving.sockets import Server
+from mooring.serving.running import Server, make_server
 from mooring.serving.tls import Certificates
 
 log = logging.getLogger("mooring.extender")
@@ -101,32 +100,24 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
             Service(policy, config, node_cache=options.node_cache, timeout=options.timeout)
         )
         app = App(service, routes=options.routes, max_body=options.max_body)
-        settings = uvicorn.Config(
+        server = make_server(
             app.asgi(),
             http=type("Protocol", (WholeBodyProtocol,), {"max_body": options.max_body}),
-            loop="none",
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=30,
+            certificates=certificates,
+            close_seconds=30,
+            keep_alive_seconds=_KEEP_ALIVE_SECONDS,
         )
-        settings.load()
         if certificates is not None:
-            settings.ssl = certificates.context
             _background(stack, certificates.watch())
         if options.reload:
             _background(stack, _reload(options.policy, service))
-        server = Server(settings)
         _on_signals(server, service, options.drain)
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
     log.info("stopped")
 
 
-def _on_signals(server: uvicorn.Server, service: Service, drain: float) -> None:
+def _on_signals(server: Server, service: Service, drain: float) -> None:
     loop = asyncio.get_running_loop()
 
     def stop(seconds: float) -> None:

@@ -6,24 +6,23 @@ no answer at all means that a decision does not end.
 """
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from mooring.live.health import Check, Health, examine
-from mooring.serving.sockets import Server
+from mooring.serving import running
+from mooring.serving.running import make_server
 from mooring.serving.tls import Certificates
 from mooring.version import __version__
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_CLOSE_SECONDS: Final = 1
 
 Checks = Callable[[], list[Check]]
 
@@ -97,34 +96,9 @@ def _one_check(checks: Checks) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-@contextlib.asynccontextmanager
-async def serving(
+def serving(
     app: App, sock: socket.socket, certificates: Certificates | None
-) -> AsyncIterator[list[asyncio.Task[None]]]:
-    """Serve for the length of a block; yields the tasks that do it, which should not end."""
-    settings = uvicorn.Config(
-        app.asgi(),
-        http="httptools",
-        loop="none",
-        lifespan="off",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_CLOSE_SECONDS,
-    )
-    settings.load()
-    if certificates is not None:
-        settings.ssl = certificates.context
-    server = Server(settings)
-    tasks = [asyncio.create_task(server.serve(sockets=[sock]))]
-    if certificates is not None:
-        tasks.append(asyncio.create_task(certificates.watch()))
-    try:
-        yield tasks
-    finally:
-        server.should_exit = True
-        await asyncio.wait(tasks[:1], timeout=2 * _CLOSE_SECONDS)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+) -> AbstractAsyncContextManager[list[asyncio.Task[None]]]:
+    """Serve for the length of a block; gives the tasks that do it, which should not end."""
+    server = make_server(app.asgi(), certificates=certificates)
+    return running.serving(server, sock, certificates)

@@ -1,10 +1,6 @@
-"""Opening the socket to serve on, and uvicorn's server without its own signal handlers."""
+"""Opening the socket to serve on."""
 
-import contextlib
 import socket
-from collections.abc import Iterator
-
-import uvicorn
 
 from mooring.errors import InputError
 
@@ -32,12 +28,3 @@ def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
             f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
         ) from error
     return sock
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, with signals left to us."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
-        yield

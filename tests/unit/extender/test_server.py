@@ -24,6 +24,7 @@ from mooring.extender.server import Options
 from mooring.extender.service import Service
 from mooring.framework.loading import load
 from mooring.serving import protocol
+from mooring.serving.running import Server
 from mooring.serving.sockets import listen
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
@@ -346,7 +347,7 @@ class TestSignals:
     def test_end_the_server_after_the_drain(self, number: signal.Signals) -> None:
         async def main() -> None:
             service = Service(mr.Policy("p"))
-            stopping = uvicorn.Server(uvicorn.Config(app="nothing"))
+            stopping = Server(uvicorn.Config(app="nothing"))
             server._on_signals(stopping, service, 600)
             assert service.not_ready() == ""
             signal.raise_signal(number)
