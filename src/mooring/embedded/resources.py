@@ -186,6 +186,9 @@ CLUSTER_ROLE_BINDINGS: Final = _in(
     "rbac.authorization.k8s.io", "ClusterRoleBinding", "clusterrolebindings", namespaced=False
 )
 
+#: What the subresource ``scale`` shows of a workload; there are none by themselves.
+SCALES: Final = _in("autoscaling", "Scale", "scales", verbs=())
+
 #: All of them. Objects others refer to come before those that refer to them.
 RESOURCES: Final = (
     NAMESPACES, NODES, PRIORITY_CLASSES, SERVICE_ACCOUNTS, CONFIG_MAPS, SECRETS, LIMIT_RANGES,

@@ -276,6 +276,12 @@ def test_scale_over_http() -> None:
         scale = await client.get(f"{path}/d/scale")
         assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 2})
         assert scale["status"]["selector"] == "a=b"
+        accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+        table = await client.get(f"{path}/d/scale", accept=accept)
+        assert [one["name"] for one in table["columnDefinitions"]] == [
+            "Name", "Desired", "Available", "Age",
+        ]  # fmt: skip
+        assert table["rows"][0]["cells"][:3] == ["d", 2, 0]
         scale["spec"]["replicas"] = 3
         code, changed = await client.ask("PUT", f"{path}/d/scale", scale)
         assert (code, changed["spec"]["replicas"]) == (200, 3)

@@ -26,6 +26,7 @@ def settle_addresses(service: Obj, old: Obj | None, store: Store) -> None:
     spec = service["spec"]
     before = old["spec"] if old is not None else {}
     if before:
+        _follow_first_address(spec, before)
         _forget_what_is_not_needed(spec, before)
         _keep_what_is_not_said(spec, before)
     if spec["type"] == "ExternalName":
@@ -47,6 +48,15 @@ def settle_addresses(service: Obj, old: Obj | None, store: Store) -> None:
         _node_ports(spec, others, name)
     if _checks_health(spec) and "healthCheckNodePort" not in spec:
         spec["healthCheckNodePort"] = next(_free_ports([*others, spec]))
+
+
+def _follow_first_address(spec: Obj, before: Obj) -> None:
+    """Who changes the first address and leaves the list alone means both."""
+    # parity v1.36.4: pkg/registry/core/service/storage/storage.go normalizeClusterIPs
+    address, known = spec.get("clusterIP"), before.get("clusterIP")
+    same_list = spec.get("clusterIPs") == before.get("clusterIPs")
+    if address and known and address != known and same_list:
+        spec["clusterIPs"] = [address]
 
 
 def _families(spec: Obj, before: Obj) -> None:

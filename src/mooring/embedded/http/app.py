@@ -39,7 +39,7 @@ from mooring.embedded.refusals import (
     unknown_path,
     unsupported_media_type,
 )
-from mooring.embedded.resources import BINDINGS, ENDPOINTS, SERVICE_ACCOUNTS, Obj
+from mooring.embedded.resources import BINDINGS, ENDPOINTS, SCALES, SERVICE_ACCOUNTS, Obj
 from mooring.embedded.store import Item
 
 log = logging.getLogger("mooring.embedded")
@@ -236,7 +236,9 @@ class App:
                 raise method_not_allowed(resource)
             item = self._api.get(resource, target.namespace, target.name)
             if target.subresource == "scale":
-                return Answer(200, _encode(scaling.scale_of(resource, item.obj)))
+                scale = scaling.scale_of(resource, item.obj)
+                view = self._view(Target(SCALES), request)
+                return Answer(200, view.one(Item(SCALES, scale, item.version, "")))
             return Answer(200, view.one(item))
         if "list" not in resource.verbs:
             raise method_not_allowed(resource)

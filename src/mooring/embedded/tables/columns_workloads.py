@@ -66,6 +66,11 @@ def _replication_controller(obj: Obj, now: float) -> list[Cell]:
     return [*_replicas(obj, now), labels_text(part(obj, "spec").get("selector"))]
 
 
+def _scale(obj: Obj, now: float) -> list[Cell]:
+    desired, there = part(obj, "spec"), part(obj, "status")
+    return [name_of(obj), number(desired, "replicas"), number(there, "replicas"), age_of(obj, now)]
+
+
 def _stateful_set(obj: Obj, now: float) -> list[Cell]:
     spec, status = part(obj, "spec"), part(obj, "status")
     return [
@@ -183,6 +188,7 @@ DEPLOYMENTS: Final = Printer(
     _deployment,
 )
 REPLICA_SETS: Final = Printer(_REPLICAS, _replica_set)
+SCALES: Final = Printer((text("Name"), integer("Desired"), integer("Available"), AGE), _scale)
 REPLICATION_CONTROLLERS: Final = Printer(_REPLICAS, _replication_controller)
 STATEFUL_SETS: Final = Printer((NAME, text("Ready"), AGE, *TEMPLATE), _stateful_set)
 DAEMON_SETS: Final = Printer(

@@ -36,6 +36,7 @@ _PRINTERS: Final[Mapping[Resource, Printer]] = {
     kinds.DEPLOYMENTS: workloads.DEPLOYMENTS,
     kinds.REPLICA_SETS: workloads.REPLICA_SETS,
     kinds.REPLICATION_CONTROLLERS: workloads.REPLICATION_CONTROLLERS,
+    kinds.SCALES: workloads.SCALES,
     kinds.STATEFUL_SETS: workloads.STATEFUL_SETS,
     kinds.DAEMON_SETS: workloads.DAEMON_SETS,
     kinds.CONTROLLER_REVISIONS: workloads.CONTROLLER_REVISIONS,
