@@ -471,6 +471,3 @@ def _check_name(obj: Obj, name: str) -> None:
         raise bad_request(
             f"the name of the object ({given}) does not match the name on the URL ({name})"
         )
-
-
-__all__ = ["PLAIN", "Api", "Caller", "Refused", "Settings", "Validation", "Write"]

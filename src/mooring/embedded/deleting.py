@@ -24,20 +24,15 @@ def mark(resource: Resource, obj: Obj, options: Obj, now: float) -> bool:
     """
     metadata = obj["metadata"]
     _add_finalizer(metadata, options)
-    if resource is PODS:
-        stays = _mark_pod(obj, options, now)
-        if stays:
-            return True
-        grace = 0
-    else:
-        grace = 0
+    if resource is PODS and _mark_pod(obj, options, now):
+        return True
     held = bool(metadata.get("finalizers"))
     if resource is NAMESPACES:
         held = held or bool(obj.get("spec", {}).get("finalizers"))
         if held:
             obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
     if held and "deletionTimestamp" not in metadata:
-        _end_at(metadata, now, grace)
+        _end_at(metadata, now, 0)
     return held
 
 

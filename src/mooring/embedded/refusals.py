@@ -57,7 +57,6 @@ DUPLICATE: Final = "FieldValueDuplicate"
 NOT_FOUND: Final = "FieldValueNotFound"
 TOO_LONG: Final = "FieldValueTooLong"
 TOO_MANY: Final = "FieldValueTooMany"
-TYPE_INVALID: Final = "FieldValueTypeInvalid"
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refused:

@@ -12,7 +12,6 @@ import msgspec
 #: A Kubernetes object as parsed JSON.
 Obj = dict[str, Any]
 
-READ: Final = ("get", "list", "watch")
 ALL_VERBS: Final = (
     "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
 )  # fmt: skip

@@ -17,7 +17,7 @@ from mooring.embedded import pods, scaling
 from mooring.embedded.api import Api, Caller, Validation, Write
 from mooring.embedded.http.audit import Asked
 from mooring.embedded.http.bodies import read_document, read_object, read_options
-from mooring.embedded.http.discovery import discovery_document
+from mooring.embedded.http.discovery import AGGREGATED, discovery_document
 from mooring.embedded.http.identity import Identity
 from mooring.embedded.http.listing import read_page, read_selection
 from mooring.embedded.http.openapi import (
@@ -392,13 +392,13 @@ class App:
             content = openapi_bytes(path)
             if content is not None:
                 return Answer(200, content)
-        aggregated = "as=APIGroupDiscoveryList" in request.header(b"accept")
-        document = discovery_document(path, aggregated and "v=v2;" in _compact(request))
+        aggregated = AGGREGATED in request.header(b"accept").replace(" ", "")
+        document = discovery_document(path, aggregated)
         if document is None:
             raise unknown_path()
         kind = _JSON
         if document.get("kind") == "APIGroupDiscoveryList":
-            kind = b"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+            kind = AGGREGATED.encode()
         return Answer(200, _encode(document), kind)
 
     def _asked(self, verb: str, target: Target, request: Request, code: int) -> Asked:
@@ -408,10 +408,6 @@ class App:
             namespace=target.namespace, name=target.name, code=code, came=request.came,
             went=self._api.now, body=request.body,
         )  # fmt: skip
-
-
-def _compact(request: Request) -> str:
-    return request.header(b"accept").replace(" ", "") + ";"
 
 
 async def _read(receive: Receive) -> bytes:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -13,11 +13,16 @@ from mooring.embedded.http.listing import Page
 from mooring.embedded.refusals import not_acceptable
 from mooring.embedded.resources import EVENTS, Obj, Resource
 from mooring.embedded.store import Item
-from mooring.embedded.tables.tables import accepts_table, table, wants_metadata_only
+from mooring.embedded.tables.tables import (
+    Include,
+    accepts_table,
+    metadata_only,
+    table,
+    wants_metadata_only,
+)
 
 JSON: Final = "application/json"
 ViewName = Literal["object", "table", "metadata"]
-Include = Literal["None", "Metadata", "Object"]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -64,16 +69,15 @@ class View:
             return self._body(item)
         obj = self._decoded(item)
         if self.name == "metadata":
-            return _encode(_metadata_of(obj))
+            return _encode(metadata_only(obj))
         return _encode(self._table([obj], str(item.version), {}))
 
     def next(self, item: Item) -> bytes:
         """One of a stream of objects: only the first table says what its columns are."""
         if self.name != "table":
             return self.one(item)
-        found = self._table([self._decoded(item)], str(item.version), {})
-        if self._headed:
-            found["columnDefinitions"] = None
+        objs, version = [self._decoded(item)], str(item.version)
+        found = self._table(objs, version, {}, headers=not self._headed)
         self._headed = True
         return _encode(found)
 
@@ -89,7 +93,7 @@ class View:
         metadata = _encode({"resourceVersion": version, **more})
         if self.name == "metadata":
             kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-            bodies = [_encode(_metadata_of(self._decoded(one))) for one in page.items]
+            bodies = [_encode(metadata_only(self._decoded(one))) for one in page.items]
         else:
             kind, api_version = f"{resource.kind}List", resource.api_version
             bodies = [self._body(one) for one in page.items]
@@ -110,18 +114,11 @@ class View:
     def _decoded(self, item: Item) -> Obj:
         return to_new(item.obj) if self._resource is EVENTS else item.obj
 
-    def _table(self, objs: Sequence[Obj], version: str, more: Obj) -> dict[str, Any]:
-        return table(self._resource, objs, self._clock(), self._include, version, more)
+    def _table(self, objs: Sequence[Obj], version: str, more: Obj, *, headers: bool = True) -> Obj:
+        now = self._clock()
+        return table(self._resource, objs, now, self._include, version, more, headers=headers)
 
 
 def _takes_json(accept: str) -> bool:
     names = [part.partition(";")[0].strip() for part in accept.split(",")]
     return any(name in (JSON, "*/*", "application/*", "") for name in names)
-
-
-def _metadata_of(obj: Obj) -> Obj:
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": obj["metadata"],
-    }

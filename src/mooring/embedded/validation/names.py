@@ -19,7 +19,6 @@ _LABEL_FORM: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_FORM: Final = rf"{_LABEL_FORM}(\.{_LABEL_FORM})*"
 _UNDERSCORE_FORM: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _UNDERSCORES_FORM: Final = rf"{_UNDERSCORE_FORM}(\.{_UNDERSCORE_FORM})*"
-_DNS1035_FORM: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY_FORM: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE_FORM: Final = f"({_KEY_FORM})?"
 _PERCENT_FORM: Final = "[0-9]+%"
@@ -31,7 +30,6 @@ _REASON_FORM: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _label: Final = re.compile(_LABEL_FORM).fullmatch
 _subdomain: Final = re.compile(_SUBDOMAIN_FORM).fullmatch
 _underscores: Final = re.compile(_UNDERSCORES_FORM).fullmatch
-_dns1035: Final = re.compile(_DNS1035_FORM).fullmatch
 _key: Final = re.compile(_KEY_FORM).fullmatch
 _percent: Final = re.compile(_PERCENT_FORM, re.ASCII).fullmatch
 _config_key: Final = re.compile(_CONFIG_KEY_FORM).fullmatch
@@ -65,13 +63,6 @@ _LABEL_TEXT: Final = _form(
     _LABEL_FORM,
     "my-name",
     "123-abc",
-)
-_DNS1035_TEXT: Final = _form(
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character",
-    _DNS1035_FORM,
-    "my-name",
-    "abc-123",
 )
 _UNDERSCORES_TEXT: Final = _form(
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
@@ -119,12 +110,6 @@ def dns_label(text: str) -> Problems:
     if _label(text):
         return found
     return (*found, "must not contain dots" if _subdomain(text) else _LABEL_TEXT)
-
-
-def dns1035_label(text: str) -> Problems:
-    """A DNS label that begins with a letter."""
-    found = (_at_most(_MAX_LABEL),) if _bytes(text) > _MAX_LABEL else ()
-    return found if _dns1035(text) else (*found, _DNS1035_TEXT)
 
 
 def search_domain(text: str) -> Problems:
