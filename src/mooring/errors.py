@@ -6,6 +6,8 @@
     │   └── QuantityError    a text is no Kubernetes quantity
     ├── PolicyError          a policy's function raised or returned something illegal
     ├── PluginError          a plugin failed while a pod was being scheduled
+    ├── EscapeError          foreign code was interrupted, or tried to end the process
+    ├── AnswerError          a hook returned something illegal
     ├── NotAvailable         a value was read that this mode of running does not have
     └── KubeError            the API server cannot be used
         ├── ConfigError      kubeconfig or in-cluster configuration is unusable
@@ -59,6 +61,14 @@ class PluginError(MooringError):
         self.plugin = plugin
         self.hook = hook
         self.pod = pod
+
+
+class EscapeError(MooringError):
+    """A policy or a plugin was interrupted, or raised what would have ended the process."""
+
+
+class AnswerError(MooringError):
+    """A hook returned something illegal; the text begins with "it returned"."""
 
 
 class NotAvailable(MooringError):  # noqa: N818 - reads as the sentence it is raised with

@@ -48,9 +48,15 @@ def run(
     hook_timeout: Annotated[
         float,
         typer.Option(
-            min=0.05, help="Seconds after which a plugin that does not return is stopped."
+            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
         ),
-    ] = 10.0,
+    ] = 5.0,
+    bind_hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="Seconds after which a hook around a binding that waits is given up."
+        ),
+    ] = 600.0,
     log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log everything, as LOG_LEVEL=DEBUG does.")
@@ -66,7 +72,7 @@ def run(
     exits with 1 at once. SIGUSR2 compares the state with the cluster and logs the result.
     """
     from mooring.cli.snapshot_files import read_mapping
-    from mooring.live.options import Options
+    from mooring.live.options import HookLimits, Options
     from mooring.live.run import main
 
     if verbose:
@@ -84,7 +90,7 @@ def run(
             port=port,
             tls_cert=tls_cert,
             tls_key=tls_key,
-            hook_seconds=hook_timeout,
+            hook_limits=HookLimits(hook_timeout, bind_hook_timeout),
         )
     )
     raise typer.Exit(code)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import msgspec
 
-from mooring.errors import InputError, PolicyError
+from mooring.errors import InputError
 from mooring.extender.bodies import BodyReader, Question, read, read_pod
 from mooring.extender.wire import (
     MAX_SCORE,
@@ -336,12 +336,6 @@ class Answers:
         start = self._clock()
         try:
             yield
-        except SystemExit as error:
-            self._observer.failed(rule)
-            raise PolicyError(
-                f"{rule.kind} {rule.name!r} failed: it tried to end the server",
-                function=rule.name,
-            ) from error
         except Exception:
             self._observer.failed(rule)
             raise

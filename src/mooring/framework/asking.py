@@ -10,9 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Floats, Scores
 from mooring.framework.cycle import Cycle
+from mooring.framework.hook_answers import legal_verdicts
 from mooring.framework.nodes import Nodes
 from mooring.framework.rules import FilterRule, ScoreRule
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
@@ -64,18 +65,19 @@ class _PluralFilter:
     def __init__(self, plugin: hook.FilterNodes, name: str) -> None:
         self.name = name
         self._plugin = plugin
+        self._foreign = foreign.is_foreign(type(plugin))
         self._rule = FilterRule(
             kind="filter_nodes", name=name, function=plugin.filter_nodes, reason=plugin.reason
         )
 
     def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
-        answers = self._plugin.filter_nodes(pod, nodes)
+        answers = foreign.call(self._plugin.filter_nodes, pod, nodes)
         if answers is None:
             return None
         if isinstance(answers, Verdicts):
             if len(answers) != len(nodes):
                 raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
-            return answers
+            return legal_verdicts(answers) if self._foreign else answers
         return _verdicts(self._rule.checked(answers, nodes), len(nodes))
 
 
@@ -115,11 +117,12 @@ class _RawScore:
         self._rule = ScoreRule(kind="score_nodes", name=name, function=plugin.score_nodes)
 
     def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
-        raw = self._whole(self._plugin.score_nodes(cycle.pod, nodes), nodes)
+        raw = self._whole(foreign.call(self._plugin.score_nodes, cycle.pod, nodes), nodes)
         if self._normalize is None:
             normalized = raw
         else:
-            normalized = self._whole(self._normalize(cycle, nodes, raw), nodes)
+            said = foreign.call(self._normalize, cycle, nodes, raw)
+            normalized = self._whole(said, nodes)
         if len(normalized) and (normalized.min() < 0 or normalized.max() > MAX_SCORE):
             self._rule.checked(normalized, nodes)  # names the node
         return raw, normalized

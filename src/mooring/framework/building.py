@@ -50,6 +50,7 @@ def build_runtime(
             point: [Placed(one.name, made[one.name], one.weight) for one in enabled]
             for point, enabled in profile.points.items()
         },
+        made,
     )
     return runtime
 

@@ -1,22 +1,26 @@
 """The hooks after a node was chosen: reserve, permit, and those around binding.
 
 Built from a profile's points, like the runtime that has it. `reserve` and `permit` belong to the
-decision; the others run beside later decisions, and may wait for the outside world.
+decision. Those around binding run beside later decisions and may wait for the outside world; who
+carries out effects runs them one by one and asks here what their answers mean.
 """
 
-import inspect
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from mooring.errors import MooringError, PluginError
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Refusal
+from mooring.framework.hook_answers import legal_binding, legal_wait, one_verdict, shortened
 from mooring.framework.points import Placed
-from mooring.framework.verdict import ACCEPT, Verdict, reject
+from mooring.framework.verdict import Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+
+log = logging.getLogger("mooring.framework")
 
 #: How long a pod has to wait for each plugin before it is bound, in seconds.
 Waits = Mapping[str, float]
@@ -32,6 +36,11 @@ class Placing:
 
     Args:
         points: the profile's plugins by extension point.
+
+    Attributes:
+        pre_binds: the hooks that prepare what a pod needs before it is bound, by plugin name.
+        binds: those just before the binding.
+        post_binds: those that are told of it.
     """
 
     def __init__(self, points: Mapping[str, Sequence[Placed]]) -> None:
@@ -45,26 +54,21 @@ class Placing:
             for one in points.get("permit", ())
             if isinstance(one.plugin, hook.Permit)
         ]
-        self._pre_binds = [
+        self.pre_binds = [
             (one.name, one.plugin)
             for one in points.get("preBind", ())
             if isinstance(one.plugin, hook.PreBind)
         ]
-        self._binds = [
+        self.binds = [
             (one.name, one.plugin)
             for one in points.get("bind", ())
             if isinstance(one.plugin, hook.Bind)
         ]
-        self._post_binds = [
+        self.post_binds = [
             (one.name, one.plugin)
             for one in points.get("postBind", ())
             if isinstance(one.plugin, hook.PostBind)
         ]
-
-    @property
-    def waits(self) -> bool:
-        """Whether something runs between the decision and the binding."""
-        return bool(self._pre_binds)
 
     def reserve(self, cycle: Cycle, node: Node) -> Refusal | None:
         """Tell the plugins which node was chosen; a refusal takes everything back.
@@ -74,7 +78,7 @@ class Placing:
         """
         for name, plugin in self._reserves:
             try:
-                verdict = one_verdict(plugin.reserve(cycle, node), name)
+                verdict = one_verdict(foreign.call(plugin.reserve, cycle, node), name)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 self.unreserve(cycle, node)
                 blame(error, name, "reserve", cycle.pod)
@@ -84,12 +88,17 @@ class Placing:
         return None
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:
-        """Let the plugins give back what they took, the last one first."""
+        """Let the plugins give back what they took, the last one first.
+
+        One that fails is only logged: the placement is undone whatever happens, and the others
+        must give back what they have.
+        """
         for name, plugin in reversed(self._reserves):
             try:
-                plugin.unreserve(cycle, node)
-            except Exception as error:  # noqa: BLE001
-                blame(error, name, "unreserve", cycle.pod)
+                foreign.call(plugin.unreserve, cycle, node)
+            except Exception as error:
+                failed = blamed(error, name, "unreserve", cycle.pod)
+                log.error("%s", failed, exc_info=error)  # noqa: TRY400 - the sentence comes first
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.
@@ -100,93 +109,44 @@ class Placing:
         waits: dict[str, float] = {}
         for name, plugin in self._permits:
             try:
-                answer = plugin.permit(cycle, node)
+                answer = foreign.call(plugin.permit, cycle, node)
+                if isinstance(answer, hook.Wait):
+                    waits[name] = min(legal_wait(answer), LONGEST_WAIT)
+                    continue
+                verdict = one_verdict(answer, name)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "permit", cycle.pod)
-            if isinstance(answer, hook.Wait):
-                waits[name] = min(answer.seconds, LONGEST_WAIT)
-                continue
-            verdict = one_verdict(answer, name)
             if not verdict.accepted:
                 return Refusal(name, verdict)
         return waits
 
-    async def pre_bind(self, binding: Binding) -> Binding | Refusal:
-        """Prepare what the pod needs before it is bound.
 
-        Raises:
-            PluginError: a plugin failed.
-        """
-        for name, plugin in self._pre_binds:
-            try:
-                answer = await plugin.pre_bind(binding)
-            except Exception as error:  # noqa: BLE001
-                blame(error, name, "pre_bind", binding.pod)
-            done = _next(binding, answer, name)
-            if isinstance(done, Refusal):
-                return done
-            binding = done
-        return binding
+def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refusal:
+    """What a `pre_bind` or `bind` hook's answer means: the binding to go on with, or a refusal.
 
-    async def bind(self, binding: Binding) -> Binding | Refusal:
-        """Ask the bind hooks; the caller creates the binding that comes back.
-
-        Raises:
-            PluginError: a plugin failed.
-        """
-        for name, plugin in self._binds:
-            try:
-                answer = plugin.bind(binding)
-                if inspect.isawaitable(answer):
-                    answer = await answer
-            except Exception as error:  # noqa: BLE001
-                blame(error, name, "bind", binding.pod)
-            done = _next(binding, answer, name)
-            if isinstance(done, Refusal):
-                return done
-            binding = done
-        return binding
-
-    async def post_bind(self, binding: Binding) -> None:
-        """Tell the plugins that the pod is bound.
-
-        Raises:
-            PluginError: a plugin failed; the pod stays bound.
-        """
-        for name, plugin in self._post_binds:
-            try:
-                await plugin.post_bind(binding)
-            except Exception as error:  # noqa: BLE001
-                blame(error, name, "post_bind", binding.pod)
+    Raises:
+        MooringError: the answer is illegal.
+    """
+    checked = legal_binding(binding, answer, name)
+    return Refusal(name, checked) if isinstance(checked, Verdict) else checked
 
 
-def _next(binding: Binding, answer: object, name: str) -> Binding | Refusal:
-    if isinstance(answer, Binding):
-        return answer
-    if answer is None or answer is True:
-        return binding
-    if isinstance(answer, Verdict):
-        return binding if answer.accepted else Refusal(name, answer)
-    return Refusal(name, reject(answer if isinstance(answer, str) else f"refused by {name}"))
-
-
-def one_verdict(answer: object, name: str) -> Verdict:
-    """The verdict that a plugin's answer about one thing means."""
-    if answer is None or answer is True:
-        return ACCEPT
-    if isinstance(answer, Verdict):
-        return answer
-    return reject(answer if isinstance(answer, str) and answer else f"rejected by {name}")
+def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
+    """Whatever a plugin raised, as an error that names it."""
+    if isinstance(error, PluginError):
+        return error
+    kind, said = type(error).__name__, shortened(str(error))
+    what = said if isinstance(error, MooringError) else f"{kind}: {said}"
+    key = pod.key if pod is not None else ""
+    return PluginError(
+        f"plugin {plugin} failed in {where} for pod {key}: {what}",
+        plugin=plugin, hook=where, pod=key,
+    )  # fmt: skip
 
 
 def blame(error: Exception, plugin: str, where: str, pod: Pod | None) -> NoReturn:
-    """Turn whatever a plugin raised into an error that names it."""
-    if isinstance(error, PluginError):
-        raise error
-    kind, said = type(error).__name__, str(error)
-    what = said if isinstance(error, MooringError) else f"{kind}: {said}"
-    key = pod.key if pod is not None else ""
-    raise PluginError(
-        f"plugin {plugin} failed in {where} for pod {key}: {what}",
-        plugin=plugin, hook=where, pod=key,
-    ) from error  # fmt: skip
+    """Raise whatever a plugin raised as an error that names it."""
+    found = blamed(error, plugin, where, pod)
+    if found is error:
+        raise found
+    raise found from error

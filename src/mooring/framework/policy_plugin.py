@@ -52,6 +52,11 @@ class PolicyPreempt(hook.Preempt):
         self.name = policy.name
         self._policy = policy
 
+    @property
+    def asks(self) -> list[object]:
+        """The plugins that were added to the policy and are asked through it."""
+        return [getattr(rule.function, "__self__", None) for rule in self._policy.preempts]
+
     def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Sequence[Pod]:
         """The victims that every function leaves."""
         return keep_victims(self._policy.preempts, pod, node, victims)

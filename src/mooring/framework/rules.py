@@ -6,7 +6,7 @@ Called by `question`; must never decide anything itself.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, NoReturn
 
@@ -14,9 +14,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.errors import MooringError, PolicyError
+from mooring.errors import AnswerError, MooringError, PolicyError
+from mooring.framework import foreign
 from mooring.framework.arrays import Floats
 from mooring.framework.binding import Binding
+from mooring.framework.hook_answers import is_yes, legal_binding, refusal, shown
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
@@ -52,7 +54,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """Call the function for one node after the other."""
         answers: list[Any] = []
         try:
-            answers.extend(map(self.function, repeat(pod), nodes))
+            foreign.call(answers.extend, map(self.function, repeat(pod), nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, nodes[len(answers)].name)
         if len(answers) < len(nodes):  # `map` takes a function's StopIteration for the end
@@ -88,7 +90,8 @@ class FilterRule(Rule, frozen=True, kw_only=True):
 
     def _rejections_at_once(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         try:
-            answers = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+            every = nodes if isinstance(nodes, Nodes) else Nodes(nodes)
+            answers = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
         return self.checked(answers, nodes)
@@ -107,7 +110,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             return [(int(index), no) for index in np.flatnonzero(~answers)]
         if isinstance(answers, str) or not isinstance(answers, Sequence):
             raise self.wrong(
-                f"returned {_show(answers)}; it must return a mask or one answer for each node"
+                f"returned {shown(answers)}; it must return a mask or one answer for each node"
             )
         if len(answers) != len(nodes):
             raise self.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
@@ -130,15 +133,15 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         return found
 
     def _verdict(self, answer: object, node: Node | None) -> Verdict:
-        yes = _yes(answer)
+        yes = is_yes(answer)
         if yes:
             return ACCEPT
         if yes is not None:
             default = self.reason or f"rejected by {self.name}"
-            return _refusal(answer, default, unresolvable=self.unresolvable)
+            return refusal(answer, default, unresolvable=self.unresolvable)
         name = node.name if node is not None else None
         raise self.wrong(
-            f"returned {_show(answer)} for node {name}; "
+            f"returned {shown(answer)} for node {name}; "
             f"it must return a Verdict, a bool, None or a reason",
             name,
         )
@@ -155,7 +158,8 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
         if not self.plural:
             return self.checked(self.ask_each(pod, nodes), nodes)
         try:
-            values = self.function(pod, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+            every = nodes if isinstance(nodes, Nodes) else Nodes(nodes)
+            values = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
         return self.checked(values, nodes)
@@ -169,7 +173,7 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
         elif isinstance(values, Sequence) and not isinstance(values, str):
             found, shape = _array(values), (len(values),)
         else:
-            raise self.wrong(f"returned {_show(values)}; it must return one number for each node")
+            raise self.wrong(f"returned {shown(values)}; it must return one number for each node")
         if shape != (len(nodes),):
             raise self.wrong(
                 f"returned numbers of shape {shape} for {len(nodes)} nodes; "
@@ -189,9 +193,9 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
         for node, value in zip(nodes, values, strict=True):
             number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
             if not number or not -slack <= value <= self.max_score + slack:
-                shown = _show_number(value) if number else _show(value)
+                what = _shown_number(value) if number else shown(value)
                 raise self.wrong(
-                    f"returned {shown} for node {node.name}; "
+                    f"returned {what} for node {node.name}; "
                     f"it must return a number from 0 to {self.max_score:g}",
                     node.name,
                 )
@@ -203,15 +207,15 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
     def remaining(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Sequence[Pod]:
         """The victims that remain on a node; none if the node is dropped."""
         try:
-            answer = self.function(pod, node, victims)
+            answer = foreign.call(self.function, pod, node, victims)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, node.name)
-        yes = _yes(answer)
+        yes = is_yes(answer)
         if yes is not None:
             return victims if yes else ()
         if not isinstance(answer, Sequence) or not all(isinstance(one, Pod) for one in answer):
             raise self.wrong(
-                f"returned {_show(answer)} for node {node.name}; it must return a Verdict, a bool, "
+                f"returned {shown(answer)} for node {node.name}; it must return a Verdict, a bool, "
                 f"None, a reason or the victims that remain",
                 node.name,
             )
@@ -238,7 +242,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
     def prepare(self, binding: Binding) -> Binding | Verdict:
         """Call a plain function: the binding to make, or a refusal."""
         try:
-            answer = self.function(binding)
+            answer = foreign.call(self.function, binding)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, binding.node_name)
         return self._checked(binding, answer)
@@ -246,34 +250,16 @@ class BindRule(Rule, frozen=True, kw_only=True):
     async def prepare_async(self, binding: Binding) -> Binding | Verdict:
         """Call an ``async`` function: the binding to make, or a refusal."""
         try:
-            waiting: Awaitable[object] = self.function(binding)
-            answer = await waiting
+            answer = await foreign.wait(self.function, binding)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, binding.node_name)
         return self._checked(binding, answer)
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
-        yes = _yes(answer)
-        if yes is not None:
-            # A refusal without a reason would look like success to kube-scheduler.
-            return binding if yes else _refusal(answer, f"refused by {self.name}")
-        if not isinstance(answer, Binding):
-            raise self.wrong(
-                f"returned {_show(answer)}; it must return None, the binding or a refusal",
-                binding.node_name,
-            )
-        same = (answer.key, answer.uid, answer.node_name) == (
-            binding.key,
-            binding.uid,
-            binding.node_name,
-        )
-        texts = all(isinstance(text, str) for pair in answer.annotations.items() for text in pair)
-        if not same or not texts:
-            what = "another pod or node" if not same else "annotations that are not texts"
-            raise self.wrong(
-                f"returned a binding with {what}; it may only add annotations", binding.node_name
-            )
-        return answer
+        try:
+            return legal_binding(binding, answer, self.name)
+        except AnswerError as error:
+            raise self.wrong(str(error).removeprefix("it "), binding.node_name) from None
 
 
 def _array(values: Sequence[Any]) -> npt.NDArray[Any]:
@@ -283,31 +269,8 @@ def _array(values: Sequence[Any]) -> npt.NDArray[Any]:
         return np.array(values, dtype=object)
 
 
-def _yes(answer: object) -> bool | None:
-    """Whether an answer accepts; None if it is neither a yes nor a no."""
-    if answer is None:
-        return True
-    if isinstance(answer, (bool, np.bool_, Verdict)):
-        return bool(answer)
-    return False if isinstance(answer, str) else None
-
-
-def _refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
-    """The verdict of an answer that does not accept; the default is the reason of a bare no."""
-    if isinstance(answer, Verdict):
-        unresolvable = unresolvable or answer.unresolvable
-        answer = answer.reason
-    reason = answer if isinstance(answer, str) and answer else default
-    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
-
-
-def _show_number(value: float) -> str:
+def _shown_number(value: float) -> str:
     try:
         return f"{float(value):g}"
     except OverflowError:
         return "a number beyond all floats"
-
-
-def _show(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

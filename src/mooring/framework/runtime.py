@@ -5,20 +5,23 @@ which want every plugin's word about every node, are made by `examine` from the 
 by the scheduler, the simulator and `explain`; never waits and never reads a clock of its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mooring.errors import PluginError
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
 from mooring.framework.handle import NobodyWaits, Waiting
-from mooring.framework.placing import Placing, blame, one_verdict
+from mooring.framework.hook_answers import legal_post_filter, legal_pre_filter, one_verdict
+from mooring.framework.placing import Placing, blame
 from mooring.framework.points import Points
+from mooring.framework.policy_plugin import PolicyPreempt
+from mooring.framework.rules import PreemptRule
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -105,11 +108,21 @@ class Runtime:
         self.post_filters: list[tuple[str, hook.PostFilter]] = []
         self.pre_scores: list[tuple[str, hook.PreScore]] = []
         self.scores: list[tuple[AskScore, int]] = []
-        self.preempts: list[tuple[str, hook.Preempt]] = []
+        self.preempts: list[PreemptRule] = []
         self._what_ifs: list[tuple[str, hook.WhatIf]] = []
 
-    def install(self, name: str, points: Points) -> None:
-        """Take a profile's plugins; they may have been made with this runtime as their handle."""
+    def install(
+        self, name: str, points: Points, plugins: Mapping[str, hook.Hook] | None = None
+    ) -> None:
+        """Take a profile's plugins; they may have been made with this runtime as their handle.
+
+        Args:
+            name: the profile's scheduler name.
+            points: the plugins at each extension point.
+            plugins: all of them by name, if there are some at no point, as a mere `hook.Preempt`.
+        """
+        if plugins is None:
+            plugins = {one.name: one.plugin for at_point in points.values() for one in at_point}
         self.name = name
         self.points = points
         self.placing = Placing(points)
@@ -141,9 +154,13 @@ class Runtime:
             for one in points.get("score", ())
             if isinstance(one.plugin, (hook.Score, hook.ScoreNodes))
         ]
-        every = {one.name: one.plugin for placed in points.values() for one in placed}
+        preempts = {k: one for k, one in plugins.items() if isinstance(one, hook.Preempt)}
+        policies = [one for one in preempts.values() if isinstance(one, PolicyPreempt)]
+        asked = {id(plugin) for policy in policies for plugin in policy.asks}
         self.preempts = [
-            (name, plugin) for name, plugin in every.items() if isinstance(plugin, hook.Preempt)
+            PreemptRule(kind="preempt", name=name, function=plugin.preempt)
+            for name, plugin in preempts.items()
+            if id(plugin) not in asked
         ]
 
     # -- what plugins may ask (see `Handle`)
@@ -189,7 +206,7 @@ class Runtime:
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
                 try:
-                    plugin.add_pod(cycle, pod, row)
+                    foreign.call(plugin.add_pod, cycle, pod, row)
                 except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                     blame(error, name, "add_pod", cycle.pod)
 
@@ -199,7 +216,7 @@ class Runtime:
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
                 try:
-                    plugin.remove_pod(cycle, pod, row)
+                    foreign.call(plugin.remove_pod, cycle, pod, row)
                 except Exception as error:  # noqa: BLE001
                     blame(error, name, "remove_pod", cycle.pod)
 
@@ -227,7 +244,7 @@ class Runtime:
         for name, plugin, _ in self.points.get("preEnqueue", ()):
             if isinstance(plugin, hook.PreEnqueue):
                 try:
-                    answers[name] = one_verdict(plugin.pre_enqueue(pod), name)
+                    answers[name] = one_verdict(foreign.call(plugin.pre_enqueue, pod), name)
                 except Exception as error:  # noqa: BLE001
                     blame(error, name, "pre_enqueue", pod)
         return answers
@@ -236,7 +253,7 @@ class Runtime:
         """Ask each plugin; the caller decides how far to go."""
         for name, plugin in self.pre_filters:
             try:
-                answer = plugin.pre_filter(cycle)
+                answer = legal_pre_filter(foreign.call(plugin.pre_filter, cycle))
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "pre_filter", cycle.pod)
             if answer is hook.SKIP:
@@ -336,7 +353,7 @@ class Runtime:
         skipped = set()
         for name, plugin in self.pre_scores:
             try:
-                if plugin.pre_score(cycle, nodes) is hook.SKIP:
+                if foreign.call(plugin.pre_score, cycle, nodes) is hook.SKIP:
                     skipped.add(name)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "pre_score", cycle.pod)
@@ -363,7 +380,7 @@ class Runtime:
         reasons: list[str] = []
         for name, plugin in self.post_filters:
             try:
-                answer = plugin.post_filter(cycle, filtering)
+                answer = legal_post_filter(foreign.call(plugin.post_filter, cycle, filtering))
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "post_filter", cycle.pod)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict

@@ -132,7 +132,7 @@ def _parts(
         metrics=metrics,
         extenders=extenders,
         clock=clock,
-        hook_seconds=settings.hook_seconds,
+        limits=settings.hook_limits,
     )
     intake = Intake(core, clock)
     informers = make_informers(

@@ -19,7 +19,7 @@ from mooring.kube.client import Client, api_path
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import Recorder
 from mooring.kube.pod_status import PodCondition, pod_condition
-from mooring.live.deadline import Deadline
+from mooring.live.bind_hooks import BindHooks
 from mooring.live.volumes import VolumeWriter
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import Bind, BindFailed, Bound, Evict, Evicted, PatchStatus, Tell
@@ -41,8 +41,8 @@ class Binder:
         recorder: takes Kubernetes events.
         runtimes: the plugins by scheduler name.
         volumes: binds volumes before pods.
+        hooks: runs the plugins' hooks around a binding.
         extenders: the configuration's extenders; one of them may bind.
-        deadline: for each step of a hook, so that none holds up the scheduler.
         sleep: waits for an API server that is away.
     """
 
@@ -52,12 +52,12 @@ class Binder:
         recorder: Recorder,
         runtimes: Mapping[str, Runtime],
         volumes: VolumeWriter,
-        extenders: ExtenderClients | None = None,
-        deadline: Deadline | None = None,
+        hooks: BindHooks,
         *,
+        extenders: ExtenderClients | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._deadline = deadline or Deadline(10.0)
+        self._hooks = hooks
         self._sleep = sleep
         self._client = client
         self._recorder = recorder
@@ -67,22 +67,27 @@ class Binder:
         self._reporters: dict[str, Reporter] = {}
 
     async def bind(self, effect: Bind) -> Bound | BindFailed:
-        """Run the hooks before a binding, and create it."""
+        """Run the hooks before a binding, and create it; whatever goes wrong is reported."""
         pod, node = effect.pod, effect.binding.node_name
-        placing = self._runtimes[effect.profile].placing
-        binding: Binding | Refusal = effect.binding
         try:
-            if self._volumes.wanted(effect):
-                # Others should know where the pod goes: an autoscaler must keep that node.
-                await self.patch(PatchStatus(pod, nominated_node=node))
-                await self._volumes.bind(effect)
-            if placing.waits:
-                binding = await self._deadline.each_step(placing.pre_bind(effect.binding))
+            return await self._bind(effect)
         except MooringError as error:
             return BindFailed(pod, node, str(error))
+        except Exception as error:
+            log.exception("the binding of pod %s failed inside mooring", pod.key)
+            return BindFailed(pod, node, f"mooring failed: {type(error).__name__}: {error}")
+
+    async def _bind(self, effect: Bind) -> Bound | BindFailed:
+        pod, node = effect.pod, effect.binding.node_name
+        placing = self._runtimes[effect.profile].placing
+        if self._volumes.wanted(effect):
+            # Others should know where the pod goes: an autoscaler must keep that node.
+            await self.patch(PatchStatus(pod, nominated_node=node))
+            await self._volumes.bind(effect)
+        binding = await self._hooks.pre_bind(placing, effect.binding)
         try:
             if not isinstance(binding, Refusal):
-                binding = await self._deadline.each_step(placing.bind(binding))
+                binding = await self._hooks.bind(placing, binding)
             if isinstance(binding, Refusal):
                 reasons = ", ".join(binding.verdict.reasons)
                 return BindFailed(pod, node, reasons, plugin=binding.plugin, refused=True)
@@ -94,8 +99,7 @@ class Binder:
     async def bound(self, effect: Bind) -> None:
         """Run the hooks after a binding."""
         try:
-            placing = self._runtimes[effect.profile].placing
-            await self._deadline.each_step(placing.post_bind(effect.binding))
+            await self._hooks.post_bind(self._runtimes[effect.profile].placing, effect.binding)
         except MooringError as error:
             log.error("%s", error)  # noqa: TRY400 - a sentence for the user, no traceback
 

@@ -1,17 +1,23 @@
 """The scheduler's client: nothing is written by a process that may not lead any more.
 
-Also keeps to the configuration's limit of requests, if it has one. Leader election has a client of
-its own, so that its requests wait for no others.
+A bounded number of writes is under way at the same time, and the configuration's limit of requests
+is kept, if it has one. Leader election has a client of its own, so that its requests wait for no
+others.
 """
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from mooring.errors import KubeError
 from mooring.kube.client import JSON, Client
 from mooring.kube.cluster import ClusterConfig
 from mooring.kube.session import DEFAULT_LIMITS, Limits, Params
 from mooring.live.options import Rate
+
+#: So many writes are sent at the same time; the others wait for their turn.
+AT_ONCE: Final = 64
 
 
 class NotLeading(KubeError):  # noqa: N818 - reads as the sentence it is raised with
@@ -71,6 +77,9 @@ class LiveClient(Client):
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._pace = Pace(rate) if rate is not None else None
         self._may_write = may_write
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        #: How many writes are under way or wait for their turn.
+        self.writes = 0
 
     async def request(
         self,
@@ -88,6 +97,29 @@ class LiveClient(Client):
             NotLeading: it would change the cluster, and this process does not lead.
             KubeError: as `Client.request` raises it.
         """
+        send = functools.partial(
+            self._send, method, path,
+            params=params, body=body, content_type=content_type, seconds=seconds,
+        )  # fmt: skip
+        if method == "GET":
+            return await send()
+        self.writes += 1
+        try:
+            async with self._turns:
+                return await send()
+        finally:
+            self.writes -= 1
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None,
+        body: object,
+        content_type: str,
+        seconds: float | None,
+    ) -> bytes:
         if self._pace is not None:
             await self._pace.take()
         self._check(method, path)

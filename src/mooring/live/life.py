@@ -122,7 +122,7 @@ class Running:
         """Schedule; the process's exit code."""
         parts, live = self._parts, self._parts.live
         parts.intake.hand_to(live.take)
-        parts.health.schedule(lambda: live.last_turn)
+        parts.health.schedule(lambda: live.last_progress)
         self._start(parts.rejections.run())
         loop, stop, lost = self._start(live.run()), self._start(self._stop.wait()), self._lost()
         log.info("scheduling")

@@ -5,8 +5,10 @@
     reports <── tasks <── core.handle, core.turn, core.tick     one turn after the other
                                                                  on the event loop's thread
 
-Decisions never wait for the API server; what they ask for is carried out by tasks, a bounded number
-at a time. While extenders are asked in the middle of a decision, changes and reports wait.
+Decisions never wait for the API server; what they ask for is carried out by tasks. What waits for
+volumes or plugins is no work; only when many writes wait for the API server, no more decisions are
+made until it has caught up. A loop that cannot go on rests. While extenders are asked in the middle
+of a decision, changes and reports wait.
 """
 
 import asyncio
@@ -20,10 +22,12 @@ from typing import Any, Protocol
 from mooring.errors import InputError, KubeError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.runtime import Runtime
-from mooring.kube.client import Client
 from mooring.kube.events import Recorder
+from mooring.live.bind_hooks import BindHooks
 from mooring.live.binder import Binder
-from mooring.live.deadline import Deadline
+from mooring.live.client import LiveClient
+from mooring.live.options import HookLimits
+from mooring.live.pauses import Pauses
 from mooring.live.volumes import VolumeWriter
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
@@ -31,6 +35,7 @@ from mooring.scheduler.core import Core, Turn
 from mooring.scheduler.effects import (
     AskExtenders,
     Bind,
+    BindFailed,
     Bound,
     Effect,
     Evict,
@@ -39,15 +44,18 @@ from mooring.scheduler.effects import (
     Report,
     Tell,
 )
+from mooring.serving.deadline import Deadline
 
 log = logging.getLogger("mooring.live")
 
 #: So long decisions are made before the network gets its turn.
 _SLICE_SECONDS = 0.004
-#: With so many tasks under way no further decisions are made.
-_TASKS = 512
-#: So many requests are sent at the same time.
-_AT_ONCE = 64
+#: With so many writes under way no further decisions are made.
+_MOST_WRITES = 512
+#: A rest that is shorter is none: the loop spins.
+_REST_SECONDS = 0.001
+#: Nobody rests longer, in case something was missed.
+_MOST_REST_SECONDS = 1.0
 
 
 class Observer(Protocol):
@@ -80,45 +88,48 @@ class LiveScheduler:
         metrics: counts.
         extenders: the configuration's extenders.
         clock: seconds that only grow.
-        hook_seconds: so long a decision may take before the plugin that is at work is interrupted;
-            also one step of a hook around a binding.
+        limits: how long plugins may take.
+
+    Attributes:
+        last_progress: the clock's time when the loop last did something or rested; one that hangs
+            or spins falls behind.
     """
 
     def __init__(
         self,
         core: Core,
-        client: Client,
+        client: LiveClient,
         recorder: Recorder,
         runtimes: Mapping[str, Runtime],
         *,
         metrics: Observer,
         extenders: ExtenderClients | None = None,
         clock: Callable[[], float] = time.monotonic,
-        hook_seconds: float = 10.0,
+        limits: HookLimits | None = None,
     ) -> None:
         self.core = core
         self.metrics = metrics
         self._extenders = extenders
         self._runtimes = runtimes
         self._clock = clock
-        self._volumes = VolumeWriter(client, runtimes)
-        self._deadline = Deadline(hook_seconds)
-        self._binder = Binder(
-            client, recorder, runtimes, self._volumes, extenders, deadline=self._deadline
-        )
+        self._client = client
+        limits = limits or HookLimits()
+        self._deadline = Deadline(limits.decision_seconds)
+        self._pauses = Pauses()
+        self._volumes = VolumeWriter(client, runtimes, self._pauses)
+        hooks = BindHooks(self._deadline, limits.binding_seconds, self._pauses)
+        self._binder = Binder(client, recorder, runtimes, self._volumes, hooks, extenders=extenders)
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         # The last patch under way of each pod's status, by unique id: what follows waits for it.
         self._patches: dict[str, asyncio.Task[None]] = {}
-        self._requests = asyncio.Semaphore(_AT_ONCE)
         self._wake = asyncio.Event()
         self._stopped = False
         self._halted = False
         self._started = False
         self._foreign: set[str] = set()
-        #: The clock's time of the last turn of the loop; a loop that is stuck falls behind.
-        self.last_turn = clock()
+        self.last_progress = clock()
 
     def take(self, changes: list[Change[Any]]) -> None:
         """Take what informers saw; it is applied before the next decision."""
@@ -127,14 +138,19 @@ class LiveScheduler:
 
     async def run(self) -> None:
         """Schedule until stopped."""
+        self._deadline.start()
         self._apply()
         self._started = True
         while not self._stopped:
-            self.last_turn = self._clock()
             self._wake.clear()
-            self._apply()
-            self._dispatch(self.core.tick(self._clock()))
-            if await self._decide():
+            worked = self._apply()
+            self._deadline.begin()
+            effects = self.core.tick(self._clock())
+            self._dispatch(effects)
+            worked |= bool(effects)
+            worked |= await self._decide()
+            if worked:
+                self.last_progress = self._clock()
                 await asyncio.sleep(0)
             else:
                 await self._rest()
@@ -155,9 +171,11 @@ class LiveScheduler:
         """Break off what is still under way, and wait until it is."""
         self.halt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._deadline.stop()
 
     async def drain(self, seconds: float) -> None:
-        """Wait for what is under way."""
+        """Wait for what is under way; bindings that only wait are broken off."""
+        self._pauses.break_off()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._tasks:
@@ -166,56 +184,68 @@ class LiveScheduler:
 
     async def _rest(self) -> None:
         """Wait until something happens or time makes a difference."""
+        start = self._clock()
         until = self.core.next_time()
-        seconds = None if until is None else max(0.0, until - self._clock())
+        seconds = _MOST_REST_SECONDS if until is None else until - start
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(seconds, 1.0) if seconds is not None else 1.0):
+            async with asyncio.timeout(min(max(seconds, 0.0), _MOST_REST_SECONDS)):
                 await self._wake.wait()
+        now = self._clock()
+        if now - start >= _REST_SECONDS:
+            self.last_progress = now
 
-    def _apply(self) -> None:
-        """Take changes and reports into the state."""
+    def _apply(self) -> bool:
+        """Take changes and reports into the state; whether there were any."""
+        worked = bool(self._changes or self._reports)
         while self._changes:
             changes = self._changes.popleft()
             if self._started:
                 self._look_for_others(changes)
             for change in changes:
+                self._deadline.begin()
                 try:
                     self._dispatch(self.core.handle((change,), self._clock()))
                 except InputError as error:  # one object that cannot be used holds up no other
                     log.warning("skipped %r: %s", change.object, error)
             self._volumes.take(changes)
         while self._reports:
+            self._deadline.begin()
             self._dispatch(self.core.report(self._reports.popleft(), self._clock()))
+        return worked
 
     async def _decide(self) -> bool:
-        """Make decisions for a short while; whether there may be more to do at once."""
+        """Make decisions for a short while; whether there were any."""
         start = now = self._clock()
-        while now - start < _SLICE_SECONDS and len(self._tasks) < _TASKS and not self._stopped:
+        worked = False
+        while now - start < _SLICE_SECONDS and not self._stopped:
+            if self._client.writes >= _MOST_WRITES:
+                break
             turn = self.core.turn(now)
             if turn is None:
-                return bool(self._changes or self._reports)
+                break
+            worked = True
             effects = await self._drive(turn)
             done = self._clock()
             self.metrics.algorithm(done - now)
             self._count(effects, done - now)
             self._dispatch(effects)
             now = done
-        return True
+        return worked
 
     async def _drive(self, turn: Turn) -> list[Effect]:
         """Run one decision to its end, asking extenders where it wants to."""
+        self._deadline.begin()
         try:
-            with self._deadline:
-                ask = next(turn)
+            ask = next(turn)
             while True:
                 try:
                     answer = await self._ask(ask)
                 except KubeError as error:
-                    with self._deadline:
-                        ask = turn.throw(error)
+                    self._deadline.begin()
+                    ask = turn.throw(error)
                 else:
-                    with self._deadline:
-                        ask = turn.send(answer)
+                    self._deadline.begin()
+                    ask = turn.send(answer)
         except StopIteration as stop:
             effects: list[Effect] = stop.value
             return effects
@@ -239,8 +269,8 @@ class LiveScheduler:
 
     def _dispatch(self, effects: list[Effect]) -> None:
         for effect in effects:
-            if self._halted:
-                return
+            if self._halted or (self._stopped and isinstance(effect, PatchStatus)):
+                continue  # who schedules next will see for itself
             if isinstance(effect, Tell):
                 self._binder.tell(effect)
             elif isinstance(effect, Bind):
@@ -268,28 +298,28 @@ class LiveScheduler:
         if before is not None:
             # A patch that comes late would tell a bound pod that it is not scheduled.
             await asyncio.wait({before})
-        if self._waits(effect):
+        report: Bound | BindFailed
+        report = BindFailed(effect.pod, effect.binding.node_name, "the binding broke off")
+        try:
             report = await self._binder.bind(effect)
-        else:
-            async with self._requests:
-                report = await self._binder.bind(effect)
-        self._reports.append(report)
+        finally:
+            # Without a report the pod would keep its place for ever.
+            self._report(report)
         if isinstance(report, Bound):
             now = self._clock()
             self.metrics.attempt(effect.profile, "scheduled", now - start)
             self.metrics.bound(effect.profile, effect.attempt, now - effect.first_tried)
             await self._binder.bound(effect)
 
-    def _waits(self, effect: Bind) -> bool:
-        """Whether the binding waits for something else than the API server."""
-        return self._runtimes[effect.profile].placing.waits or self._volumes.wanted(effect)
+    def _report(self, report: Report) -> None:
+        self._reports.append(report)
+        self._wake.set()
 
     async def _patch(self, effect: PatchStatus, before: asyncio.Task[None] | None) -> None:
         try:
             if before is not None:
                 await asyncio.wait({before})
-            async with self._requests:
-                await self._binder.patch(effect)
+            await self._binder.patch(effect)
         finally:
             if self._patches.get(effect.pod.uid) is asyncio.current_task():
                 del self._patches[effect.pod.uid]
@@ -297,11 +327,10 @@ class LiveScheduler:
     async def _evict(self, effect: Evict) -> None:
         report = Evicted(effect.preemptor, "the eviction broke off")
         try:
-            async with self._requests:
-                report = await self._binder.evict(effect)
+            report = await self._binder.evict(effect)
         finally:
             # Without a report the pod would be held back for ever.
-            self._reports.append(report)
+            self._report(report)
 
     def _look_for_others(self, changes: list[Change[Any]]) -> None:
         """Notice pods that somebody else bound."""

@@ -30,6 +30,19 @@ DEFAULT_PORT: Final = 10259
 _NO_LEASE_NAME: Final = re.compile(r"[^a-z0-9.-]+")
 
 
+class HookLimits(msgspec.Struct, frozen=True):
+    """How long plugins may take, in seconds.
+
+    Attributes:
+        decision_seconds: for one decision, one change or one step of a hook that waits; nothing
+            else is done meanwhile, not even the Lease renewed.
+        binding_seconds: for a whole hook around a binding, which waits beside other work.
+    """
+
+    decision_seconds: float = 5.0
+    binding_seconds: float = 600.0
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a scheduler.
 
@@ -46,7 +59,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         tls_cert: the certificate chain; TLS is on if it is given.
         tls_key: its key.
         drain: how long bindings under way are waited for at the end, in seconds.
-        hook_seconds: how long plugins may work on one pod before they are interrupted.
+        hook_limits: how long plugins may take.
     """
 
     policy: Policy | str | None = None
@@ -60,7 +73,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     drain: float = 20.0
-    hook_seconds: float = 10.0
+    hook_limits: HookLimits = HookLimits()
 
     def certificates(self) -> Certificates | None:
         """The certificates, if TLS is on.
@@ -97,7 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         whole_objects: whether policies, plugins of others or extenders may read fields that
             scheduling does not.
         whole_victims: whether that goes for pods on nodes too.
-        hook_seconds: how long plugins may work on one pod before they are interrupted.
+        hook_limits: how long plugins may take.
     """
 
     configuration: Configuration
@@ -109,7 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rate: Rate | None = None
     whole_objects: bool = False
     whole_victims: bool = False
-    hook_seconds: float = 10.0
+    hook_limits: HookLimits = HookLimits()
 
 
 def read_settings(options: Options) -> Settings:
@@ -143,7 +156,7 @@ def read_settings(options: Options) -> Settings:
         rate=_rate(configuration, raw),
         whole_objects=foreign or bool(extenders),
         whole_victims=any(one.preempt_verb and not one.node_cache_capable for one in extenders),
-        hook_seconds=options.hook_seconds,
+        hook_limits=options.hook_limits,
     )
 
 

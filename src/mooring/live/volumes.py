@@ -1,18 +1,21 @@
 """Binding a pod's volumes before the pod: claims get their volumes, or the node they are made for.
 
 Writes what VolumeBinding planned and waits until the claims are bound. Called by `Binder`; the PV
-controller or a provisioner does the rest.
+controller or a provisioner does the rest, and informers tell of it. A pod that waits is looked at
+only when one of its own objects changes, so thousands that wait cost nothing.
 """
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mooring.errors import KubeError
 from mooring.framework.runtime import Runtime
 from mooring.kube.client import MERGE_PATCH, Client, api_path
+from mooring.live.pauses import Pauses
 from mooring.model.change import Change
+from mooring.model.meta import KubeObject
 from mooring.model.storage import (
     BIND_COMPLETED,
     SELECTED_NODE,
@@ -24,7 +27,7 @@ from mooring.plugins.volume_plan import ClaimPlan, VolumePlan
 from mooring.scheduler.effects import Bind
 from mooring.state.cluster import Cluster
 
-_LOOK_AGAIN_SECONDS = 1.0
+_Key = tuple[type[KubeObject], str]
 _RESET = "selectedNode annotation reset"
 
 
@@ -38,10 +41,12 @@ class VolumeWriter:
     Args:
         client: the API server.
         runtimes: the plugins by scheduler name.
+        pauses: where tasks that wait for volumes are kept.
     """
 
-    def __init__(self, client: Client, runtimes: Mapping[str, Runtime]) -> None:
+    def __init__(self, client: Client, runtimes: Mapping[str, Runtime], pauses: Pauses) -> None:
         self._client = client
+        self._pauses = pauses
         self._plugins = {
             name: next(
                 (
@@ -54,15 +59,16 @@ class VolumeWriter:
             for name, runtime in runtimes.items()
         }
         self._clusters = {name: runtime.cluster for name, runtime in runtimes.items()}
-        self._changed = asyncio.Event()
+        # Who waits for a change of which object.
+        self._waiting: dict[_Key, set[asyncio.Event]] = {}
 
     def take(self, changes: list[Change[Any]]) -> None:
-        """Notice that volumes or claims changed."""
-        if any(
-            isinstance(one.object, (PersistentVolume, PersistentVolumeClaim)) for one in changes
-        ):
-            self._changed.set()
-            self._changed = asyncio.Event()
+        """Notice that claims, volumes or pods changed; the state shows it already."""
+        if not self._waiting:
+            return
+        for change in changes:
+            for changed in self._waiting.get(_key(change.object), ()):
+                changed.set()
 
     def wanted(self, effect: Bind) -> bool:
         """Whether something has to be written for a pod."""
@@ -97,14 +103,32 @@ class VolumeWriter:
         cluster = self._clusters[effect.profile]
         try:
             async with asyncio.timeout(plugin.bind_timeout_seconds):
-                while not self._bound(cluster, effect, plan):
-                    changed = self._changed
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(_LOOK_AGAIN_SECONDS):
+                with self._changes_of(effect, plan) as changed:
+                    while not self._bound(cluster, effect, plan):
+                        changed.clear()
+                        with self._pauses.pause():
                             await changed.wait()
         except TimeoutError as error:
             # In kube-scheduler's words, which people search for.
             raise VolumesNotBound("context deadline exceeded") from error
+
+    @contextmanager
+    def _changes_of(self, effect: Bind, plan: VolumePlan) -> Iterator[asyncio.Event]:
+        """Set whenever something changes that decides whether a pod's claims are bound."""
+        keys = {_key(effect.pod)}
+        for one in plan.claims:
+            keys |= {_key(thing) for thing in (one.claim, one.volume) if thing is not None}
+        changed = asyncio.Event()
+        for key in keys:
+            self._waiting.setdefault(key, set()).add(changed)
+        try:
+            yield changed
+        finally:
+            for key in keys:
+                waiting = self._waiting[key]
+                waiting.discard(changed)
+                if not waiting:
+                    del self._waiting[key]
 
     async def _write(self, one: ClaimPlan, node: str) -> None:
         thing = one.volume if one.volume is not None else one.claim
@@ -167,6 +191,10 @@ class VolumeWriter:
             if not claim.spec.volume_name or BIND_COMPLETED not in claim.annotations:
                 return False
         return True
+
+
+def _key(thing: KubeObject) -> _Key:
+    return type(thing), thing.key
 
 
 def _reaches(cluster: Cluster, volume_name: str | None, node: str) -> bool:

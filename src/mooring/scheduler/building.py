@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from mooring.errors import MooringError
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.building import build_runtime
 from mooring.framework.happenings import wakes_of
 from mooring.framework.profiles import Profile
@@ -92,7 +92,7 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
 
     def order(pod: Pod, since: float) -> Place:
         try:
-            return _numbers(sorts[pod.scheduler_name].sort_key(pod, since))
+            return _numbers(foreign.call(sorts[pod.scheduler_name].sort_key, pod, since))
         except Exception:
             log.exception("the order of pod %s in the queue could not be found", pod.key)
             return (-float(pod.priority), since)

@@ -4,7 +4,7 @@ A generator: it stops where the configuration's extenders have to be asked and g
 answer, so that the cycle itself waits for nobody. Called by `Core`.
 """
 
-from collections.abc import Callable, Generator, Sequence, Set
+from collections.abc import Callable, Generator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.framework.importance import equally_good
 from mooring.framework.runtime import Runtime, pending_message
-from mooring.framework.verdict import Verdict
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import AskExtenders
 
@@ -166,16 +165,12 @@ def _reviewed(runtime: Runtime, pod: Pod, found: Preemption) -> dict[str, Candid
     """The candidates as the policies leave them."""
     candidates = dict(found.candidates)
     nodes = runtime.cluster.nodes
-    for _, plugin in runtime.preempts:
+    for rule in runtime.preempts:
         for name, candidate in list(candidates.items()):
-            kept = plugin.preempt(pod, nodes[name], list(candidate.victims))
-            if isinstance(kept, Sequence) and not isinstance(kept, str) and kept:
+            kept = rule.remaining(pod, nodes[name], candidate.victims)
+            if kept:
                 candidates[name] = Candidate(name, tuple(kept), candidate.pdb_violations)
-            elif (
-                kept is not None
-                and kept is not True
-                and not (isinstance(kept, Verdict) and kept.accepted)
-            ):
+            else:
                 del candidates[name]
     return candidates
 

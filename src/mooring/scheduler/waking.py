@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from mooring.framework import foreign
 from mooring.framework.happenings import EVERY_CHANGE, Happening, actions_of, tells
 from mooring.framework.hook import Action, Wake
 from mooring.model.meta import KubeObject
@@ -98,7 +99,7 @@ class Wakes:
             if wake.helps is None:
                 return True
             try:
-                if wake.helps(queued.pod, happening.old, happening.new):
+                if foreign.call(wake.helps, queued.pod, happening.old, happening.new):
                     return True
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 if self._failed is not None:

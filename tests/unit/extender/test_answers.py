@@ -431,7 +431,11 @@ class TestObserver:
         for verb, body, sentence in [
             ("filter", args(WEB, names=["a"]), "filter 'f' failed on node a: ZeroDivisionError"),
             ("prioritize", args(WEB, names=["a"]), "score 's' returned 101 for node a"),
-            ("preempt", victims_body({"a": [WEB]}), "preempt 'q' failed: it tried to end the"),
+            (
+                "preempt",
+                victims_body({"a": [WEB]}),
+                "preempt 'q' failed on node a: it tried to end the process",
+            ),
         ]:
             with pytest.raises(PolicyError, match=sentence):
                 ask(answers, verb, body)

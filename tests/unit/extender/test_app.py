@@ -373,7 +373,7 @@ class TestBrokenPolicies:
     def test_a_function_that_exits(self, verb: str) -> None:
         with extender(make_policy(lambda *_: sys.exit(1))) as caller:
             for _ in range(2):
-                assert "it tried to end the server" in sentence(
+                assert "it tried to end the process" in sentence(
                     verb, caller.post(f"/{verb}", BODIES[verb])
                 )
             assert errors(caller, verb, "policy") == 2

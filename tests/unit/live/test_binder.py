@@ -39,7 +39,7 @@ class FakeClient:
         """Bind the pod ``p`` to the node ``a``; every answer must have been asked for."""
         pod = made()
         parts: Any = self
-        binder = Binder(parts, parts, {}, parts, sleep=self.sleep)
+        binder = Binder(parts, parts, {}, parts, parts, sleep=self.sleep)
         binding = Binding(namespace="default", name="p", uid=pod.uid, node_name="a")
         asyncio.run(binder._create(pod, binding))
 
@@ -121,7 +121,7 @@ class Deleting:
 def test_a_victim_that_is_gone_is_no_failure(status: int, failed: bool) -> None:
     """409 says that another pod has its name by now."""
     client: Any = Deleting("one", status)
-    binder = Binder(client, client, {}, client)
+    binder = Binder(client, client, {}, client, client)
     victims = (make_pod("one"), make_pod("two"))
     effect = Evict(victims, make_pod("vip"), "a", "default-scheduler")
     report = asyncio.run(binder.evict(effect))

@@ -61,7 +61,6 @@ def carried_out(effects: list[Effect]) -> tuple[list[str], list[str]]:
         live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics)
         binder: Any = SlowBinder()
         live._binder = binder
-        live._waits = lambda effect: False  # type: ignore[method-assign]  # noqa: ARG005
         live._dispatch(effects)
         for _ in range(20):
             await asyncio.sleep(0)

@@ -1,0 +1,109 @@
+"""The border to code that is not mooring's own: hooks of plugins and functions of policies.
+
+Every call across it goes through `call` or `wait`. Whatever that code raises, an ordinary exception
+comes out, so a plugin can fail but never end the process. And whoever limits its time can see from
+the stack whether foreign code runs at this moment (`crossing`): mooring's own code, which may be in
+the middle of changing the state, must never be interrupted.
+
+    turn of the scheduler ─> runtime ─> call ─┆─> plugin ─> its libraries      may be interrupted
+                                              ┆      └────> node.free ─> state  may not, just now
+"""
+
+import inspect
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Final, TypeVar
+
+from mooring.errors import EscapeError
+
+T = TypeVar("T")
+
+
+class Interruption(BaseException):
+    """Raised inside foreign code to end it; not an `Exception`, so that it is not caught there.
+
+    Its text completes a sentence, such as "it did not return within 10 seconds".
+    """
+
+
+def call(function: Callable[..., T], *args: Any) -> T:
+    """Call foreign code.
+
+    Raises:
+        EscapeError: it was interrupted, or raised what is no `Exception`.
+        Exception: whatever else it raised.
+    """
+    try:
+        return function(*args)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise _escape(error) from error
+
+
+async def wait(function: Callable[..., object], *args: Any) -> object:
+    """Call foreign code that may wait for the outside world.
+
+    A cancellation passes: only who runs the task knows whether the task or the plugin's own work
+    was cancelled.
+
+    Raises:
+        EscapeError: it was interrupted, or tried to end the process.
+        Exception: whatever else it raised.
+    """
+    try:
+        answer = function(*args)
+        return await answer if inspect.isawaitable(answer) else answer
+    except (SystemExit, KeyboardInterrupt, Interruption) as error:
+        raise _escape(error) from error
+
+
+_BORDER: Final = frozenset({call.__code__, wait.__code__})
+
+
+def crossing(frame: FrameType | None) -> FrameType | None:
+    """The border that foreign code runs behind in this stack; None if mooring's own code runs.
+
+    Args:
+        frame: the innermost frame. Libraries belong to whoever called them.
+    """
+    while frame is not None and not _is_own(frame):
+        frame = frame.f_back
+    return frame if frame is not None and frame.f_code in _BORDER else None
+
+
+def is_crossed(frame: FrameType | None) -> bool:
+    """Whether there is foreign code in this stack, even if it calls mooring's own just now.
+
+    Args:
+        frame: the innermost frame.
+    """
+    own = False
+    while frame is not None:
+        if frame.f_code in _BORDER and not own:
+            return True
+        own = _is_own(frame)
+        frame = frame.f_back
+    return False
+
+
+def is_foreign(thing: type | Callable[..., object]) -> bool:
+    """Whether a class or function is not mooring's own."""
+    return not _is_ours(getattr(thing, "__module__", None))
+
+
+def _is_own(frame: FrameType) -> bool:
+    return _is_ours(frame.f_globals.get("__name__"))
+
+
+def _is_ours(module: str | None) -> bool:
+    return module is not None and (module == "mooring" or module.startswith("mooring."))
+
+
+def _escape(error: BaseException) -> EscapeError:
+    if isinstance(error, Interruption):
+        return EscapeError(str(error))
+    said = f": {error}" if str(error) else ""
+    if isinstance(error, SystemExit):
+        return EscapeError(f"it tried to end the process (SystemExit{said})")
+    return EscapeError(f"{type(error).__name__}{said}")

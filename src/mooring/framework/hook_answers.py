@@ -1,0 +1,210 @@
+"""What a hook's answer means, and whether it is legal at all.
+
+A plugin may return anything. The runtime, the rules of a policy and who carries out bindings pass
+every answer through here, so that nothing illegal reaches the state, the API server or the text of
+an event. What is illegal becomes an `AnswerError`, which the caller turns into one that names the
+plugin; texts of others are cut to a length that people read.
+"""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from mooring.errors import AnswerError
+from mooring.framework.binding import Binding
+from mooring.framework.filtering import Candidate, Preemption
+from mooring.framework.hook import SKIP, PreFilterAnswer, Wait
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.pod import Pod
+
+#: Reasons go into events and conditions; what is longer is cut.
+_MOST_REASON: Final = 1024
+_MOST_SHOWN: Final = 80
+
+
+def is_yes(answer: object) -> bool | None:
+    """Whether an answer accepts; None if it is neither a yes nor a no."""
+    if answer is None:
+        return True
+    if isinstance(answer, (bool, np.bool_, Verdict)):
+        return bool(answer)
+    return False if isinstance(answer, str) else None
+
+
+def refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
+    """The verdict of an answer that does not accept; the default is the reason of a bare no."""
+    if isinstance(answer, Verdict):
+        unresolvable = unresolvable or answer.unresolvable
+        answer = answer.reason
+    reason = shortened(answer) if isinstance(answer, str) and answer else default
+    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
+
+
+def one_verdict(answer: object, name: str) -> Verdict:
+    """The verdict that an answer about one thing means.
+
+    Raises:
+        AnswerError: it means none.
+    """
+    if answer is None or answer is True:
+        return ACCEPT
+    if isinstance(answer, Verdict):
+        return legal_verdict(answer)
+    yes = is_yes(answer)
+    if yes is None:
+        raise AnswerError(
+            f"it returned {shown(answer)}; it must return a Verdict, a bool, None or a reason"
+        )
+    return ACCEPT if yes else refusal(answer, f"rejected by {name}")
+
+
+def legal_verdict(verdict: Verdict) -> Verdict:
+    """A verdict that a plugin made, with reasons that can be shown.
+
+    Raises:
+        AnswerError: its reasons are no texts.
+    """
+    reasons: tuple[object, ...] = (verdict.reason, *verdict.also)
+    texts = [one for one in reasons if isinstance(one, str)]
+    if len(texts) < len(reasons):
+        raise AnswerError(f"it returned {shown(verdict)}; the reasons of a Verdict must be texts")
+    if max(map(len, texts)) <= _MOST_REASON:
+        return verdict
+    also = tuple(map(shortened, verdict.also))
+    return msgspec.structs.replace(verdict, reason=shortened(verdict.reason), also=also)
+
+
+def legal_verdicts(answers: Verdicts) -> Verdicts:
+    """Verdicts that a plugin made, with nothing in them that breaks what follows.
+
+    Raises:
+        AnswerError: something would.
+    """
+    choice: object = answers.choice
+    table: list[object] = list(answers.table)
+    verdicts = [one for one in table if isinstance(one, Verdict)]
+    legal = (
+        isinstance(choice, np.ndarray)
+        and choice.ndim == 1
+        and choice.dtype.kind in "iu"
+        and 0 < len(verdicts) == len(table)
+        and (not len(choice) or (choice.min() >= 0 and choice.max() < len(table)))
+        and [one.accepted for one in verdicts] == [True] + [False] * (len(table) - 1)
+    )
+    if not legal:
+        raise AnswerError(
+            "it returned Verdicts that are none: choice has for each node its place in table, "
+            "whose first verdict accepts and whose others reject"
+        )
+    return Verdicts(answers.choice, tuple(map(legal_verdict, verdicts)))
+
+
+def legal_pre_filter(answer: object) -> PreFilterAnswer:
+    """What `pre_filter` returned.
+
+    Raises:
+        AnswerError: it is none of what it may return.
+    """
+    if answer is None or answer is SKIP:
+        return None if answer is None else SKIP
+    if isinstance(answer, Verdict):
+        return legal_verdict(answer)
+    if (
+        isinstance(answer, Collection)
+        and not isinstance(answer, (str, bytes))
+        and all(isinstance(one, str) for one in answer)
+    ):
+        return answer
+    raise AnswerError(
+        f"it returned {shown(answer)}; it must return None, SKIP, a Verdict or names of nodes"
+    )
+
+
+def legal_post_filter(answer: object) -> Preemption | Verdict:
+    """What `post_filter` returned.
+
+    Raises:
+        AnswerError: it is none of what it may return.
+    """
+    if isinstance(answer, Verdict):
+        return legal_verdict(answer)
+    if isinstance(answer, Preemption):
+        verdict: object = answer.verdict
+        candidates: object = answer.candidates
+        if (
+            isinstance(verdict, Verdict)
+            and isinstance(candidates, Mapping)
+            and all(_is_candidate(name, one) for name, one in candidates.items())
+        ):
+            legal_verdict(verdict)
+            return answer
+    raise AnswerError(
+        f"it returned {shown(answer)}; it must return a Verdict, or a Preemption with its "
+        "candidates by node name"
+    )
+
+
+def _is_candidate(name: object, one: object) -> bool:
+    return isinstance(one, Candidate) and one.node == name and _are_pods(one.victims)
+
+
+def _are_pods(victims: object) -> bool:
+    return isinstance(victims, tuple) and all(isinstance(one, Pod) for one in victims)
+
+
+def legal_wait(wait: Wait) -> float:
+    """For how many seconds `permit` lets a pod wait.
+
+    Raises:
+        AnswerError: it is no number.
+    """
+    seconds: object = wait.seconds
+    if not isinstance(seconds, (int, float)) or math.isnan(seconds):
+        raise AnswerError(f"it returned Wait({shown(seconds)}); it takes a number of seconds")
+    return float(seconds)
+
+
+def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verdict:
+    """What a hook before a binding returned: the binding to make, or a refusal.
+
+    Raises:
+        AnswerError: it is neither.
+    """
+    yes = is_yes(answer)
+    if yes is not None:
+        # A refusal without a reason would look like success to kube-scheduler.
+        return binding if yes else refusal(answer, f"refused by {name}")
+    if not isinstance(answer, Binding):
+        raise AnswerError(
+            f"it returned {shown(answer)}; it must return None, the binding or a refusal"
+        )
+    same = (answer.key, answer.uid, answer.node_name) == (
+        binding.key,
+        binding.uid,
+        binding.node_name,
+    )
+    annotations: object = answer.annotations
+    texts = isinstance(annotations, Mapping) and all(
+        isinstance(text, str) for pair in annotations.items() for text in pair
+    )
+    if not same or not texts:
+        what = "another pod or node" if not same else "annotations that are not texts"
+        raise AnswerError(f"it returned a binding with {what}; it may only add annotations")
+    return answer
+
+
+def shown(value: object) -> str:
+    """Somebody else's value in a message, in few words."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - it is not our object
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+def shortened(text: str) -> str:
+    """Somebody else's text, no longer than people read."""
+    return text if len(text) <= _MOST_REASON else f"{text[:_MOST_REASON]}..."

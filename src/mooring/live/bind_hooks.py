@@ -1,0 +1,109 @@
+"""Running the hooks around a binding: PreBind, Bind, PostBind.
+
+They may wait for the outside world. Each step between two awaits has the limit of any hook, and the
+whole hook has a limit, too; what does not end even when it is cancelled is left behind. Whatever
+happens in a hook, its caller gets an answer or a `PluginError`. Called by `Binder`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from mooring.framework import foreign
+from mooring.framework.binding import Binding
+from mooring.framework.filtering import Refusal
+from mooring.framework.placing import Placing, blame, next_binding
+from mooring.live.pauses import Pauses
+from mooring.serving.deadline import Deadline
+
+#: Hooks of these modules wait for nobody.
+_IN_TREE: Final = "mooring.plugins."
+
+Run = Callable[[Binding], Awaitable[object] | object]
+
+
+class BindHooks:
+    """Runs hooks of plugins with limits.
+
+    Args:
+        deadline: for each step.
+        seconds: for a whole hook.
+        pauses: where tasks that wait for a hook are kept.
+    """
+
+    def __init__(self, deadline: Deadline, seconds: float, pauses: Pauses) -> None:
+        self._deadline = deadline
+        self._seconds = seconds
+        self._pauses = pauses
+        # Hooks that go on although they were cancelled: nobody waits for them any more.
+        self._left_behind: set[asyncio.Task[Any]] = set()
+
+    async def pre_bind(self, placing: Placing, binding: Binding) -> Binding | Refusal:
+        """Prepare what the pod needs before it is bound.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        hooks = [(name, plugin.pre_bind) for name, plugin in placing.pre_binds]
+        return await self._chain("pre_bind", hooks, binding)
+
+    async def bind(self, placing: Placing, binding: Binding) -> Binding | Refusal:
+        """Ask the bind hooks; the caller creates the binding that comes back.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        hooks = [(name, plugin.bind) for name, plugin in placing.binds]
+        return await self._chain("bind", hooks, binding)
+
+    async def post_bind(self, placing: Placing, binding: Binding) -> None:
+        """Tell the plugins that the pod is bound.
+
+        Raises:
+            PluginError: a plugin failed; the pod stays bound.
+        """
+        for name, plugin in placing.post_binds:
+            await self._run(name, "post_bind", plugin.post_bind, binding)
+
+    async def _chain(
+        self, point: str, hooks: Sequence[tuple[str, Run]], binding: Binding
+    ) -> Binding | Refusal:
+        for name, run in hooks:
+            answer = await self._run(name, point, run, binding)
+            try:
+                found = next_binding(binding, answer, name)
+            except Exception as error:  # noqa: BLE001 - a plugin may return anything
+                blame(error, name, point, binding.pod)
+            if isinstance(found, Refusal):
+                return found
+            binding = found
+        return binding
+
+    async def _run(self, name: str, point: str, run: Run, binding: Binding) -> object:
+        try:
+            if (getattr(run, "__module__", None) or "").startswith(_IN_TREE):
+                return await foreign.wait(run, binding)
+            return await self._limited(run, binding)
+        except Exception as error:  # noqa: BLE001
+            blame(error, name, point, binding.pod)
+
+    async def _limited(self, run: Run, binding: Binding) -> object:
+        # A task of its own: who cancels what is then known, and it can be left behind.
+        task = asyncio.create_task(self._deadline.each_step(foreign.wait(run, binding)))
+        self._left_behind.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            with self._pauses.pause():
+                done, _ = await asyncio.wait({task}, timeout=self._seconds)
+        finally:
+            task.cancel()
+        if not done:
+            raise TimeoutError(f"it did not finish within {self._seconds:g} seconds")
+        if task.cancelled():
+            raise RuntimeError("it waited for something that was cancelled")
+        return task.result()
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        self._left_behind.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waits for it has it; otherwise nobody wants it any more

@@ -1,0 +1,44 @@
+"""Bindings that wait for something else than the API server, such as volumes or a plugin.
+
+They hold no request and nothing half-written, so they count as no work of the loop, and a scheduler
+that stops breaks them off at once: the pods are tried again by whoever schedules next. Kept by the
+loop; `Binder` and `VolumeWriter` say when they wait.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Pauses:
+    """The tasks that wait at this moment."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._over = False
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """The current task waits inside this block.
+
+        Raises:
+            asyncio.CancelledError: the scheduler stops.
+        """
+        task = asyncio.current_task()
+        if task is None or self._over:
+            raise asyncio.CancelledError
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
+
+    def break_off(self) -> None:
+        """End all that wait now, and whoever begins to wait later."""
+        self._over = True
+        for task in list(self._tasks):
+            task.cancel()
+
+    def __len__(self) -> int:
+        return len(self._tasks)

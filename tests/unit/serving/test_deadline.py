@@ -1,0 +1,170 @@
+"""Foreign code that does not come back is interrupted; mooring's own never is."""
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooring.errors import EscapeError
+from mooring.framework import foreign
+from mooring.serving.deadline import Deadline
+
+LATE = r"^it did not return within 0\.05 seconds$"
+
+
+class Clock:
+    """Seconds that grow when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def stubborn() -> None:
+    """Catches everything a few times."""
+    for _ in range(3):
+        try:
+            spin()
+        except BaseException as error:  # noqa: BLE001
+            del error
+    spin()
+
+
+@pytest.mark.parametrize("function", [spin, lambda: time.sleep(3600), stubborn])
+def test_foreign_code_that_does_not_return_is_interrupted(function: Callable[[], None]) -> None:
+    with Deadline(0.05), pytest.raises(EscapeError, match=LATE):
+        foreign.call(function)
+
+
+def test_each_piece_of_work_has_the_whole_time() -> None:
+    clock = Clock()
+    deadline = Deadline(1.0, clock=clock)
+
+    def works(seconds: float) -> None:
+        deadline.look(sys._getframe())
+        for _ in range(round(seconds / 0.05)):
+            clock.now += 0.05
+            deadline.look(sys._getframe())
+
+    for _ in range(3):
+        deadline.begin()
+        foreign.call(works, 0.9)
+    with pytest.raises(EscapeError):
+        foreign.call(works, 0.2)  # the same piece of work
+
+
+def test_foreign_code_that_calls_ours_is_interrupted_when_it_goes_on() -> None:
+    clock = Clock()
+    deadline = Deadline(1.0, clock=clock)
+    seen: list[object] = []
+
+    def plugin() -> None:
+        deadline.look(sys._getframe())
+        for _ in range(40):
+            clock.now += 0.05
+
+            def look(names: dict[str, Any] = {"__name__": "mooring.state.x"}) -> bool:  # noqa: B006
+                exec("def change(look, frame): return look(frame())", names)  # noqa: S102
+                return bool(names["change"](deadline.look, sys._getframe))
+
+            # `sys._getframe` is called by the state's own code: the innermost frame is mooring's.
+            seen.append(look())
+        deadline.look(sys._getframe())
+
+    deadline.begin()
+    with pytest.raises(EscapeError, match="within 1 seconds"):
+        foreign.call(plugin)
+    # Twenty times in time, then too late and not to be interrupted; nothing was raised.
+    assert seen == [False] * 19 + [True] * 21
+
+
+def test_own_code_is_never_late() -> None:
+    clock = Clock()
+    deadline = Deadline(1.0, clock=clock)
+    for _ in range(100):
+        clock.now += 1.0
+        assert not deadline.look(sys._getframe())
+
+
+def test_time_during_which_the_process_stood_still_does_not_count() -> None:
+    clock = Clock()
+    deadline = Deadline(1.0, clock=clock)
+
+    def plugin() -> str:
+        deadline.look(sys._getframe())
+        clock.now += 3600  # SIGSTOP, SIGCONT
+        deadline.look(sys._getframe())
+        return "done"
+
+    assert foreign.call(plugin) == "done"
+
+
+def test_nothing_rings_after_the_end() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with Deadline(0.05):
+        assert signal.getsignal(signal.SIGALRM) != before
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_coroutine_is_limited_in_each_step_and_not_while_it_waits() -> None:
+    clock = Clock()
+
+    async def waits() -> str:
+        for _ in range(3):
+            deadline.look(sys._getframe())
+            clock.now += 0.09
+            deadline.look(sys._getframe())
+            await asyncio.sleep(0)
+        return "done"
+
+    async def hangs() -> None:
+        await asyncio.sleep(0)
+        spin()
+
+    deadline = Deadline(0.1, clock=clock)
+    assert asyncio.run(deadline.each_step(foreign.wait(waits))) == "done"
+    with Deadline(0.05) as deadline, pytest.raises(EscapeError, match=LATE):
+        asyncio.run(deadline.each_step(foreign.wait(hangs)))
+
+
+def test_a_coroutine_gets_results_errors_and_its_cancellation() -> None:
+    deadline = Deadline(10)
+    seen: list[str] = []
+
+    async def asks() -> int:
+        loop = asyncio.get_running_loop()
+        right, wrong = loop.create_future(), loop.create_future()
+        loop.call_soon(right.set_result, 7)
+        loop.call_soon(wrong.set_exception, KeyError("x"))
+        seven: int = await right
+        with pytest.raises(KeyError):
+            await wrong
+        try:
+            await loop.create_future()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+        return seven
+
+    async def main() -> None:
+        task = asyncio.create_task(deadline.each_step(asks()))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert seen == ["cancelled"]
