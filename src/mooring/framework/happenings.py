@@ -13,6 +13,8 @@ help them.
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from mooring.errors import InputError
+from mooring.framework import foreign
 from mooring.framework.hook import Action, Hook, Requeues, Wake
 from mooring.model.kinds import BY_NAME, CORE
 from mooring.model.meta import KubeObject
@@ -131,8 +133,29 @@ def actions_of(old: KubeObject | None, new: KubeObject | None) -> Action:
 
 
 def wakes_of(plugin: Hook) -> Sequence[Wake]:
-    """The changes that may help pods which a plugin refused; all of them if it does not say."""
-    return plugin.requeue_on() if isinstance(plugin, Requeues) else EVERY_CHANGE
+    """The changes that may help pods which a plugin refused; all of them if it does not say.
+
+    Raises:
+        InputError: the plugin cannot say.
+    """
+    if not isinstance(plugin, Requeues):
+        return EVERY_CHANGE
+    try:
+        wakes: list[object] = list(foreign.call(plugin.requeue_on))
+    except Exception as error:
+        raise InputError(f"{_asked(plugin)} failed: {type(error).__name__}: {error}") from error
+    found = [one for one in wakes if isinstance(one, Wake) and _is_kind(one.kind)]
+    if len(found) < len(wakes):
+        raise InputError(f"{_asked(plugin)} returned something else than a sequence of Wake")
+    return found
+
+
+def _asked(plugin: Hook) -> str:
+    return f"requeue_on of plugin {plugin.name or type(plugin).__name__}"
+
+
+def _is_kind(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, KubeObject)
 
 
 def tells(wake: Wake, kind: type[KubeObject], actions: Action) -> bool:

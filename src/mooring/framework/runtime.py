@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.errors import PluginError
+from mooring.errors import MooringError, PluginError
 from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
@@ -98,6 +98,7 @@ class Runtime:
         self._cluster = cluster
         self._now_ns = now_ns
         self._choose = choose
+        self._asking = False
         self.name = ""
         #: The pods that wait for permission; set by whoever lets pods wait.
         self.waiting: Waiting = NobodyWaits()
@@ -182,6 +183,7 @@ class Runtime:
 
     def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        self._check_not_asking()
         promised = self._cluster.nominations.counting(
             self._cluster.columns.nodes[row].name, cycle.pod
         )
@@ -202,6 +204,7 @@ class Runtime:
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Put a pod on a node in thought."""
+        self._check_not_asking()
         self._cluster.add_in_thought(pod, row)
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
@@ -220,16 +223,25 @@ class Runtime:
                 except Exception as error:  # noqa: BLE001
                     blame(error, name, "remove_pod", cycle.pod)
 
+    def _check_not_asking(self) -> None:
+        """A filter that asks all filters would ask itself for ever."""
+        if self._asking:
+            raise MooringError("a filter may not ask the handle about a node")
+
     def _first_refusal(self, cycle: Cycle, row: int) -> Refusal | None:
         nodes = cycle.nodes.subset(np.array([row]))
-        for asker in self.filters:
-            if asker.name not in cycle.skipped:
-                try:
-                    verdicts = asker.ask(cycle.pod, nodes)
-                except Exception as error:  # noqa: BLE001
-                    blame(error, asker.name, "filter", cycle.pod)
-                if verdicts is not None and verdicts.choice[0]:
-                    return Refusal(asker.name, verdicts[0])
+        self._asking = True
+        try:
+            for asker in self.filters:
+                if asker.name not in cycle.skipped:
+                    try:
+                        verdicts = asker.ask(cycle.pod, nodes)
+                    except Exception as error:  # noqa: BLE001
+                        blame(error, asker.name, "filter", cycle.pod)
+                    if verdicts is not None and verdicts.choice[0]:
+                        return Refusal(asker.name, verdicts[0])
+        finally:
+            self._asking = False
         return None
 
     # -- the points of a decision

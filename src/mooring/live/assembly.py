@@ -29,6 +29,7 @@ from mooring.live.watching import make_informers, watched_kinds
 from mooring.model.pod import Pod
 from mooring.scheduler.building import build_core, build_runtimes
 from mooring.scheduler.queue import QueueSettings
+from mooring.serving.deadline import Deadline
 from mooring.state.cluster import Cluster
 
 #: Leader election and events have connections of their own, so that bindings do not hold them up.
@@ -97,7 +98,8 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         if settings.configuration.extenders:
             http = await stack.enter_async_context(open_session())
             extenders = ExtenderClients(settings.configuration.extenders, http)
-        yield _parts(settings, client, recorder, extenders, elector)
+        deadline = stack.enter_context(Deadline(settings.hook_limits.decision_seconds))
+        yield _parts(settings, client, recorder, extenders, elector, deadline)
 
 
 def _parts(
@@ -106,13 +108,14 @@ def _parts(
     recorder: Recorder,
     extenders: ExtenderClients | None,
     elector: LeaderElector | None,
+    deadline: Deadline,
 ) -> Parts:
     clock = time.monotonic
     metrics = Metrics()
     cluster = Cluster()
     choose = random.randrange
-    runtimes = build_runtimes(settings.profiles, settings.registry, cluster, time.time_ns, choose)
     configuration = settings.configuration
+    runtimes = build_runtimes(settings.profiles, settings.registry, cluster, time.time_ns, choose)
     core = build_core(
         runtimes,
         cluster,
@@ -132,9 +135,10 @@ def _parts(
         metrics=metrics,
         extenders=extenders,
         clock=clock,
-        limits=settings.hook_limits,
+        deadline=deadline,
+        binding_seconds=settings.hook_limits.binding_seconds,
     )
-    intake = Intake(core, clock)
+    intake = Intake(core, clock, deadline)
     informers = make_informers(
         client,
         watched_kinds(runtimes.values(), settings.policies),

@@ -1,7 +1,8 @@
 """Comparing the scheduler's state with the cluster as the API server lists it.
 
 What kube-scheduler does on SIGUSR2, and what tests ask at their end: the same nodes, the same pods
-on them, the same amounts in use, and no waiting pod forgotten. It only looks; nothing is mended.
+on them, the same amounts in use, no waiting pod and no binding forgotten. It only looks; nothing is
+mended.
 """
 
 # parity v1.36.4: backend/cache/debugger/comparer.go
@@ -63,6 +64,7 @@ async def check_state(
     core: Core,
     schedulers: Collection[str],
     *,
+    overdue: Callable[[], Collection[str]] = tuple,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> Comparison:
     """Compare the state with a fresh list, again if the cluster changes meanwhile.
@@ -71,6 +73,7 @@ async def check_state(
         client: the API server.
         core: has the state.
         schedulers: the scheduler names of our profiles.
+        overdue: the pods, by key, that should have been bound long ago.
         sleep: waits between two tries.
 
     Returns:
@@ -86,6 +89,10 @@ async def check_state(
         nodes = await _listed(client, Node)
         pods = await _listed(client, Pod)
         found = compare(core, nodes, pods, schedulers)
+        found.differences.extend(
+            Difference(f"pod {key} in flight", f"pod {key} is being bound, and nobody finishes it")
+            for key in overdue()
+        )
         abouts = {one.about for one in found.differences}
         lasting = abouts if lasting is None else lasting & abouts
         if not lasting or tries == _TRIES:

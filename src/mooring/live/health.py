@@ -6,12 +6,15 @@ Checks look at what is there and never wait.
 
 # parity v1.36.4: apiserver/pkg/server/healthz/healthz.go, cmd/kube-scheduler/app/server.go
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from mooring.kube.informer import Informer
 
-#: A loop that made no turn for so long is stuck.
+log = logging.getLogger("mooring.live")
+
+#: A loop that neither did anything nor rested for so long hangs or spins.
 STUCK_SECONDS: Final = 60.0
 
 
@@ -85,9 +88,10 @@ class Health:
         self.trouble = ""
         self._informers = informers
         self._clock = clock
-        self._last_turn: Callable[[], float] | None = None
+        self._last_progress: Callable[[], float] | None = None
         self._leading: Callable[[], bool] | None = None
         self._elected = False
+        self._stuck = False
 
     def elect(self) -> None:
         """There is leader election."""
@@ -97,9 +101,9 @@ class Health:
         """This process leads from now on; it has to go on doing so."""
         self._leading = leading
 
-    def schedule(self, last_turn: Callable[[], float]) -> None:
-        """The loop runs from now on; says when it last made a turn."""
-        self._last_turn = last_turn
+    def schedule(self, last_progress: Callable[[], float]) -> None:
+        """The loop runs from now on; says when it last did something or rested."""
+        self._last_progress = last_progress
 
     def live_checks(self) -> list[Check]:
         """Why the process should be started again."""
@@ -130,10 +134,14 @@ class Health:
         return "the Lease was lost and the process has not ended"
 
     def _loop(self) -> str:
-        if self._last_turn is None or self.stopping:
+        if self._last_progress is None or self.stopping:
             return ""
-        silent = self._clock() - self._last_turn()
-        return f"no turn for {silent:.0f} s" if silent > STUCK_SECONDS else ""
+        silent = self._clock() - self._last_progress()
+        stuck = silent > STUCK_SECONDS
+        if stuck and not self._stuck:
+            log.error("the scheduling loop has made no progress for %.0f s", silent)
+        self._stuck = stuck
+        return f"no progress for {silent:.0f} s" if stuck else ""
 
     def _sync(self) -> str:
         missing = []

@@ -12,6 +12,7 @@ from typing import Any
 from mooring.errors import InputError
 from mooring.model.change import Change
 from mooring.scheduler.core import Core
+from mooring.serving.deadline import Deadline
 
 log = logging.getLogger("mooring.live")
 
@@ -22,10 +23,12 @@ class Intake:
     Args:
         core: has the state.
         clock: seconds that only grow, the loop's clock.
+        deadline: for plugins that are asked about changes.
     """
 
-    def __init__(self, core: Core, clock: Callable[[], float]) -> None:
+    def __init__(self, core: Core, clock: Callable[[], float], deadline: Deadline) -> None:
         self._core = core
+        self._deadline = deadline
         self._clock = clock
         self._loop: Callable[[list[Change[Any]]], object] | None = None
 
@@ -36,11 +39,14 @@ class Intake:
             return
         now = self._clock()
         for change in changes:
+            self._deadline.begin()
             try:
                 # Nothing comes of changes alone, and nothing may be written yet.
                 self._core.handle((change,), now)
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)
+            except Exception:
+                log.exception("skipped %r: mooring failed on it", change.object)
 
     def hand_to(self, loop: Callable[[list[Change[Any]]], object]) -> None:
         """The loop runs and takes all changes from now on."""

@@ -236,7 +236,9 @@ class Running:
     async def _compare_state(self) -> None:
         parts = self._parts
         try:
-            found = await check_state(parts.client, parts.live.core, parts.settings.profiles)
+            found = await check_state(
+                parts.client, parts.live.core, parts.settings.profiles, overdue=parts.live.overdue
+            )
         except KubeError as error:
             log.warning("the state could not be compared with the cluster: %s", error)
             return

@@ -54,6 +54,8 @@ _SLICE_SECONDS = 0.004
 _MOST_WRITES = 512
 #: A rest that is shorter is none: the loop spins.
 _REST_SECONDS = 0.001
+#: A binding that takes longer than so many hooks may take is forgotten somewhere.
+_OVERDUE = 3
 #: Nobody rests longer, in case something was missed.
 _MOST_REST_SECONDS = 1.0
 
@@ -88,7 +90,8 @@ class LiveScheduler:
         metrics: counts.
         extenders: the configuration's extenders.
         clock: seconds that only grow.
-        limits: how long plugins may take.
+        deadline: for plugins; in force as long as there is work for them.
+        binding_seconds: how long a whole hook around a binding may take.
 
     Attributes:
         last_progress: the clock's time when the loop last did something or rested; one that hangs
@@ -105,7 +108,8 @@ class LiveScheduler:
         metrics: Observer,
         extenders: ExtenderClients | None = None,
         clock: Callable[[], float] = time.monotonic,
-        limits: HookLimits | None = None,
+        deadline: Deadline,
+        binding_seconds: float = HookLimits().binding_seconds,
     ) -> None:
         self.core = core
         self.metrics = metrics
@@ -113,15 +117,16 @@ class LiveScheduler:
         self._runtimes = runtimes
         self._clock = clock
         self._client = client
-        limits = limits or HookLimits()
-        self._deadline = Deadline(limits.decision_seconds)
+        self._deadline = deadline
         self._pauses = Pauses()
         self._volumes = VolumeWriter(client, runtimes, self._pauses)
-        hooks = BindHooks(self._deadline, limits.binding_seconds, self._pauses)
+        hooks = BindHooks(deadline, binding_seconds, self._pauses)
         self._binder = Binder(client, recorder, runtimes, self._volumes, hooks, extenders=extenders)
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._bindings: dict[str, asyncio.Task[None]] = {}
+        self._overdue_seconds = _OVERDUE * binding_seconds
         # The last patch under way of each pod's status, by unique id: what follows waits for it.
         self._patches: dict[str, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
@@ -138,7 +143,6 @@ class LiveScheduler:
 
     async def run(self) -> None:
         """Schedule until stopped."""
-        self._deadline.start()
         self._apply()
         self._started = True
         while not self._stopped:
@@ -171,7 +175,6 @@ class LiveScheduler:
         """Break off what is still under way, and wait until it is."""
         self.halt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._deadline.stop()
 
     async def drain(self, seconds: float) -> None:
         """Wait for what is under way; bindings that only wait are broken off."""
@@ -181,6 +184,17 @@ class LiveScheduler:
                 while self._tasks:
                     await asyncio.wait(self._tasks)
                     self._apply()
+
+    def overdue(self) -> list[str]:
+        """The pods, by key, whose binding nobody works on, or that takes far too long."""
+        now = self._clock()
+        reported = {one.pod.key for one in self._reports if not isinstance(one, Evicted)}
+        return [
+            key
+            for key, since in self.core.binding.items()
+            if key not in reported
+            and (key not in self._bindings or now - since > self._overdue_seconds)
+        ]
 
     async def _rest(self) -> None:
         """Wait until something happens or time makes a difference."""
@@ -207,6 +221,8 @@ class LiveScheduler:
                     self._dispatch(self.core.handle((change,), self._clock()))
                 except InputError as error:  # one object that cannot be used holds up no other
                     log.warning("skipped %r: %s", change.object, error)
+                except Exception:
+                    log.exception("skipped %r: mooring failed on it", change.object)
             self._volumes.take(changes)
         while self._reports:
             self._deadline.begin()
@@ -274,7 +290,8 @@ class LiveScheduler:
             if isinstance(effect, Tell):
                 self._binder.tell(effect)
             elif isinstance(effect, Bind):
-                self._start(self._bind(effect, self._patches.get(effect.pod.uid)))
+                uid, key = effect.pod.uid, effect.pod.key
+                self._bindings[key] = self._start(self._bind(effect, self._patches.get(uid)))
             elif isinstance(effect, PatchStatus):
                 uid = effect.pod.uid
                 self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
@@ -305,6 +322,8 @@ class LiveScheduler:
         finally:
             # Without a report the pod would keep its place for ever.
             self._report(report)
+            if self._bindings.get(effect.pod.key) is asyncio.current_task():
+                del self._bindings[effect.pod.key]
         if isinstance(report, Bound):
             now = self._clock()
             self.metrics.attempt(effect.profile, "scheduled", now - start)

@@ -7,6 +7,7 @@ plugins needs few rights and little memory. Called once when a scheduler is put 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from mooring.framework.happenings import wakes_of
 from mooring.framework.hook import Hook, Requeues
 from mooring.framework.policy import Policy
 from mooring.framework.runtime import Runtime
@@ -79,7 +80,7 @@ def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) 
         plugins += {one.name: one.plugin for one in placed}.values()
     for plugin in plugins:
         if isinstance(plugin, Requeues):
-            wanted.update(wake.kind for wake in plugin.requeue_on())
+            wanted.update(wake.kind for wake in wakes_of(plugin))
     return [kind for kind in KINDS if kind.type in wanted]
 
 

@@ -9,6 +9,7 @@ bound. The cluster's state is its own; every method is called by one thread, and
 """
 
 import functools
+import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -44,12 +45,16 @@ from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
 from mooring.scheduler.waiting import WaitingPod, WaitingPods
 from mooring.state.cluster import Cluster
 
+log = logging.getLogger("mooring.scheduler")
+
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 #: One decision: questions to extenders come out, answers go in, effects are the result.
 Turn = Generator[AskExtenders, Any, list[Effect]]
 #: A note of a Kubernetes event has at most so many bytes.
 _NOTE = 1024
+#: Plugins write as much as they like; a condition has at most so many bytes.
+_MESSAGE = 32 * 1024
 
 
 @runtime_checkable
@@ -61,11 +66,12 @@ class Evictor(Protocol):
 
 
 class Flight(NamedTuple):
-    """A pod that is being bound."""
+    """A pod that is being bound, and since when."""
 
     queued: QueuedPod
     cycle: Cycle
     node: Node
+    since: float
 
 
 class Core:
@@ -108,6 +114,11 @@ class Core:
         self._waiting = waiting
         for runtime in self._runtimes.values():
             runtime.waiting = waiting
+
+    @property
+    def binding(self) -> dict[str, float]:
+        """The pods that are being bound, by key, and since when."""
+        return {key: flight.since for key, flight in self._flights.items()}
 
     # -- what happened in the cluster
 
@@ -224,8 +235,8 @@ class Core:
                 runtime, self._with_promise(pod), self._choose,
                 extended=extended, leaving=self._evictions.leaving,
             )  # fmt: skip
-        except MooringError as error:
-            return self._failed(queued, SCHEDULER_ERROR, str(error), set(), now, promise="")
+        except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
+            return self._broke(queued, error, now)
         if isinstance(found, NoNode):
             return self._no_node(queued, found, now)
         return self._place(runtime, queued, found, now)
@@ -250,21 +261,21 @@ class Core:
                 self.cluster.forget(pod.key)
                 return self._refused(queued, refusal, now)
             waits = runtime.placing.permit(cycle, node)
-        except MooringError as error:
+        except Exception as error:  # noqa: BLE001 - as above
             self._take_back(runtime, cycle, node, pod)
-            return self._failed(queued, SCHEDULER_ERROR, str(error), set(), now, promise="")
+            return self._broke(queued, error, now)
         if isinstance(waits, Refusal):
             self._take_back(runtime, cycle, node, pod)
             return self._refused(queued, waits, now)
         if waits:
             self.waiting.add(WaitingPod(queued, cycle, node, waits, now))
             return [PatchStatus(pod, nominated_node=node.name)]
-        return [self._bind(queued, cycle, node)]
+        return [self._bind(queued, cycle, node, now)]
 
-    def _bind(self, queued: QueuedPod, cycle: Cycle, node: Node) -> Bind:
+    def _bind(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> Bind:
         pod = queued.pod
         self.queue.done(queued)
-        self._flights[pod.key] = Flight(queued, cycle, node)
+        self._flights[pod.key] = Flight(queued, cycle, node, now)
         binding = Binding(
             namespace=pod.namespace,
             name=pod.name,
@@ -282,7 +293,7 @@ class Core:
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
             if not waiting.reason:
-                effects.append(self._bind(waiting.queued, waiting.cycle, waiting.node))
+                effects.append(self._bind(waiting.queued, waiting.cycle, waiting.node, now))
                 continue
             runtime = self._runtimes[waiting.pod.scheduler_name]
             placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
@@ -380,6 +391,14 @@ class Core:
             if was_victim:
                 self._go_on(waited, now)
 
+    def _broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
+        """A decision failed."""
+        message = str(error)
+        if not isinstance(error, MooringError):
+            log.error("the decision for %s failed inside mooring", queued.key, exc_info=error)
+            message = f"mooring failed: {type(error).__name__}: {error}"
+        return self._failed(queued, SCHEDULER_ERROR, message, set(), now, promise="")
+
     def _refused(self, queued: QueuedPod, refusal: Refusal, now: float) -> list[Effect]:
         if refusal.verdict.error:
             reasons = ", ".join(refusal.verdict.reasons)
@@ -447,19 +466,24 @@ class Core:
         self.queue.requeue(
             queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, flown=flown
         )
-        note = (
-            message
-            if len(message.encode()) <= _NOTE
-            else message.encode()[: _NOTE - 4].decode(errors="ignore") + " ..."
-        )
         told = Tell(
-            pod, "FailedScheduling", "Scheduling", note, warning=True, reporter=pod.scheduler_name
-        )
-        return [told, PatchStatus(pod, reason, message, promise)]
+            pod, "FailedScheduling", "Scheduling", _cut(message, _NOTE), warning=True,
+            reporter=pod.scheduler_name,
+        )  # fmt: skip
+        return [told, PatchStatus(pod, reason, _cut(message, _MESSAGE), promise)]
 
     def _evictors(self, pod: Pod) -> list[Evictor]:
         runtime = self._runtimes[pod.scheduler_name]
         return [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
+
+
+def _cut(text: str, most: int) -> str:
+    """A text of at most so many bytes."""
+    # Half a surrogate pair, which a plugin may write, is no text for the API server.
+    data = text.encode(errors="replace")
+    if len(data) > most:
+        return data[: most - 4].decode(errors="ignore") + " ..."
+    return text if len(data) == len(text) else data.decode()
 
 
 def _is_another(pod: Pod, other: Pod) -> bool:

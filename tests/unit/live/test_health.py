@@ -106,7 +106,7 @@ class TestAlive:
         world.now += STUCK_SECONDS
         assert world.alive() == {}
         world.now += 1
-        assert world.alive() == world.healthy() == {"scheduling-loop": "no turn for 61 s"}
+        assert world.alive() == world.healthy() == {"scheduling-loop": "no progress for 61 s"}
         world.health.stopping = True
         assert world.alive() == {}
 

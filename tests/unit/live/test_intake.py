@@ -7,13 +7,14 @@ import pytest
 from mooring import Node
 from mooring.live.intake import Intake
 from mooring.model.change import Gone, Put
+from mooring.serving.deadline import Deadline
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
 
 
 def test_before_the_loop_changes_are_applied_at_once() -> None:
     world = World()
-    intake = Intake(world.core, lambda: 5.0)
+    intake = Intake(world.core, lambda: 5.0, Deadline(10))
     intake.take([Put(make_node("a")), Put(make_node("b")), Put(make_pod("p"))])
     intake.take([Gone(make_node("b"))])
     assert list(world.cluster.nodes) == ["a"]
@@ -24,7 +25,7 @@ def test_before_the_loop_changes_are_applied_at_once() -> None:
 
 def test_then_the_loop_takes_them() -> None:
     world = World()
-    intake = Intake(world.core, lambda: 5.0)
+    intake = Intake(world.core, lambda: 5.0, Deadline(10))
     taken: list[Any] = []
     intake.hand_to(taken.append)
     changes: list[Any] = [Put(make_node("a"))]
@@ -37,6 +38,8 @@ def test_an_impossible_object_is_left_out(caplog: pytest.LogCaptureFixture) -> N
     world = World()
     whole = make_node("bad").raw
     whole["status"]["allocatable"]["cpu"] = "many"
-    Intake(world.core, lambda: 5.0).take([Put(Node.from_dict(whole)), Put(make_node("good"))])
+    Intake(world.core, lambda: 5.0, Deadline(10)).take(
+        [Put(Node.from_dict(whole)), Put(make_node("good"))]
+    )
     assert list(world.cluster.nodes) == ["good"]
     assert "skipped" in caplog.text

@@ -6,6 +6,7 @@ from typing import Any
 from mooring.framework.binding import Binding
 from mooring.live.loop import LiveScheduler
 from mooring.scheduler.effects import Bind, Bound, Effect, Evict, Evicted, PatchStatus
+from mooring.serving.deadline import Deadline
 from mooring.testing import make_pod
 
 NOTHING: Any = None
@@ -58,7 +59,7 @@ def carried_out(effects: list[Effect]) -> tuple[list[str], list[str]]:
 
     async def run() -> tuple[list[str], list[str]]:
         metrics: Any = Silent()
-        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics)
+        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics, deadline=Deadline(10))
         binder: Any = SlowBinder()
         live._binder = binder
         live._dispatch(effects)
@@ -93,7 +94,7 @@ def test_an_eviction_that_breaks_off_is_reported() -> None:
 
     async def run() -> list[object]:
         metrics: Any = Silent()
-        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics)
+        live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics, deadline=Deadline(10))
         binder: Any = SlowBinder()
         live._binder = binder
         live._dispatch([Evict((make_pod("victim"),), make_pod("vip"), "a", "default-scheduler")])

@@ -1,0 +1,265 @@
+"""A plugin and a policy that go wrong once for each pod, where and how the pod's labels say."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import mooring as mr
+from mooring import hook
+from mooring.framework.arrays import Amounts
+from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import Verdicts
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+#: What goes wrong, whatever the hook.
+FAILURES = (
+    "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
+    "wrong", "too-much", "huge",
+)  # fmt: skip
+HUGE = "x" * 3_000_000
+_NORMAL: Any = object()
+
+
+class OopsError(Exception):
+    """What a plugin raises."""
+
+
+class Wild(
+    hook.PreEnqueue,
+    hook.Requeues,
+    hook.WhatIf,
+    hook.FilterNodes,
+    hook.PostFilter,
+    hook.PreScore,
+    hook.ScoreNodes,
+    hook.Normalize,
+    hook.Reserve,
+    hook.Permit,
+    hook.Preempt,
+    hook.PreBind,
+    hook.Bind,
+    hook.PostBind,
+):
+    """Every hook at once; a pod's label ``hook`` says where it fails, ``failure`` how."""
+
+    name = "Wild"
+
+    def __init__(self) -> None:
+        #: The unique ids of pods that had their failure, with the hook.
+        self.failed: dict[str, str] = {}
+        #: What each pod's permit said: the first time no, for those about `unreserve`.
+        self.refused: set[str] = set()
+
+    def _goes_wrong(self, at: str, pod: Pod | None) -> str:
+        """How it fails here and now; empty if it does not."""
+        if pod is None or pod.labels.get("hook") != at or pod.uid in self.failed:
+            return ""
+        self.failed[pod.uid] = at
+        return pod.labels["failure"]
+
+    def act(self, at: str, pod: Pod | None, *, much: object = None, wrong: object = 42) -> Any:
+        """Fail, or return the answer of a failure; otherwise `_NORMAL`."""
+        failure = self._goes_wrong(at, pod)
+        if failure in ("wrong", "too-much", "huge"):
+            return {"wrong": wrong, "too-much": much, "huge": HUGE}[failure]
+        if failure:
+            fail(failure)
+        return _NORMAL
+
+    async def wait(self, at: str, pod: Pod | None, *, much: object = None) -> Any:
+        """The same for hooks that may wait."""
+        failure = self._goes_wrong(at, pod)
+        if failure == "sleeps":
+            await asyncio.get_running_loop().create_future()
+        if failure == "cancels":
+            task = asyncio.create_task(asyncio.sleep(3600))
+            task.cancel()
+            await task
+        if failure in ("wrong", "too-much", "huge"):
+            return {"wrong": 42, "too-much": much, "huge": HUGE}[failure]
+        if failure:
+            fail(failure)
+        return _NORMAL
+
+    def pre_enqueue(self, pod: Pod) -> Any:
+        return _or_none(self.act("pre_enqueue", pod))
+
+    def requeue_on(self) -> Sequence[hook.Wake]:
+        return [hook.Wake(mr.Node, hook.Action.ANY, self._helps)]
+
+    def _helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
+        answer = self.act("helps", pod)
+        return bool(answer is _NORMAL or answer)
+
+    def pre_filter(self, cycle: Cycle) -> Any:
+        much = [f"no-such-node-{number}" for number in range(1000)]
+        answer = self.act("pre_filter", cycle.pod, much=much, wrong=[1, 2])
+        if answer is HUGE:
+            return mr.reject(HUGE)
+        return _or_none(answer)
+
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        self.act("add_pod", cycle.pod)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        self.act("remove_pod", cycle.pod)
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Any:
+        table = (mr.reject(HUGE),)
+        much = Verdicts(np.full(len(nodes), 7, np.int32), table)
+        answer = self.act("filter_nodes", pod, much=much)
+        if answer is HUGE:
+            return [mr.reject(HUGE + node.name) for node in nodes]
+        if answer is _NORMAL and pod.labels.get("hook") == "helps" and pod.uid not in self.failed:
+            return [mr.reject("not yet")] * len(nodes)
+        return _or_none(answer)
+
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Any:
+        victim = mr.Pod.from_dict({"metadata": {"name": "nobody"}})
+        made = {"nowhere": Candidate("nowhere", (victim, 3))}  # type: ignore[arg-type]
+        much = Preemption(mr.accept(), eligible=True, candidates=made)
+        answer = self.act("post_filter", cycle.pod, much=much)
+        if answer is HUGE:
+            return mr.reject(HUGE)
+        return mr.reject("not by me") if answer is _NORMAL else answer
+
+    def pre_score(self, cycle: Cycle, nodes: Nodes) -> Any:
+        return _or_none(self.act("pre_score", cycle.pod))
+
+    def score_nodes(self, pod: Pod, nodes: Nodes) -> Any:
+        answer = self.act("score_nodes", pod, much=np.full(len(nodes) + 1, 7))
+        return np.zeros(len(nodes), np.int64) if answer is _NORMAL else answer
+
+    def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Any:
+        answer = self.act("normalize", cycle.pod, much=np.full(len(nodes), 10**9))
+        return scores if answer is _NORMAL else answer
+
+    def reserve(self, cycle: Cycle, node: Node) -> Any:
+        return _or_none(self.act("reserve", cycle.pod, much=[None] * 1000))
+
+    def unreserve(self, cycle: Cycle, node: Node) -> None:
+        self.act("unreserve", cycle.pod)
+
+    def permit(self, cycle: Cycle, node: Node) -> Any:
+        pod = cycle.pod
+        if pod.labels.get("hook") == "unreserve" and pod.uid not in self.refused:
+            self.refused.add(pod.uid)
+            return "not the first time"
+        much = hook.Wait("for ever")  # type: ignore[arg-type]
+        return _or_none(self.act("permit", pod, much=much))
+
+    def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Any:
+        bystander = mr.Pod.from_dict({"metadata": {"name": "bystander", "uid": "b"}})
+        answer = self.act("preempt", pod, much=[*victims, bystander], wrong=[1, 2])
+        return _or_none(answer)
+
+    async def pre_bind(self, binding: mr.Binding) -> Any:
+        much = binding.annotate({"x": object()})  # type: ignore[dict-item]
+        return _or_none(await self.wait("pre_bind", binding.pod, much=much))
+
+    async def bind(self, binding: mr.Binding) -> Any:
+        much = mr.Binding(namespace="other", name="pod", uid="u", node_name="nowhere")
+        return _or_none(await self.wait("bind", binding.pod, much=much))
+
+    async def post_bind(self, binding: mr.Binding) -> None:
+        await self.wait("post_bind", binding.pod)
+
+
+class WildSort(hook.QueueSort):
+    """Orders the queue, except for pods about ``sort_key``."""
+
+    name = "WildSort"
+
+    def __init__(self, wild: Wild) -> None:
+        self._wild = wild
+
+    def sort_key(self, pod: Pod, since: float) -> Any:
+        much = (float("nan"),) * 1000
+        answer = self._wild.act("sort_key", pod, much=much)
+        return (-pod.priority, since) if answer is _NORMAL else answer
+
+
+def wild_policy(wild: Wild) -> mr.Policy:
+    """A policy whose plain functions fail in the same way."""
+    policy = mr.Policy("wild-policy")
+
+    @policy.filter
+    def one_filter(pod: mr.Pod, node: mr.Node) -> Any:
+        return _or_none(wild.act("filter.function", pod, much=[True] * 1000))
+
+    @policy.filter_nodes
+    def all_filter(pod: mr.Pod, nodes: mr.Nodes) -> Any:
+        answer = wild.act("filter_nodes.function", pod, much=[True] * 1000)
+        return np.ones(len(nodes), np.bool_) if answer is _NORMAL else answer
+
+    @policy.score
+    def one_score(pod: mr.Pod, node: mr.Node) -> Any:
+        answer = wild.act("score.function", pod, much=10**9, wrong="good")
+        return 0 if answer is _NORMAL else answer
+
+    @policy.score_nodes
+    def all_score(pod: mr.Pod, nodes: mr.Nodes) -> Any:
+        answer = wild.act("score_nodes.function", pod, much=np.full(1000, 1.0))
+        return np.zeros(len(nodes)) if answer is _NORMAL else answer
+
+    @policy.preempt
+    def keep(pod: mr.Pod, node: mr.Node, victims: Sequence[mr.Pod]) -> Any:
+        bystander = mr.Pod.from_dict({"metadata": {"name": "bystander", "uid": "b"}})
+        return _or_none(wild.act("preempt.function", pod, much=[*victims, bystander], wrong=[1]))
+
+    @policy.bind
+    def note(binding: mr.Binding) -> Any:
+        much = binding.annotate({"x": object()})  # type: ignore[dict-item]
+        return _or_none(wild.act("bind.function", binding.pod, much=much))
+
+    policy.add(wild)
+    policy.add(WildSort(wild))
+    return policy
+
+
+def _or_none(answer: Any) -> Any:
+    return None if answer is _NORMAL else answer
+
+
+def fail(failure: str) -> None:
+    """Go wrong in a way that needs no return."""
+    FAILING[failure]()
+
+
+def _raise() -> None:
+    raise OopsError("oops")
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def _cancel() -> None:
+    raise asyncio.CancelledError
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _recurse() -> None:
+    _recurse()
+
+
+FAILING: dict[str, Callable[[], object]] = {
+    "raises": _raise,
+    "spins": _spin,
+    "sleeps": lambda: time.sleep(3600),
+    "cancels": _cancel,
+    "exits": lambda: sys.exit(3),
+    "interrupts": _interrupt,
+    "recurses": _recurse,
+}
