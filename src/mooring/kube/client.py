@@ -61,6 +61,7 @@ class Client:
     ) -> None:
         self.config = config
         self._request_seconds = limits.request_seconds
+        self._stream_read_seconds = limits.stream_read_seconds
         self._sleep = sleep
         self._session = Session(config, limits, user_agent, guard)
 
@@ -234,12 +235,18 @@ class Client:
             yield chunks
 
     async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+        read = response.content.readany
+        while chunk := await self._next_chunk(read):
+            yield chunk
+
+    async def _next_chunk(self, read: Callable[[], Awaitable[bytes]]) -> bytes:
+        """The next bytes of a stream; none at its end, and none after a long silence."""
         try:
-            async for chunk in response.content.iter_any():
-                yield chunk
-        except aiohttp.SocketTimeoutError:
-            return
+            async with asyncio.timeout(self._stream_read_seconds) as silence:
+                return await read()
         except BROKEN as error:
+            if silence.expired():
+                return b""
             raise self._session.broken(error) from error
 
     async def bind(

@@ -2,7 +2,9 @@
 
 `live` and `extender` run one `Informer` a resource. It calls one plain function with `Put` and
 `Gone`, in the order things happened, on the event loop's thread; it never calls it twice for the
-same version of an object.
+same version of an object, and never goes back to an older one, whatever a connection repeats. Only
+a complete list may turn time back, as after restoring etcd; an object that it shows in an older
+version is told as gone and then put, because nothing that was concluded from it holds any more.
 
     starting ──list_done──> synced ──watch_opened──> connected <──> stale (tries again)
 """
@@ -16,7 +18,8 @@ from typing import Generic, TypeVar
 
 from mooring.errors import ApiError, ConfigError, KubeError
 from mooring.kube.listwatch import ListWatch
-from mooring.kube.watch_protocol import Counters, Item
+from mooring.kube.versions import SeenVersions, version_number
+from mooring.kube.watch_protocol import Counters, Identity, Item
 from mooring.model.change import Change, Gone, Put
 
 T = TypeVar("T")
@@ -38,7 +41,8 @@ class Informer(Generic[T]):
     Attributes:
         synced: set when the first complete list was handed on.
         connected: a watch is open now.
-        stale_since: the clock's time at which the watch was lost; None while connected.
+        stale_since: the clock's time at which the watch was lost or, if it stalled, of its last
+            word; None while connected.
         last_contact: the clock's time of the API server's last word; None before the first.
         error: why lists or watches fail now; None while a watch is open.
     """
@@ -59,6 +63,7 @@ class Informer(Generic[T]):
         self._on_changes = on_changes
         self._clock = clock
         self._known: dict[str, T] = {}
+        self._versions = SeenVersions()
         self._present: set[str] = set()
         self._logged: set[str] = set()
         self._refusal: KubeError | None = None
@@ -75,6 +80,15 @@ class Informer(Generic[T]):
     def counters(self) -> Counters:
         """What happened so far, for metrics."""
         return self.source.counters
+
+    @property
+    def stale_seconds(self) -> float:
+        """For how long the cluster may have changed without our hearing of it; 0 if we hear it.
+
+        A watch that has just stalled still counts as heard; it is noticed after
+        `stalls.SILENCE_SECONDS`, and then counts from its last word.
+        """
+        return 0.0 if self.stale_since is None else max(self._clock() - self.stale_since, 0.0)
 
     async def run(self) -> None:
         """List and watch until cancelled or stopped."""
@@ -122,12 +136,13 @@ class Informer(Generic[T]):
         """Some of the objects that exist."""
         self._contact()
         self._present.update(item.identity.key for item in items)
-        self._tell(items)
+        self._tell(items, self._listed)
 
-    def list_done(self) -> None:
+    def list_done(self, resource_version: str) -> None:
         """The list is complete: what it did not have is gone."""
         vanished = self._known.keys() - self._present
         self._present.clear()
+        self._versions.listed(resource_version)
         if vanished:
             self._on_changes([Gone(self._known.pop(key)) for key in sorted(vanished)])
         self.synced.set()
@@ -146,12 +161,12 @@ class Informer(Generic[T]):
         """Events that came together."""
         self._contact()
         self._logged.clear()
-        self._tell(items)
+        self._tell(items, self._happened)
 
-    def watch_closed(self) -> None:
+    def watch_closed(self, *, stalled: bool) -> None:
         """The watch ended."""
         self.connected = False
-        self.stale_since = self._clock()
+        self.stale_since = self.last_contact if stalled else self._clock()
 
     def failed(self, error: KubeError) -> None:
         """A list or a watch failed; each sentence is logged once until all is well again."""
@@ -168,29 +183,61 @@ class Informer(Generic[T]):
     def _contact(self) -> None:
         self.last_contact = self._clock()
 
-    def _tell(self, items: list[Item[T]]) -> None:
-        changes: list[Change[T]] = []
-        for item in items:
-            change = self._change(item)
-            if change is not None:
-                changes.append(change)
+    def _tell(self, items: list[Item[T]], changes_of: Callable[[Item[T]], list[Change[T]]]) -> None:
+        changes = [change for item in items for change in changes_of(item)]
         if changes:
             self._on_changes(changes)
 
+    def _listed(self, item: Item[T]) -> list[Change[T]]:
+        """What an object of a list changes: the list shows how things are now."""
+        old = self._known.get(item.identity.key)
+        change = self._change(item)
+        if change is None:
+            return []
+        if old is not None and isinstance(change, Put) and self._went_back(old, item.identity):
+            return [Gone(old), change]
+        return [change]
+
+    def _went_back(self, old: T, identity: Identity) -> bool:
+        before = self.source.identity(old)
+        number = version_number(identity.resource_version)
+        return before.uid == identity.uid and 0 < number < version_number(before.resource_version)
+
+    def _happened(self, item: Item[T]) -> list[Change[T]]:
+        """What an event changes: nothing if it tells of the past."""
+        identity = item.identity
+        known = self._known.get(identity.key)
+        before = self.source.identity(known) if known is not None else None
+        version = before.resource_version if before is not None else ""
+        # who does not count a deletion as a change deletes the very version that is known
+        last = item.deleted and before is not None and before[2:] == identity[2:]
+        if not last and self._versions.is_old(identity.key, identity.resource_version, version):
+            self.counters.replayed += 1
+            return []
+        if item.deleted:
+            self._versions.gone(identity.key, identity.resource_version)
+        change = self._change(item)
+        return [change] if change is not None else []
+
     def _change(self, item: Item[T]) -> Change[T] | None:
-        """What an item changes in what we know; None when we knew it already."""
-        key = item.identity.key
+        """What an item that is not old changes in what we know; None when we knew it already."""
+        identity = item.identity
+        key = identity.key
         old = self._known.get(key)
         before = self.source.identity(old) if old is not None else None
         if item.object is None or item.deleted:
             if old is None or before is None:
                 return None
-            # an object that cannot be understood stays as it was, unless it is another one now
-            if (before.uid == item.identity.uid) != item.deleted:
-                return None
+            same = before.uid == identity.uid
+            if item.deleted and not same and not version_number(identity.resource_version):
+                return None  # an older one of this name, as far as anybody can say
+            if not item.deleted and same:
+                return None  # an object that cannot be understood stays as it was
             del self._known[key]
-            return Gone(old if item.object is None else item.object)
-        if before is not None and before[2:] == item.identity[2:]:
+            self._versions.gone(key, identity.resource_version)
+            return Gone(old if item.object is None or not same else item.object)
+        if before is not None and before[2:] == identity[2:]:
             return None
         self._known[key] = item.object
+        self._versions.put(key)
         return Put(item.object)

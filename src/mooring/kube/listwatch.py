@@ -3,6 +3,11 @@
 `informer` calls it. It talks to the API server through `client` and follows `watch_protocol`; it
 keeps no objects, and what an object is, the caller's `make` decides. It never gives up: every
 failure is told to the sink and tried again after a pause.
+
+A watch of a resource that nobody changes is silent, and so is one whose connection is dead: after a
+while it is replaced by another one, which costs little and brings what the dead one kept back. A
+watch is silent, too, when the API server has yet to reach the version it began from, because etcd
+was restored from a backup; so a silent one is followed by a look at where the API server stands.
 """
 
 import asyncio
@@ -17,8 +22,10 @@ import msgspec
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client
+from mooring.kube.stalls import SILENCE_SECONDS, Stalled, ends_when_silent
 from mooring.kube.status import api_error, decode_status
 from mooring.kube.watch_protocol import (
+    BRIEF_SECONDS,
     RELIST_STATUSES,
     Counters,
     Identity,
@@ -65,9 +72,17 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pacing:
-    """Where time and chance come from; tests pass their own."""
+    """Where time and chance come from; tests pass their own.
+
+    Attributes:
+        sleep: waits before something is tried again.
+        idle: waits beside an open watch, to see whether anything comes.
+        clock: seconds that only grow.
+        random: a number from 0 to 1.
+    """
 
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    idle: Callable[[float], Awaitable[object]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
 
@@ -103,6 +118,9 @@ class ListWatch(Generic[T]):
         self._pacing = pacing
         self._state = WatchState(pacing.random)
         self._complaints: set[str] = set()
+        # whether the API server sends bookmarks, and whether it may stand behind our version
+        self._bookmarks = False
+        self._doubtful = False
 
     async def run(self, sink: Sink[T]) -> NoReturn:
         """List and watch until cancelled."""
@@ -110,11 +128,15 @@ class ListWatch(Generic[T]):
         while True:
             opened_at = self._pacing.clock()
             try:
+                if self._doubtful and state.resource_version:
+                    await self._look_back()
                 if not state.resource_version:
                     await self._list(sink)
-                    opened_at = self._pacing.clock()
+                opened_at = self._pacing.clock()
                 silent = await self._watch(sink)
-                pause = state.ended(self._pacing.clock() - opened_at, silent=silent)
+                lasted = self._pacing.clock() - opened_at
+                self._doubtful = self._doubtful or (silent and lasted >= BRIEF_SECONDS)
+                pause = state.ended(lasted, silent=silent)
             except KubeError as error:
                 self.counters.errors += 1
                 if isinstance(error, ApiError) and error.status in RELIST_STATUSES:
@@ -142,6 +164,8 @@ class ListWatch(Generic[T]):
                     sink.list_started()
                     continue
                 raise
+            if "continue" not in params:
+                self._check_age(page.metadata.resource_version)
             items = (self._item(raw, deleted=False) for raw in page.items or ())
             sink.page([item for item in items if item is not None])
             if not page.metadata.continue_:
@@ -151,7 +175,33 @@ class ListWatch(Generic[T]):
             raise KubeError(f"The list {self.query.path} has no resourceVersion to watch from.")
         self.counters.lists += 1
         self._state.listed(page.metadata.resource_version)
-        sink.list_done()
+        sink.list_done(page.metadata.resource_version)
+
+    def _check_age(self, resource_version: str) -> None:
+        """Refuse a list that is older than what was seen, unless the API server insists."""
+        state = self._state
+        before = state.newest
+        older = state.is_older(resource_version)
+        if not state.may_list(resource_version):
+            raise KubeError(
+                f"The API server answered {self.query.path} with an older state than it had shown "
+                f"before (resourceVersion {resource_version} after {before})."
+            )
+        if older:
+            logger.error(
+                "The resourceVersion of %s went back from %d to %s: etcd was restored from a "
+                "backup, or another cluster answers. What is listed now counts.",
+                self.query.path,
+                before,
+                resource_version,
+            )
+
+    async def _look_back(self) -> None:
+        """List again if the API server stands behind the version to watch from."""
+        page = await self._page(self.query.params() | {"limit": 1})
+        self._doubtful = False
+        if self._state.is_older(page.metadata.resource_version):
+            self._state.must_list()
 
     async def _page(self, params: dict[str, str | int]) -> ListPage:
         body = await self._client.request(
@@ -163,7 +213,7 @@ class ListWatch(Generic[T]):
             raise KubeError(f"The answer to {self.query.path} is no list: {error}.") from error
 
     async def _watch(self, sink: Sink[T]) -> bool:
-        """Watch until the stream ends; say whether nothing came."""
+        """Watch until the stream ends; say whether nothing new came."""
         params = self.query.params() | {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -171,22 +221,36 @@ class ListWatch(Generic[T]):
             "timeoutSeconds": int(WATCH_SECONDS * (1 + self._pacing.random())),
         }
         splitter = LineSplitter()
-        silent = True
+        silent, heard, stalled = True, False, False
         async with self._client.stream(self.query.path, params) as chunks:
             self.counters.watches += 1
             sink.watch_opened()
+            clock, heard_at = self._pacing.clock, self._pacing.clock()
             try:
-                async for chunk in chunks:
-                    if lines := splitter.feed(chunk):
-                        silent = False
-                        self._take(lines, sink)
+                async with ends_when_silent(lambda: heard_at, clock, self._pacing.idle):
+                    async for chunk in chunks:
+                        heard_at = clock()
+                        if lines := splitter.feed(chunk):
+                            heard = True
+                            silent = not self._take(lines, sink) and silent
+            except Stalled:
+                stalled = True
+                self.counters.stalls += 1
+                # without a word from the beginning, nothing may have changed since
+                if heard and self._bookmarks:
+                    raise KubeError(
+                        f"Nothing was heard of {self.query.path} for {SILENCE_SECONDS:.0f} s, not "
+                        "even the bookmark that the API server sends every minute: the connection "
+                        "seems to be dead."
+                    ) from None
             finally:
-                sink.watch_closed()
+                sink.watch_closed(stalled=stalled)
         return silent
 
-    def _take(self, lines: list[bytes], sink: Sink[T]) -> None:
-        """Hand on what the lines say; those before a broken one count."""
+    def _take(self, lines: list[bytes], sink: Sink[T]) -> bool:
+        """Hand on what the lines say; those before a broken one count. Says whether it is news."""
         items: list[Item[T]] = []
+        before = self._state.resource_version
         for number, line in enumerate(lines):
             try:
                 item = self._event(line)
@@ -197,6 +261,7 @@ class ListWatch(Generic[T]):
             if item is not None:
                 items.append(item)
         sink.events(items)
+        return self._state.resource_version != before
 
     def _event(self, line: bytes) -> Item[T] | None:
         try:
@@ -208,14 +273,24 @@ class ListWatch(Generic[T]):
             status = decode_status(event.object)
             raise api_error(self._client.config, status.code or 500, bytes(event.object))
         if event.type == "BOOKMARK":
-            bare = bare_identity(event.object)
-            self._state.seen(bare.resource_version if bare is not None else "")
+            self._bookmark(event.object)
             return None
         self.counters.events += 1
         item = self._item(event.object, deleted=event.type == "DELETED")
         if item is not None:
             self._state.seen(item.identity.resource_version)
         return item
+
+    def _bookmark(self, raw: msgspec.Raw) -> None:
+        self._bookmarks = True
+        bare = bare_identity(raw)
+        version = bare.resource_version if bare is not None else ""
+        if not self._state.seen(version):
+            self._doubtful = True
+            raise KubeError(
+                f"The watch of {self.query.path} stands behind the version it began from "
+                f"(resourceVersion {version} after {self._state.newest})."
+            )
 
     def _item(self, raw: msgspec.Raw, *, deleted: bool) -> Item[T] | None:
         try:

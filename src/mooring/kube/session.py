@@ -4,6 +4,7 @@
 refuses them, and turns broken connections into `KubeError`; it does not look at answers.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -30,10 +31,9 @@ class Limits:
 
     Attributes:
         request_seconds: for a whole request, with waiting for a free connection and with the
-            pauses a busy API server asks for.
+            pauses a busy API server asks for; of a stream, until it begins.
         connect_seconds: for a new connection.
-        stream_read_seconds: for the next bytes of a stream; the API server sends a bookmark about
-            every minute, but only when something changed.
+        stream_read_seconds: for the next bytes of a stream; whoever reads it may give it up sooner.
         connections: at most so many at a time, streams included.
     """
 
@@ -119,9 +119,8 @@ class Session:
         self._timeout = aiohttp.ClientTimeout(
             total=limits.request_seconds, sock_connect=limits.connect_seconds
         )
-        self._endless = aiohttp.ClientTimeout(
-            sock_connect=limits.connect_seconds, sock_read=limits.stream_read_seconds
-        )
+        self._endless = aiohttp.ClientTimeout(sock_connect=limits.connect_seconds)
+        self._begin_seconds = limits.request_seconds
         self._connections = limits.connections
         self._http: aiohttp.ClientSession | None = None
 
@@ -179,17 +178,18 @@ class Session:
         if call.params:
             url += "?" + urlencode(call.params, quote_via=quote)
         try:
-            response = await self._http.request(
-                call.method,
-                url,
-                data=self._body(call),
-                headers=headers,
-                timeout=self._timeout_of(call),
-                proxy=self._proxy,
-                ssl=self._tls.context(credentials) if config.secure else True,
-                server_hostname=config.tls_server_name or None,
-                allow_redirects=False,
-            )
+            async with asyncio.timeout(self._begin_seconds if call.endless else None):
+                response = await self._http.request(
+                    call.method,
+                    url,
+                    data=self._body(call),
+                    headers=headers,
+                    timeout=self._timeout_of(call),
+                    proxy=self._proxy,
+                    ssl=self._tls.context(credentials) if config.secure else True,
+                    server_hostname=config.tls_server_name or None,
+                    allow_redirects=False,
+                )
         except BROKEN as error:
             if isinstance(error.__cause__, KubeError):
                 raise error.__cause__ from None  # the guard's

@@ -5,6 +5,10 @@
     start ──> must list ──listed()──> may watch ──event──> may watch, from the event's version
                   ^                      │  │
                   └──── expired() ───────┘  └─ended(), failed()──> may watch, same version
+
+Versions only grow. What is older than something seen before does not move a watch back, and a list
+that is older is asked for again; only when the API server insists (etcd was restored from a backup,
+or another cluster answers), the older state is the one that counts.
 """
 
 from collections.abc import Callable
@@ -14,6 +18,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from mooring.errors import KubeError
+from mooring.kube.versions import version_number
 
 T = TypeVar("T")
 
@@ -22,6 +27,8 @@ BACKOFF_FIRST_SECONDS = 0.8
 BACKOFF_MOST_SECONDS = 30.0
 BRIEF_SECONDS = 1.0  # a watch that ends sooner, with nothing said, was no watch
 STEADY_SECONDS = 30.0  # a watch that lasted so long shows that the API server is well
+
+OLDER_LISTS = 4  # a list that is older than what was seen is believed at the fourth time
 
 # 410: the version is compacted away; 504: it is larger than the API server's, as after restoring
 # etcd. Only a new list helps.
@@ -110,6 +117,8 @@ class Counters:
         events: events of watches, bookmarks not counted.
         errors: failed tries, expired versions included.
         skipped: objects that could not be understood.
+        replayed: events that told of the past and changed nothing.
+        stalls: watches that were given up because nothing came any more.
     """
 
     lists: int = 0
@@ -117,6 +126,8 @@ class Counters:
     events: int = 0
     errors: int = 0
     skipped: int = 0
+    replayed: int = 0
+    stalls: int = 0
 
 
 class Sink(Protocol[T]):
@@ -130,8 +141,8 @@ class Sink(Protocol[T]):
         """Some objects of the list."""
         ...
 
-    def list_done(self) -> None:
-        """The list is complete."""
+    def list_done(self, resource_version: str) -> None:
+        """The list is complete; it shows this version of the collection."""
         ...
 
     def watch_opened(self) -> None:
@@ -142,8 +153,8 @@ class Sink(Protocol[T]):
         """Events that came together; none when it was only a bookmark."""
         ...
 
-    def watch_closed(self) -> None:
-        """The watch ended, in whatever way."""
+    def watch_closed(self, *, stalled: bool) -> None:
+        """The watch ended, in whatever way; stalled if nothing had come for a long time."""
         ...
 
     def failed(self, error: KubeError) -> None:
@@ -195,17 +206,51 @@ class WatchState:
         self._random = random
         self._failures = 0
         self._expiries = 0
+        self._newest = 0
+        self._older_lists = 0
+
+    @property
+    def newest(self) -> int:
+        """The newest version that was seen, as a number; 0 when there was none to compare."""
+        return self._newest
+
+    def is_older(self, resource_version: str) -> bool:
+        """Whether the API server has been further than this version."""
+        return 0 < version_number(resource_version) < self._newest
+
+    def may_list(self, resource_version: str) -> bool:
+        """Whether a list of this version is taken over, asked when its first page arrives.
+
+        A list that is older than what was seen comes from somebody who is behind, and is asked for
+        again. When that goes on, time really was turned back, and so is what was seen.
+        """
+        if self.is_older(resource_version):
+            self._older_lists += 1
+            if self._older_lists < OLDER_LISTS:
+                return False
+        self._older_lists = 0
+        self._newest = version_number(resource_version) or self._newest
+        return True
 
     def listed(self, resource_version: str) -> None:
         """A whole list arrived."""
         self.resource_version = resource_version
+        self._newest = version_number(resource_version) or self._newest
         # a list alone does not prove that the watch after it will work
         self._failures = self._expiries
 
-    def seen(self, resource_version: str) -> None:
-        """An event or a bookmark arrived: all is well."""
+    def seen(self, resource_version: str) -> bool:
+        """An event or a bookmark arrived: all is well, unless it is old; whether it is not."""
+        if self.is_older(resource_version):
+            return False
+        self._newest = version_number(resource_version) or self._newest
         self.resource_version = resource_version or self.resource_version
         self._failures = self._expiries = 0
+        return True
+
+    def must_list(self) -> None:
+        """Watching on from the last version makes no sense."""
+        self.resource_version = ""
 
     def ended(self, lasted: float, *, silent: bool) -> float:
         """The watch ended as it should; the seconds to wait, usually none."""

@@ -149,6 +149,11 @@ class Metrics:
             "mooring_informer_connected", "1 while a watch of the resource is open.",
             ["resource"], registry=registry,
         )  # fmt: skip
+        self.informer_stale = Gauge(
+            "mooring_informer_stale_seconds",
+            "For how long the resource may have changed unheard; 0 while a watch is open.",
+            ["resource"], registry=registry,
+        )  # fmt: skip
         self.informer_objects = Gauge(
             "mooring_informer_objects", "Objects of the resource that are known.",
             ["resource"], registry=registry,
@@ -156,7 +161,8 @@ class Metrics:
         self.informer_happenings = Counter(
             "mooring_informer_happenings",
             "What an informer went through: lists, watches, events, errors, skipped (objects "
-            "that cannot be understood).",
+            "that cannot be understood), replayed (events that tell of the past and change "
+            "nothing), stalls (watches on which nothing came any more).",
             ["resource", "what"], registry=registry,
         )  # fmt: skip
         self.state_differences = Gauge(

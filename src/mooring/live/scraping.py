@@ -13,7 +13,9 @@ from mooring.kube.informer import Informer
 from mooring.live.metrics import Metrics
 from mooring.scheduler.core import Core
 
-_HAPPENINGS: Final = ("lists", "watches", "events", "errors", "skipped")
+_HAPPENINGS: Final = (
+    "lists", "watches", "events", "errors", "skipped", "replayed", "stalls",
+)  # fmt: skip
 _EVENTS: Final = ("created", "patched", "dropped", "failed")
 
 
@@ -100,6 +102,7 @@ class Scrape:
         for resource, informer in self._informers.items():
             metrics.informer_synced.labels(resource).set(int(informer.synced.is_set()))
             metrics.informer_connected.labels(resource).set(int(informer.connected))
+            metrics.informer_stale.labels(resource).set(informer.stale_seconds)
             metrics.informer_objects.labels(resource).set(len(informer.known))
             counters = informer.counters
             for what in _HAPPENINGS:

@@ -37,6 +37,7 @@ class FakeApi:
         expired_by_event: tell an expired watch with an ERROR event, not with HTTP 410.
         split: send every event in two pieces.
         suffix: send these bytes right behind the next event.
+        told: the lines of all events so far.
         bell: rung at every request.
     """
 
@@ -50,11 +51,12 @@ class FakeApi:
     split: bool = False
     suffix: bytes = b""
     uids: dict[str, str] = field(default_factory=dict)
+    told: list[bytes] = field(default_factory=list)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     url: str = ""
     _history: list[tuple[int, bytes]] = field(default_factory=list)
     _snapshots: dict[str, list[dict[str, object]]] = field(default_factory=dict)
-    _watchers: set[asyncio.Queue[bytes | None]] = field(default_factory=set)
+    _watchers: dict[asyncio.Queue[bytes | None], int] = field(default_factory=dict)
     _transports: set[asyncio.WriteTransport] = field(default_factory=set)
 
     @property
@@ -95,6 +97,22 @@ class FakeApi:
         self.version += 1
         self.send(_event("BOOKMARK", {"metadata": {"resourceVersion": str(self.version)}}))
 
+    def replay(self, first: int, last: int) -> None:
+        """Send some of the events once more, as something in between may do."""
+        for line in self.told[first:last]:
+            self.send(line)
+
+    def backup(self) -> bytes:
+        """Everything, as a backup of etcd has it."""
+        return json.dumps([self.version, self.objects]).encode()
+
+    def restore(self, backup: bytes, *, bump: int = 0) -> None:
+        """Go back to a backup; `bump` is that of ``etcdutl snapshot restore --bump-revision``."""
+        self.version, self.objects = json.loads(backup)
+        self.version += bump
+        self.compact()
+        self.end_watches()
+
     def send(self, data: bytes) -> None:
         """Send these very bytes on all open watches."""
         for watcher in self._watchers:
@@ -103,6 +121,11 @@ class FakeApi:
     def end_watches(self) -> None:
         for watcher in self._watchers:
             watcher.put_nowait(None)
+
+    def mute(self) -> None:
+        """Leave all open watches open, and never say anything on them again."""
+        for watcher in list(self._watchers):
+            self._watchers[watcher] = 2**63
 
     def cut(self) -> None:
         """Break all open watches without a good-bye."""
@@ -125,7 +148,11 @@ class FakeApi:
     def _tell(self, kind: str, thing: dict[str, object]) -> None:
         line = _event(kind, thing)
         self._history.append((self.version, line))
-        self.send(line + self.suffix)
+        self.told.append(line)
+        for watcher, start in self._watchers.items():
+            # a watch from the future hears nothing until it is there, as on a real API server
+            if start < self.version:
+                watcher.put_nowait(line + self.suffix)
         self.suffix = b""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -181,7 +208,7 @@ class FakeApi:
         for version, line in self._history:
             if version > start:
                 queue.put_nowait(line)
-        self._watchers.add(queue)
+        self._watchers[queue] = start
         transport = request.transport
         assert transport is not None
         self._transports.add(transport)
@@ -198,7 +225,7 @@ class FakeApi:
         except ConnectionError:
             pass
         finally:
-            self._watchers.discard(queue)
+            del self._watchers[queue]
             self._transports.discard(transport)
         return response
 

@@ -43,6 +43,7 @@ class Listener:
         view: the objects, as the changes alone say.
         batches: the changes of each call.
         pauses: the back-off's pauses; nobody really waits for them.
+        forgives: an object that is gone may come back in an older version, as from a backup.
     """
 
     bell: asyncio.Event
@@ -50,7 +51,9 @@ class Listener:
     batches: list[list[Change[Thing]]] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
     time: float = 0.0
+    forgives: bool = False
     versions: dict[str, int] = field(default_factory=dict)
+    idlers: list[tuple[float, asyncio.Future[None]]] = field(default_factory=list)
 
     def on_changes(self, changes: list[Change[Thing]]) -> None:
         assert changes
@@ -64,6 +67,8 @@ class Listener:
                 self.view[name] = change.object
             else:
                 del self.view[name]
+                if self.forgives:
+                    del self.versions[name]
         self.bell.set()
 
     async def sleep(self, seconds: float) -> None:
@@ -72,13 +77,34 @@ class Listener:
         self.bell.set()
         await asyncio.sleep(0)
 
+    async def idle(self, seconds: float) -> None:
+        """Wait beside a watch until the time comes, which `pass_by` brings."""
+        waker: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.idlers.append((self.time + seconds, waker))
+        self.bell.set()
+        await waker
+
+    async def pass_by(self, seconds: float) -> None:
+        """Let time pass for those who wait beside a watch; one of them waits already, or soon."""
+        end = self.time + seconds
+        await self.until(lambda: bool(self.idlers))
+        while due := [one for one in self.idlers if one[0] <= end]:
+            at, waker = min(due, key=lambda one: one[0])
+            self.idlers.remove((at, waker))
+            self.time = max(self.time, at)
+            if not waker.done():
+                waker.set_result(None)
+            for _ in range(5):  # it looks, and waits on or gives up
+                await asyncio.sleep(0)
+        self.time = end
+
     def clock(self) -> float:
         self.bell.set()  # the informer asks whenever something happened
         return self.time
 
     @property
     def pacing(self) -> Pacing:
-        return Pacing(sleep=self.sleep, clock=self.clock, random=lambda: 1.0)
+        return Pacing(sleep=self.sleep, idle=self.idle, clock=self.clock, random=lambda: 1.0)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a change, a pause, a request or an answer brings about."""

@@ -10,7 +10,7 @@ from tests.unit.kube.harness import Listener, Thing, watching
 
 GARBAGE = b"{not json\n"
 EXPIRED = b'{"type":"ERROR","object":{"code":410,"reason":"Expired"}}\n'
-FAULTS = ["none", "end", "cut", "garbage", "expired", "half", "busy", "bookmark"]
+FAULTS = ["none", "end", "cut", "garbage", "expired", "half", "busy", "bookmark", "replay"]
 
 changes = st.lists(
     st.tuples(st.sampled_from(["put", "replace", "delete"]), st.integers(0, 4)), max_size=4
@@ -66,6 +66,9 @@ def fail(api: FakeApi, fault: str) -> None:
             api.end_watches()
         case "bookmark":
             api.bookmark()
+        case "replay":
+            api.replay(-6, -2)
+            api.replay(0, 4)
 
 
 async def play(api: FakeApi, informer: Informer[Thing], listener: Listener, one: Round) -> None:

@@ -42,7 +42,9 @@ class VirtualTime:
         def sleep(seconds: float) -> Awaitable[None]:
             return self.sleep(seconds / rate)
 
-        return Pacing(sleep=sleep, clock=lambda: self.now * rate + offset, random=random)
+        return Pacing(
+            sleep=sleep, idle=sleep, clock=lambda: self.now * rate + offset, random=random
+        )
 
     async def settle(self) -> None:
         """Let everybody run who can run without time passing."""

@@ -18,8 +18,9 @@ class FakeInformer:
     def __init__(self) -> None:
         self.synced = asyncio.Event()
         self.connected = False
+        self.stale_seconds = 0.0
         self.known = {"/a": 1, "/b": 2}
-        self.counters = Counters(lists=1, watches=2, events=3, errors=4, skipped=5)
+        self.counters = Counters(lists=1, watches=2, events=3, errors=4, skipped=5, replayed=6)
 
 
 class Setting:
@@ -82,9 +83,9 @@ def test_informers() -> None:
     name = "mooring_informer_happenings_total"
     told = {
         what: setting.value(name, resource="nodes", what=what)
-        for what in ("lists", "watches", "events", "errors", "skipped")
+        for what in ("lists", "watches", "events", "errors", "skipped", "replayed")
     }
-    assert told == {"lists": 1, "watches": 2, "events": 3, "errors": 4, "skipped": 5}
+    assert told == {"lists": 1, "watches": 2, "events": 3, "errors": 4, "skipped": 5, "replayed": 6}
 
 
 def test_events() -> None:
