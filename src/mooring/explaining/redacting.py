@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mooring.explaining.aliases import Aliases, is_well_known
-from mooring.model import pod, selectors, storage, taints, volumes, workloads
+from mooring.model import devices, pod, selectors, storage, taints, volumes, workloads
 from mooring.model.meta import KubeObject, Meta, OwnerReference
 from mooring.model.node import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus
 from mooring.model.resources import ResourceList, ResourceStatus
@@ -66,8 +66,8 @@ def _meta(thing: KubeObject, aliases: Aliases) -> Meta:
     meta = thing.metadata
     name: Callable[[str], str] = aliases.name
     labels = _labels
-    if isinstance(thing, storage.CSIDriver):
-        name = str  # the driver's name is written in many places
+    if isinstance(thing, storage.CSIDriver | devices.DeviceClass):
+        name = str  # the name is written in many places; a class's, in names of resources
     elif isinstance(thing, workloads.Namespace):
         name = aliases.label_value
     elif isinstance(thing, Node | storage.PersistentVolume):
@@ -280,6 +280,8 @@ _RULES: Final[dict[type, dict[str, Rule]]] = {
     },
     storage.AttachmentSource: {"persistent_volume_name": _name},
     storage.AttachmentSpec: {"attacher": _keep, "node_name": _name},
+    # model/devices.py
+    devices.DeviceClassSpec: {"extended_resource_name": _keep},
     # model/workloads.py
     workloads.PriorityClass: {"preemption_policy": _keep},
     workloads.ServiceSpec: {"selector": _labels},

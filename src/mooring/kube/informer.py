@@ -27,6 +27,8 @@ T = TypeVar("T")
 logger = logging.getLogger("mooring.kube")
 
 _REFUSALS = frozenset({401, 403})
+#: How an API server answers that has no such resource, or does not let us read it.
+_ABSENT = frozenset({403, 404})
 
 
 class Informer(Generic[T]):
@@ -37,6 +39,8 @@ class Informer(Generic[T]):
         on_changes: called with everything that arrived together; it must return at once, and an
             exception from it ends `run`.
         clock: seconds that only grow.
+        optional: not every API server has this resource, and not every role may read it; as long as
+            that is so, there are no objects.
 
     Attributes:
         synced: set when the first complete list was handed on.
@@ -45,6 +49,7 @@ class Informer(Generic[T]):
             word; None while connected.
         last_contact: the clock's time of the API server's last word; None before the first.
         error: why lists or watches fail now; None while a watch is open.
+        absent: the resource is optional and cannot be read; it is asked for again and again.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class Informer(Generic[T]):
         on_changes: Callable[[list[Change[T]]], object],
         *,
         clock: Callable[[], float] = time.monotonic,
+        optional: bool = False,
     ) -> None:
         self.source = source
         self.synced = asyncio.Event()
@@ -60,6 +66,8 @@ class Informer(Generic[T]):
         self.stale_since: float | None = clock()
         self.last_contact: float | None = None
         self.error: KubeError | None = None
+        self.absent = False
+        self._optional = optional
         self._on_changes = on_changes
         self._clock = clock
         self._known: dict[str, T] = {}
@@ -85,10 +93,14 @@ class Informer(Generic[T]):
     def stale_seconds(self) -> float:
         """For how long the cluster may have changed without our hearing of it; 0 if we hear it.
 
+        What is absent cannot be stale.
+
         A watch that has just stalled still counts as heard; it is noticed after
         `stalls.SILENCE_SECONDS`, and then counts from its last word.
         """
-        return 0.0 if self.stale_since is None else max(self._clock() - self.stale_since, 0.0)
+        if self.absent or self.stale_since is None:
+            return 0.0
+        return max(self._clock() - self.stale_since, 0.0)
 
     async def run(self) -> None:
         """List and watch until cancelled or stopped."""
@@ -154,6 +166,7 @@ class Informer(Generic[T]):
         if self.error is not None:
             logger.info("Watching %s again.", self.source.query.path)
         self.error = None
+        self.absent = False
         self.connected = True
         self.stale_since = None
 
@@ -171,14 +184,20 @@ class Informer(Generic[T]):
     def failed(self, error: KubeError) -> None:
         """A list or a watch failed; each sentence is logged once until all is well again."""
         self.error = error
-        refused = isinstance(error, ApiError) and error.status in _REFUSALS
+        status = error.status if isinstance(error, ApiError) else 0
+        refused = status in _REFUSALS
+        if self._optional and status in _ABSENT and not self._known:
+            self.absent = True
+            self.synced.set()
+            self._decided.set()
         if not self.synced.is_set() and (refused or isinstance(error, ConfigError)):
             self._refusal = error
             self._decided.set()
         text = str(error)
         if text not in self._logged:
             self._logged.add(text)
-            logger.warning("%s (%s; it is tried again)", text, self.source.query.path)
+            why = "it is taken for empty and tried again" if self.absent else "it is tried again"
+            logger.warning("%s (%s; %s)", text, self.source.query.path, why)
 
     def _contact(self) -> None:
         self.last_contact = self._clock()

@@ -15,6 +15,7 @@ from mooring.kube.client import Client
 from mooring.kube.informer import Informer
 from mooring.kube.resources import UNFINISHED_PODS, list_watch
 from mooring.model.change import Change
+from mooring.model.devices import DeviceClass
 from mooring.model.kinds import KINDS, Kind
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -40,6 +41,7 @@ from mooring.model.workloads import (
 #: What plugins look up besides nodes, pods and the kinds whose changes wake their pods.
 _READ: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
     "DefaultPreemption": (PodDisruptionBudget,),
+    "DynamicResources": (DeviceClass,),
     "InterPodAffinity": (Namespace,),
     "NodeVolumeLimits": (
         CSINode,
@@ -62,6 +64,12 @@ _READ: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
     "VolumeZone": (PersistentVolume, PersistentVolumeClaim, StorageClass),
 }
 
+#: What wakes pods of a plugin and matters only together with another plugin, which reads it:
+#: NodeResourcesFit leaves resources of device classes to DynamicResources, if it is there.
+_READ_BY_OTHERS: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
+    "NodeResourcesFit": (DeviceClass,),
+}
+
 
 def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) -> list[Kind]:
     """The kinds to watch for some profiles' plugins, in the order of `KINDS`.
@@ -73,15 +81,25 @@ def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) 
         policies: their plugins run within the policy, so that no profile knows them.
     """
     wanted: set[type[KubeObject]] = {Node, Pod}
-    plugins: list[Hook] = [plugin for policy in policies for plugin in policy.plugins]
+    for policy in policies:
+        wanted |= _waking(policy.plugins)
     for runtime in runtimes:
         placed = [one for at_point in runtime.points.values() for one in at_point]
         wanted.update(kind for one in placed for kind in _READ.get(one.name, ()))
-        plugins += {one.name: one.plugin for one in placed}.values()
-    for plugin in plugins:
-        if isinstance(plugin, Requeues):
-            wanted.update(wake.kind for wake in wakes_of(plugin))
+        plugins = {one.name: one.plugin for one in placed}
+        for name, plugin in plugins.items():
+            wanted |= _waking([plugin]).difference(_READ_BY_OTHERS.get(name, ()))
     return [kind for kind in KINDS if kind.type in wanted]
+
+
+def _waking(plugins: Iterable[Hook]) -> set[type[KubeObject]]:
+    """The kinds whose changes wake pods of some plugins."""
+    return {
+        wake.kind
+        for plugin in plugins
+        if isinstance(plugin, Requeues)
+        for wake in wakes_of(plugin)
+    }
 
 
 def make_informers(
@@ -106,7 +124,7 @@ def make_informers(
         decode = _decoder(kind, whole_objects=whole_objects, whole_victims=whole_victims)
         selector = UNFINISHED_PODS if kind.type is Pod else ""
         found[kind.resource] = Informer(
-            list_watch(client, kind, decode, field_selector=selector), take
+            list_watch(client, kind, decode, field_selector=selector), take, optional=kind.optional
         )
     return found
 

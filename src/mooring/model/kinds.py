@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from mooring.model.devices import DeviceClass
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -34,6 +35,7 @@ from mooring.model.workloads import (
 CORE: Final = ""
 APPS: Final = "apps"
 POLICY: Final = "policy"
+RESOURCE: Final = "resource.k8s.io"
 SCHEDULING: Final = "scheduling.k8s.io"
 STORAGE: Final = "storage.k8s.io"
 
@@ -46,12 +48,14 @@ class Kind(msgspec.Struct, frozen=True):
         group: the API group; empty for the core group.
         resource: the plural in the API server's paths, such as ``pods``.
         list_name: the name of a list of such objects in a cluster description.
+        optional: not every cluster has it and not every role may read it; then there are none.
     """
 
     type: type[KubeObject]
     group: str
     resource: str
     list_name: str
+    optional: bool = False
 
     @property
     def name(self) -> str:
@@ -71,6 +75,7 @@ KINDS: Final = (
     Kind(PersistentVolume, CORE, "persistentvolumes", "pvs"),
     Kind(PersistentVolumeClaim, CORE, "persistentvolumeclaims", "pvcs"),
     Kind(VolumeAttachment, STORAGE, "volumeattachments", "volumeAttachments"),
+    Kind(DeviceClass, RESOURCE, "deviceclasses", "deviceClasses", optional=True),
     Kind(Service, CORE, "services", "services"),
     Kind(ReplicaSet, APPS, "replicasets", "replicaSets"),
     Kind(StatefulSet, APPS, "statefulsets", "statefulSets"),

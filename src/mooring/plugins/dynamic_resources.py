@@ -1,7 +1,9 @@
-"""DynamicResources: refuses pods with resource claims, because mooring cannot allocate devices yet.
+"""DynamicResources: refuses pods that need devices, because mooring cannot allocate any yet.
 
-It has the extension points of kube-scheduler's plugin, so that profiles are the same, and says what
-that plugin says of pods without claims.
+Pods with resource claims are refused. Pods that ask for an extended resource of a `DeviceClass` are
+refused by nodes that do not have the resource of their own; where a device plugin offers it, it is
+a resource like any other. The plugin has the extension points of kube-scheduler's, so that profiles
+are the same, and says what that plugin says of pods that need no devices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +19,7 @@ from mooring.framework.duration import Duration
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook import (
     SKIP,
+    Action,
     FilterNodes,
     Normalize,
     PostFilter,
@@ -30,9 +33,15 @@ from mooring.framework.hook import (
     Wake,
 )
 from mooring.framework.nodes import Nodes
-from mooring.framework.verdict import Verdict, fail, reject
+from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
+from mooring.model.devices import DeviceClass
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.device_classes import (
+    DeviceResources,
+    is_device_resource,
+    provides_resource,
+)
 from mooring.plugins.scores import normalize_scores
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
@@ -74,21 +83,40 @@ class DynamicResources(
     PreBind,
     Requeues,
 ):
-    """Refuses pods with resource claims: dynamic resource allocation is not supported yet."""
+    """Refuses pods that need devices: dynamic resource allocation is not supported yet."""
 
     name = "DynamicResources"
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
 
+    def __init__(self) -> None:
+        self._devices = DeviceResources()
+
     def pre_enqueue(self, pod: Pod) -> None:
-        """Let all pods in; the ones with claims are told why when they are looked at."""
+        """Let all pods in; those that need devices are told why when they are looked at."""
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
-        """Refuse pods with claims, skip all others."""
-        cycle.data[self.name] = True
-        return _NO_CLAIMS if cycle.pod.spec.resource_claims else SKIP
+        """Refuse pods with claims, skip those that need no devices."""
+        if cycle.pod.spec.resource_claims:
+            cycle.data[self.name] = {}
+            return _NO_CLAIMS
+        asked = cycle.data[self.name] = self._devices.asked_by(cycle.pod, cycle.cluster.catalog)
+        return None if asked else SKIP
 
-    def filter_nodes(self, pod: Pod, nodes: Nodes) -> None:
-        """Accept all nodes."""
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
+        """Refuse nodes that would have to provide a resource by devices."""
+        # parity v1.36.4: plugins/dynamicresources/extendeddynamicresources.go
+        # filterExtendedResources: where a device plugin offers the resource, there is nothing to do
+        asked: dict[str, str] = nodes.cycle.data.get(self.name, {})
+        if not asked:
+            return None
+        choice = np.zeros(len(nodes), np.int32)
+        table: list[Verdict] = [ACCEPT]
+        for resource, device_class in asked.items():
+            choice[(choice == 0) & (nodes.take(nodes.columns.allocatable(resource)) == 0)] = len(
+                table
+            )
+            table.append(_no_devices(resource, device_class))
+        return Verdicts(choice, table) if choice.any() else None
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:  # noqa: ARG002
         """There is nothing that could be freed."""
@@ -114,5 +142,31 @@ class DynamicResources(
         """There is nothing to prepare."""
 
     def requeue_on(self) -> Sequence[Wake]:
-        """No change: claims are refused whatever they and the cluster are like."""
-        return ()
+        """A node that offers the resource of its own, or another class that provides it."""
+        return (
+            Wake(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, _offers_resource),
+            Wake(DeviceClass, Action.ADD | Action.UPDATE, _concerns),
+        )
+
+
+def _no_devices(resource: str, device_class: str) -> Verdict:
+    return reject(
+        f"devices of DeviceClass {device_class} for {resource} are not supported by mooring yet",
+        unresolvable=True,
+    )
+
+
+def _offers_resource(pod: Pod, old: Node | None, new: Node) -> bool:
+    """Whether a node offers more of a resource that devices provide elsewhere."""
+    if pod.spec.resource_claims:
+        return False  # they are refused whatever the nodes are like
+    before = old.allocatable if old is not None else {}
+    return any(
+        new.allocatable[name] > before.get(name, 0)
+        for name, amount in pod.requests.items()
+        if amount and is_device_resource(name)
+    )
+
+
+def _concerns(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
+    return not pod.spec.resource_claims and provides_resource(pod, old, new)

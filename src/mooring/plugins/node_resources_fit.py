@@ -1,12 +1,13 @@
 """NodeResourcesFit: does the pod fit, and how full would the node be.
 
 For pods that ask for the same amounts, verdicts and scores of all nodes are remembered, and only
-nodes whose pods changed are looked at again.
+nodes whose pods changed are looked at again. A resource that a node does not have and a class of
+devices provides is left to DynamicResources.
 """
 
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -25,6 +26,7 @@ from mooring.framework.hook import (
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
+from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -35,6 +37,7 @@ from mooring.model.resources import (
     container_scoring_requests,
     spec_requests,
 )
+from mooring.plugins.device_classes import DeviceResources, provides_resource
 from mooring.plugins.remembered import RememberedRows, part
 from mooring.plugins.requeue_resources import frees_resources, offers_more
 from mooring.plugins.resource_names import NATIVE, is_counted, is_extended, is_scalar
@@ -94,6 +97,18 @@ class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
             yield from self.scoring_strategy.check("scoringStrategy")
 
 
+class Asked(NamedTuple):
+    """What of a pod decides where it fits.
+
+    Attributes:
+        wanted: the resources that count, with amounts.
+        from_devices: those of them that devices may provide where a node has none.
+    """
+
+    wanted: Wanted
+    from_devices: frozenset[str] = frozenset()
+
+
 class _Answers:
     """The different refusals there were so far, each with its place in a table for `Verdicts`."""
 
@@ -132,23 +147,24 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
         self._resources = strategy.counted
         self._strategy = strategy_of(strategy)
         self._answers = _Answers()
-        self._choices: RememberedRows[Wanted, np.int32] = RememberedRows(self._choose)
+        self._devices = DeviceResources()
+        self._choices: RememberedRows[Asked, np.int32] = RememberedRows(self._choose)
         self._scores: RememberedRows[Scored, np.int64] = RememberedRows(self._score)
         self._wanted_key = (self.name, "wanted", self._ignored, self._ignored_groups)
         self._scored_key = (self.name, "scored", self._resources)
 
     def pre_filter(self, cycle: Cycle) -> None:
         """Read what the pod asks for, once for all pods of its template."""
-        self._wanted(cycle)
+        self._asked(cycle)
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Refuse nodes where something is short; evicting does not help if it never is enough."""
-        wanted = self._wanted(nodes.cycle)
+        asked = self._asked(nodes.cycle)
         columns, rows = nodes.columns, nodes.rows
         if rows is not None and len(rows) == 1:
-            place = self._choose_one(columns, int(rows[0]), wanted)
+            place = self._choose_one(columns, int(rows[0]), asked)
             return Verdicts(np.array([place], np.int32), self._answers.table) if place else None
-        choice = nodes.take(self._choices.read(columns, wanted))
+        choice = nodes.take(self._choices.read(columns, asked))
         return Verdicts(choice, self._answers.table) if choice.any() else None
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
@@ -160,20 +176,27 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
         return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
 
     def requeue_on(self) -> Sequence[Wake]:
-        """A pod gone or asking for less, or a node with more room."""
+        """A pod gone or asking for less, a node with more room, or a class with such devices."""
         return (
             Wake(Pod, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, frees_resources),
             Wake(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
+            Wake(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
-        return offers_more(self._wanted_of(pod, shape_of(pod)), old, new)
+        wanted = self._wanted_of(pod, shape_of(pod))
+        return offers_more(wanted, old, new, self._devices.classes)
 
     # -- what of the pod counts
 
-    def _wanted(self, cycle: Cycle) -> Wanted:
-        return self._wanted_of(cycle.pod, cycle.shape)
+    def _asked(self, cycle: Cycle) -> Asked:
+        wanted = self._wanted_of(cycle.pod, cycle.shape)
+        classes = self._devices.read(cycle.cluster.catalog)
+        if not classes:
+            return Asked(wanted)
+        # parity v1.36.4: plugins/noderesources/fit.go shouldDelegateResourceToDRA
+        return Asked(wanted, frozenset(name for name, _ in wanted if name in classes))
 
     def _wanted_of(self, pod: Pod, shape: Shape) -> Wanted:
         data = shape.data
@@ -211,21 +234,25 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
 
     # -- what the nodes answer
 
-    def _choose(self, columns: Columns, rows: Rows | None, wanted: Wanted) -> Choices:
+    def _choose(self, columns: Columns, rows: Rows | None, asked: Asked) -> Choices:
         # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
         if rows is not None and len(rows) <= _FEW:
-            few = [self._choose_one(columns, row, wanted) for row in rows.tolist()]
+            few = [self._choose_one(columns, row, asked) for row in rows.tolist()]
             return np.array(few, np.int32)
+        wanted, from_devices = asked
         short = [
             part(columns.allocatable(name), rows) - part(columns.used(name), rows) < amount
             for name, amount in ((PODS, 1), *wanted)
         ]
+        for place, (name, _) in enumerate(wanted, 1):
+            if name in from_devices:
+                short[place] &= part(columns.allocatable(name), rows) > 0
         refused = functools.reduce(np.logical_or, short).nonzero()[0]
         choice = np.zeros(len(short[0]), np.int32)
         if len(refused):
             never = np.zeros(len(choice), np.bool_)
-            for name, amount in wanted:
-                never |= part(columns.allocatable(name), rows) < amount
+            for place, (name, amount) in enumerate(wanted, 1):
+                never |= short[place] & (part(columns.allocatable(name), rows) < amount)
             choice[refused] = self._places([*short, never], refused, wanted)
         return choice
 
@@ -247,14 +274,16 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
         ]
         return np.array(places, np.int32)[which]
 
-    def _choose_one(self, columns: Columns, row: int, wanted: Wanted) -> int:
+    def _choose_one(self, columns: Columns, row: int, asked: Asked) -> int:
         """The same for one row: faster for few rows, and preemption asks for one at a time."""
         reasons = []
         never = False
         if columns.allocatable(PODS).item(row) - columns.used(PODS).item(row) < 1:
             reasons.append(_TOO_MANY_PODS)
-        for name, amount in wanted:
+        for name, amount in asked.wanted:
             capacity = columns.allocatable(name).item(row)
+            if not capacity and name in asked.from_devices:
+                continue
             if capacity - columns.used(name).item(row) < amount:
                 reasons.append(f"Insufficient {name}")
                 never = never or capacity < amount

@@ -4,6 +4,8 @@ Called by NodeResourcesFit alone. It compares amounts only: what other pods use 
 out when the pod is tried again.
 """
 
+from collections.abc import Container
+
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import PODS
@@ -28,18 +30,25 @@ def frees_resources(pod: Pod, old: Pod, new: Pod | None) -> bool:
     )
 
 
-def offers_more(wanted: tuple[tuple[str, int], ...], old: Node | None, new: Node) -> bool:
+def offers_more(
+    wanted: tuple[tuple[str, int], ...],
+    old: Node | None,
+    new: Node,
+    from_devices: Container[str] = (),
+) -> bool:
     """Whether an empty node would be big enough, and is new or bigger than before.
 
     Args:
         wanted: the resources that count for the waiting pod, with amounts.
         old: the node before; None if it is new.
         new: the node now.
+        from_devices: the resources that devices may provide where a node has none.
     """
     room = new.allocatable
-    if room[PODS] < 1 or any(room[name] < amount for name, amount in wanted):
+    left = [name for name, _ in wanted if not room[name] and name in from_devices]
+    if room[PODS] < 1 or any(room[name] < amount for name, amount in wanted if name not in left):
         return False
-    if old is None:
+    if old is None or left:
         return True
     before = old.allocatable
     return room[PODS] > before[PODS] or any(room[name] > before[name] for name, _ in wanted)

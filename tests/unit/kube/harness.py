@@ -125,7 +125,7 @@ class Listener:
 
 @asynccontextmanager
 async def watching(
-    api: FakeApi, *, client: Client | None = None, page_size: int = 500
+    api: FakeApi, *, client: Client | None = None, page_size: int = 500, optional: bool = False
 ) -> AsyncIterator[tuple[Informer[Thing], Listener]]:
     """Run an informer of the fake API server for the length of a block."""
     listener = Listener(api.bell)
@@ -137,7 +137,7 @@ async def watching(
             identity,
             pacing=listener.pacing,
         )
-        informer = Informer(source, listener.on_changes, clock=listener.clock)
+        informer = Informer(source, listener.on_changes, clock=listener.clock, optional=optional)
         async with asyncio.TaskGroup() as group:
             group.create_task(informer.run())
             yield informer, listener

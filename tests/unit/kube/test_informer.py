@@ -376,3 +376,42 @@ def test_cancelling_and_stopping() -> None:
             await informer.run()  # stopped before it began
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_resource_that_need_not_be_there_is_empty_until_it_is(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            for _ in range(3):
+                api.deny(status, "there is no such thing", "")
+            async with watching(api, optional=True) as (informer, listener):
+                await informer.wait_synced()
+                assert not informer.known
+                absent = informer.absent
+                assert absent
+                assert informer.stale_seconds == 0.0
+                api.put("a")
+                await listener.until(lambda: "a" in listener.view)
+                await listener.until(lambda: informer.connected)
+                assert not informer.absent
+                assert informer.error is None
+
+    asyncio.run(main())
+    warnings = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert warnings[0].endswith("(/api/v1/things; it is taken for empty and tried again)")
+
+
+def test_what_need_not_be_there_can_still_be_unreachable() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            api.deny(500, "etcd is away", "")
+            async with watching(api, optional=True) as (informer, listener):
+                await listener.until(lambda: len(listener.pauses) == 1)
+                assert not informer.synced.is_set()
+                assert not informer.absent
+                await informer.wait_synced()
+
+    asyncio.run(main())

@@ -30,6 +30,7 @@ PATHS = {
     "PersistentVolume": "/api/v1/persistentvolumes",
     "PersistentVolumeClaim": "/api/v1/persistentvolumeclaims",
     "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
+    "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
     "Service": "/api/v1/services",
     "ReplicaSet": "/apis/apps/v1/replicasets",
     "StatefulSet": "/apis/apps/v1/statefulsets",

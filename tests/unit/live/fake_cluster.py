@@ -29,6 +29,7 @@ class FakeCluster:
         events: the Kubernetes events, as they came.
         leases: by name.
         forbidden: resources that nobody may list.
+        unknown: resources that this API server does not have.
         gate: bindings wait for it; tests may clear it.
         down: whether every request fails, and the open watches with it.
     """
@@ -40,6 +41,7 @@ class FakeCluster:
     events: list[dict[str, Any]] = field(default_factory=list)
     leases: dict[str, dict[str, Any]] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     down: bool = False
@@ -74,6 +76,8 @@ class FakeCluster:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Lists and watches."""
         resource = request.path.rpartition("/")[2]
+        if resource in self.unknown:
+            return _denied(404, "the server could not find the requested resource", "NotFound")
         if resource in self.forbidden:
             told = (
                 f'{resource} is forbidden: User "moor" cannot list resource "{resource}" '

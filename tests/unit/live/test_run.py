@@ -240,6 +240,27 @@ class TestStarting:
             "grant it with an RBAC role. Also refused: services, pods."
         )
 
+    @pytest.mark.parametrize("status", [403, 404])
+    def test_a_cluster_without_device_classes_is_scheduled(
+        self, status: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                refused = cluster.forbidden if status == 403 else cluster.unknown
+                refused.add("deviceclasses")
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("p"))
+                async with scheduler(cluster) as started:
+                    await started.ready()
+                    await cluster.until(lambda: cluster.binding)
+                    kill()
+                    assert await started.end() == 0
+
+        asyncio.run(run())
+        told = [one.message for one in caplog.records if "deviceclasses" in one.message]
+        assert len(told) == 1
+        assert "it is taken for empty and tried again" in told[0]
+
     def test_only_what_plugins_need_is_asked_for(self) -> None:
         async def run() -> set[str]:
             names = ("PrioritySort", "DefaultBinder", "NodeResourcesFit")

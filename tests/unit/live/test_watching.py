@@ -40,6 +40,7 @@ class TestKinds:
             "nodes", "pods", "namespaces", "poddisruptionbudgets",
             "services", "replicasets", "statefulsets", "replicationcontrollers",
             "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments", *CLAIMS,
+            "deviceclasses",
         }  # fmt: skip
 
     @pytest.mark.parametrize(
@@ -47,6 +48,7 @@ class TestKinds:
         [
             ("NodeName", set()),
             ("NodeResourcesFit", set()),
+            ("DynamicResources", {"deviceclasses"}),
             ("TaintToleration", set()),
             ("ImageLocality", set()),
             ("InterPodAffinity", {"namespaces"}),

@@ -7,8 +7,8 @@ They come from the Go packages of v1.36.4, asked once:
     other_requests   for the pods of pod_requests: resource.PodRequests without the status; what
                      framework.PodInfo.CalculateResource counts for scoring; resource.PodRequests
                      with the options of NodeResourcesFit's scorer
-    defaults         the defaulting functions of pkg/apis/{core,storage,scheduling,apps}/v1 and what
-                     admission does to priorities: list, object as written, object as stored
+    defaults         the defaulting functions of pkg/apis/{core,storage,scheduling,apps,resource}/v1
+                     and what admission does to priorities: list, object as written, as stored
     requirements     labels.Requirement.Matches
     label_selectors  metav1.LabelSelectorAsSelector, Matches
     node_selectors   component-helpers' MatchNodeSelectorTerms

@@ -4,8 +4,8 @@ from mooring.model.kinds import BY_LIST_NAME, BY_NAME, KINDS, find_kind
 
 
 def test_every_kind_has_its_own_name_and_path() -> None:
-    assert len(KINDS) == len(BY_NAME) == len(BY_LIST_NAME) == 16
-    assert len({(kind.group, kind.resource) for kind in KINDS}) == 16
+    assert len(KINDS) == len(BY_NAME) == len(BY_LIST_NAME) == 17
+    assert len({(kind.group, kind.resource) for kind in KINDS}) == 17
     assert all(
         kind.resource == kind.name.lower() + "s" for kind in KINDS if kind.name[-1] not in "sy"
     )
@@ -16,13 +16,14 @@ def test_lists_have_the_names_of_the_vectors() -> None:
         "nodes", "pods", "namespaces", "services", "replicaSets", "statefulSets",
         "replicationControllers", "pvcs", "pvs", "storageClasses", "csiNodes", "csiDrivers",
         "csiStorageCapacities", "volumeAttachments", "pdbs", "priorityClasses",
+        "deviceClasses",
     }  # fmt: skip
 
 
 def test_only_kinds_without_a_namespace_are_marked_so() -> None:
     assert {kind.name for kind in KINDS if not kind.type.namespaced} == {
         "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode",
-        "CSIDriver", "VolumeAttachment",
+        "CSIDriver", "VolumeAttachment", "DeviceClass",
     }  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def test_only_kinds_without_a_namespace_are_marked_so() -> None:
         ("PodDisruptionBudget", "v1", None),
         ("ReplicaSet", "apps/v1", "ReplicaSet"),
         ("CSINode", "storage.k8s.io/v1", "CSINode"),
+        ("DeviceClass", "resource.k8s.io/v1", "DeviceClass"),
         ("Service", "serving.knative.dev/v1", None),
         ("ConfigMap", "v1", None),
     ],

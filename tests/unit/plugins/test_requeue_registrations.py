@@ -35,7 +35,7 @@ GO = {
     "NodeDeclaredFeatures": ["Node 129 hint", "Pod 8188 hint"],
     "NodeName": ["Node 1"],
     "NodePorts": ["Pod 2 hint", "Node 1"],
-    "NodeResourcesFit": ["Pod 514 hint", "Node 5 hint"],
+    "NodeResourcesFit": ["Pod 514 hint", "Node 5 hint", "DeviceClass 8189 hint"],
     "NodeUnschedulable": ["Node 17 hint", "Pod 1024 hint"],
     "NodeVolumeLimits": [
         "CSINode 1",
@@ -63,9 +63,9 @@ GO = {
         "PersistentVolumeClaim 8189 hint",
         "PersistentVolume 8189 hint",
     ],
-    # These refuse what mooring cannot do yet, whatever happens; NodeResourcesFit does not register
-    # for DeviceClass for the same reason.
-    "DynamicResources": [],
+    # These refuse what mooring cannot do yet. DynamicResources registers for labels of nodes,
+    # claims and slices, too, which help nobody until devices are supported.
+    "DynamicResources": ["Node 5 hint", "DeviceClass 8189 hint"],
     "GangScheduling": [],
 }
 #: The hooks with which plugins keep pods waiting.
