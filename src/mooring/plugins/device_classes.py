@@ -36,12 +36,13 @@ class DeviceResources:
         version = catalog.version(DeviceClass)
         if version != self._version or catalog is not self._catalog:
             self._catalog, self._version = catalog, version
-            found = sorted(catalog.all(DeviceClass).values(), key=lambda one: one.name)
-            found.sort(key=lambda one: one.metadata.creation_timestamp or "", reverse=True)
-            # what comes first stays
-            self.classes = {
-                name: one.name for one in reversed(found) for name in one.extended_resources
-            }
+            found: dict[str, DeviceClass] = {}
+            for one in catalog.all(DeviceClass).values():
+                rival = found.get(one.spec.extended_resource_name or "")
+                # v1.36.4: a class that comes second in this gets no implicit name either.
+                if rival is None or _wins(one, rival):
+                    found.update(dict.fromkeys(one.extended_resources, one))
+            self.classes = {name: one.name for name, one in found.items()}
         return self.classes
 
     def asked_by(self, pod: Pod, catalog: Catalog) -> dict[str, str]:
@@ -54,6 +55,12 @@ class DeviceResources:
             for name, amount in sorted(pod.requests.items())
             if amount and name in classes and is_device_resource(name)
         }
+
+
+def _wins(one: DeviceClass, rival: DeviceClass) -> bool:
+    """Whether a class is the newer of two, or has the first name of two that are equally old."""
+    created, other = (thing.metadata.creation_timestamp or "" for thing in (one, rival))
+    return created > other or (created == other and one.name < rival.name)
 
 
 def is_device_resource(name: str) -> bool:

@@ -162,6 +162,9 @@ def test_of_several_classes_for_a_resource_the_newest_counts_then_the_first_name
         device_class("c", GPU),
     )
     assert resources.read(cluster.catalog)[GPU] == "a"
+    # v1.36.4 forgets the implicit name of a class that came after a better one of the same name.
+    implicit = {name.rpartition("/")[2] for name in resources.read(cluster.catalog) if name != GPU}
+    assert implicit == {"old", "b", "a"}
     cluster.put(device_class("z", GPU, "2026-02-01T00:00:00Z"))
     assert resources.read(cluster.catalog)[GPU] == "z"
     assert set(resources.read(Cluster().catalog)) == set()
