@@ -38,6 +38,17 @@ _SAME: Final = [
     (re.compile(r"(?<=made\.)[a-z0-9]{5}"), "XXXXX"),
     (re.compile(r"(?<=\s)((\d+d)?\d+h|(\d+h)?\d+m|(\d+m)?\d+s|<invalid>)(?=\s|$)"), "AGE"),
 ]
+#: Reasons and authors of events that kube-apiserver writes itself, when it finds out, sooner or later,
+#: that an address or a port of a Service is not where its allocator looked for it.
+# parity v1.36.4: pkg/registry/core/service/{ipallocator,portallocator}/controller
+_REPAIRS: Final = re.compile(
+    r"\b(ClusterIP(NotValid|OutOfRange|NotAllocated|AlreadyAllocated)"
+    r"|Port(NotAllocated|AlreadyAllocated|OutOfRange|RangeFull)"
+    r"|ServiceCIDRFull|(ip|port)allocator-repair-controller)\b"
+)
+_EVENTS_HEAD: Final = re.compile(
+    r"^Events:\n +Type +Reason +Age +From +Message\n(?: +-+)+\n(?! )", re.MULTILINE
+)
 #: Neither as in a digest of an image nor as in a JSON path.
 _NAMESPACE: Final = re.compile(r"(?<![a-z])@(?!\.)")
 _SPACES: Final = re.compile(r"[ \t]+")
@@ -149,7 +160,7 @@ class Kubectl:
 
 def comparable(command: Command, answer: Answer) -> list[str]:
     """The lines of an answer, without what differs from one server or one second to the next."""
-    stdout, stderr = _same(answer.stdout), _same(answer.stderr)
+    stdout, stderr = _same(without_repairs(answer.stdout)), _same(answer.stderr)
     if command.args[0] == "explain":  # the embedded server describes nothing, it only names
         stdout = "\n".join(_EXPLAINED.findall(stdout))
     if command.mark == "~":
@@ -159,6 +170,22 @@ def comparable(command: Command, answer: Answer) -> list[str]:
     if command.args[0] == "drain" or "--list" in command.args:
         said.sort()
     return [f"$ {answer.command}", f"exit code {answer.code}", *said]
+
+
+def without_repairs(text: str) -> str:
+    """Without events that kube-apiserver writes of its own accord: there is no knowing when."""
+    if not _REPAIRS.search(text):
+        return text
+    blocks: list[str] = []
+    for line in text.splitlines(keepends=True):
+        # An item of a list in YAML is one block, a line of anything else is one, too.
+        inside = blocks and blocks[-1].startswith("- ") and line.startswith("  ")
+        if inside:
+            blocks[-1] += line
+        else:
+            blocks.append(line)
+    kept = "".join(block for block in blocks if not _REPAIRS.search(block))
+    return _EVENTS_HEAD.sub("Events: <none>\n", kept)
 
 
 def _same(text: str) -> str:
