@@ -38,8 +38,8 @@ _SAME: Final = [
     (re.compile(r"(?<=made\.)[a-z0-9]{5}"), "XXXXX"),
     (re.compile(r"(?<=\s)((\d+d)?\d+h|(\d+h)?\d+m|(\d+m)?\d+s|<invalid>)(?=\s|$)"), "AGE"),
 ]
-#: Reasons and authors of events that kube-apiserver writes itself, when it finds out, sooner or later,
-#: that an address or a port of a Service is not where its allocator looked for it.
+#: Reasons and authors of events that kube-apiserver writes itself, when it finds out, sooner or
+#: later, that an address or a port of a Service is not where its allocator looked for it.
 # parity v1.36.4: pkg/registry/core/service/{ipallocator,portallocator}/controller
 _REPAIRS: Final = re.compile(
     r"\b(ClusterIP(NotValid|OutOfRange|NotAllocated|AlreadyAllocated)"
