@@ -11,9 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mooring.testing.kube import Binaries, ControlPlane, MissingBinaries, Plane, find_binaries
 from tests.e2e.planes import PLANES, REAL, make_plane
+
+# A busy machine makes examples slow and nothing wrong: neither running nor drawing them is timed.
+settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("patient")
 
 _missing = pytest.StashKey[str]()
 _left_out = pytest.StashKey[int]()

@@ -12,11 +12,10 @@ from mooring.embedded.resources import DEPLOYMENTS, PODS
 from tests.unit.embedded.controllers.world import World, template
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:  # noqa: ASYNC110 - nobody tells us
-        await asyncio.sleep(0.002)
-    assert condition()
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - nobody tells us
+            await asyncio.sleep(0.002)
 
 
 @pytest.fixture
@@ -45,9 +44,10 @@ def test_it_works_when_something_changes_and_sleeps_otherwise(world: World) -> N
         await until(lambda: len(world.names(PODS)) == 2)
         world.bind_all("n1")
         await until(lambda: world.get(DEPLOYMENTS, "web")["status"].get("readyReplicas") == 2)
-        await asyncio.sleep(0.05)
+        await until(lambda: life.work.next_due() is None)
         before = looked
-        await asyncio.sleep(0.1)
+        for _ in range(1000):
+            await asyncio.sleep(0)
         assert looked <= before + 1  # it does not spin
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -78,15 +78,16 @@ def test_others_get_their_turn_while_there_is_much_to_do(world: World) -> None:
         task = asyncio.create_task(life.run())
         longest, turns = 0.0, 0
         while life.work.next_due() is not None:
-            start = time.monotonic()
+            # Our own time alone: what the rest of the machine does is not to be measured.
+            start = time.process_time()
             await asyncio.sleep(0)
-            longest = max(longest, time.monotonic() - start)
+            longest = max(longest, time.process_time() - start)
             turns += 1
         task.cancel()
         assert turns > 2
         return longest
 
-    # A slice is 10 ms; there is room for a machine that is busy.
+    # A slice is 10 ms of real time; there is room for one object that takes long.
     assert asyncio.run(scene()) < 0.5
 
 

@@ -53,7 +53,7 @@ class FakeCluster:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that a request brings about."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition():
                 self.bell.clear()
                 await self.bell.wait()

@@ -22,8 +22,10 @@ from mooring.serving.sockets import listen
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
 
-#: As fast as an election can be.
-FAST = LeaseSettings(lease_seconds=2.0, renew_seconds=1.0, retry_seconds=0.2)
+#: Asks often; no Lease is lost or taken over because a busy machine was slow.
+FAST = LeaseSettings(lease_seconds=120.0, renew_seconds=60.0, retry_seconds=0.2)
+#: Others' Leases run out soon.
+BRIEF = LeaseSettings(lease_seconds=4.0, renew_seconds=3.0, retry_seconds=0.2)
 
 
 def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> Settings:
@@ -38,7 +40,7 @@ def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> 
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - a log has no events
             await asyncio.sleep(0.01)
 
@@ -61,7 +63,7 @@ class Scheduler:
 
     async def readiness(self, status: int, text: str = "") -> str:
         """Wait until the process says that it is ready, or is not; what it says."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 found, said = await self.get("/readyz")
                 if found == status and text in said:
@@ -75,7 +77,7 @@ class Scheduler:
 
     async def end(self) -> int:
         """The exit code."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return await self.task
 
 
@@ -403,7 +405,7 @@ class TestLeading:
                 cluster.put_node(make_node("a"))
                 cluster.put_pod(make_pod("p"))
                 config = {"delayCacheUntilActive": True}
-                async with scheduler(cluster, config, lease=FAST) as started:
+                async with scheduler(cluster, config, lease=BRIEF) as started:
                     await started.logged(caplog, "The leader is somebody.")
                     assert not cluster.collections["pods"].seen
                     await cluster.until(lambda: cluster.bindings)
