@@ -305,7 +305,7 @@ def test_a_budget_that_allows_nothing_stops_a_drain(kubectl: Kubectl, running: C
     kubectl("wait", "pdb/stubborn", "--for=jsonpath={.status.expectedPods}=2", "--timeout=30s")
     [node, *_] = running.placements(kubectl.namespace).values()
     try:
-        said = kubectl.fails("drain", node, "--force", "--timeout=2s")
+        said = kubectl.fails("drain", node, "--force", "--timeout=8s")
         assert "Cannot evict pod as it would violate the pod's disruption budget." in said
     finally:
         kubectl("uncordon", node)

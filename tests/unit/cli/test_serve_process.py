@@ -119,14 +119,7 @@ class TestSignals:
         with ThreadPoolExecutor(1) as pool:
             slow = pool.submit(moor.post, "/filter", filter_body("slow"))
             wait_for(policy.with_name("reached").exists, "the slow request to be in flight")
-            with contextlib.closing(moor.connect()) as open_before:
-                assert exchange(open_before, "GET", "/readyz").status == 200
-                moor.signal(signal.SIGTERM)
-                wait_for(
-                    lambda: exchange(open_before, "GET", "/readyz").status == 503,
-                    "readyz to turn red",
-                )
-                assert exchange(open_before, "GET", "/readyz").body == b"shutting down"
+            moor.signal(signal.SIGTERM)
 
             def refused() -> bool:
                 try:
@@ -145,10 +138,14 @@ class TestSignals:
 
     def test_requests_are_answered_while_draining(self, serve: Serve, policy: Path) -> None:
         moor = serve(policy, "--drain", "60")
-        with contextlib.closing(moor.connect()) as connection:
-            assert exchange(connection, "GET", "/readyz").status == 200
-        moor.signal(signal.SIGTERM)
-        wait_for(lambda: moor.get("/readyz").status == 503, "readyz to turn red")
+        with contextlib.closing(moor.connect()) as open_before:
+            assert exchange(open_before, "GET", "/readyz").status == 200
+            moor.signal(signal.SIGTERM)
+            wait_for(
+                lambda: exchange(open_before, "GET", "/readyz").status == 503,
+                "readyz to turn red",
+            )
+            assert exchange(open_before, "GET", "/readyz").body == b"shutting down"
         assert moor.post("/filter", filter_body()).status == 200  # on a new connection
         moor.signal(signal.SIGTERM)  # twice means now
         assert moor.wait() == 0
