@@ -79,7 +79,7 @@ class Waiting(KubeApi):
         look: Callable[[], T | Literal[False] | None],
         what: str = "what the test is about",
         *,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
     ) -> T:
         """Look again whenever an object changes, until there is something to see.
 
@@ -106,7 +106,7 @@ class Waiting(KubeApi):
             running.wait_change(seen, min(left, _LOOK_SECONDS))
 
     def wait_scheduled(
-        self, name: str, *, namespace: str = "default", timeout: float = 10.0
+        self, name: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> str:
         """Wait until a pod is bound to a node; the node's name.
 
@@ -118,7 +118,7 @@ class Waiting(KubeApi):
         )
 
     def wait_placements(
-        self, count: int, *, namespace: str = "default", timeout: float = 10.0
+        self, count: int, *, namespace: str = "default", timeout: float = 30.0
     ) -> dict[str, str]:
         """Wait until a namespace has so many pods and all of them are bound; their nodes by name.
 
@@ -137,7 +137,7 @@ class Waiting(KubeApi):
             raise WaitError(f"{error}: they are {self.placements(namespace)}") from None
 
     def wait_unschedulable(
-        self, name: str, *, namespace: str = "default", timeout: float = 10.0
+        self, name: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> Condition:
         """Wait until the scheduler says that a pod fits nowhere; its words.
 
@@ -152,7 +152,7 @@ class Waiting(KubeApi):
         return self._wait_pod(refused, name, namespace, "be unschedulable", timeout)
 
     def wait_phase(
-        self, name: str, phase: str, *, namespace: str = "default", timeout: float = 10.0
+        self, name: str, phase: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> Pod:
         """Wait until a pod is in a phase, such as ``Running``; the pod.
 
@@ -164,7 +164,7 @@ class Waiting(KubeApi):
             name, namespace, f"be {phase}", timeout,
         )  # fmt: skip
 
-    def wait_deleted(self, name: str, *, namespace: str = "default", timeout: float = 10.0) -> None:
+    def wait_deleted(self, name: str, *, namespace: str = "default", timeout: float = 30.0) -> None:
         """Wait until a pod is gone, such as the victim of a preemption.
 
         Raises:
@@ -177,7 +177,7 @@ class Waiting(KubeApi):
         )
 
     def wait_event(
-        self, name: str, reason: str, *, namespace: str = "default", timeout: float = 10.0
+        self, name: str, reason: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> Event:
         """Wait for an event about an object, such as ``Scheduled``.
 

@@ -186,7 +186,7 @@ class Plane(KubeApi, Startable):
         self,
         predicate: Callable[[], T | Literal[False] | None],
         what: str,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
     ) -> T:
         """Ask `predicate` until it returns neither None nor False, as `process.wait_for` does."""
         return wait_for(predicate, what, timeout)

@@ -57,7 +57,7 @@ def free_port() -> int:
 
 
 def wait_for(
-    predicate: Callable[[], T | Literal[False] | None], what: str, timeout: float = 30.0
+    predicate: Callable[[], T | Literal[False] | None], what: str, timeout: float = 60.0
 ) -> T:
     """Call `predicate` until it returns something that is neither None nor False, and return that.
 

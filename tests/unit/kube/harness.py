@@ -80,20 +80,22 @@ class Listener:
     async def idle(self, seconds: float) -> None:
         """Wait beside a watch until the time comes, which `pass_by` brings."""
         waker: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.idlers.append((self.time + seconds, waker))
+        waiting = (self.time + seconds, waker)
+        self.idlers.append(waiting)
         self.bell.set()
-        await waker
+        try:
+            await waker
+        finally:  # the watch may have ended meanwhile
+            self.idlers.remove(waiting)
 
     async def pass_by(self, seconds: float) -> None:
         """Let time pass for those who wait beside a watch; one of them waits already, or soon."""
         end = self.time + seconds
-        await self.until(lambda: bool(self.idlers))
-        while due := [one for one in self.idlers if one[0] <= end]:
+        await self.until(lambda: any(not waker.done() for _, waker in self.idlers))
+        while due := [one for one in self.idlers if one[0] <= end and not one[1].done()]:
             at, waker = min(due, key=lambda one: one[0])
-            self.idlers.remove((at, waker))
             self.time = max(self.time, at)
-            if not waker.done():
-                waker.set_result(None)
+            waker.set_result(None)
             for _ in range(5):  # it looks, and waits on or gives up
                 await asyncio.sleep(0)
         self.time = end
