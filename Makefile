@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded docs clean
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ bench-core: setup ## decisions in process, without I/O; ARGS=--quick for a short
 
 bench-embedded: setup ## moor cluster beside the real kube-apiserver; ARGS=--alone without it
 	$(BIN)/python -m benchmarks.embedded $(ARGS)
+
+bench-memory: setup ## what names that tenants invent cost moor run; ARGS=--quick for a short run
+	$(BIN)/python -m benchmarks.memory $(ARGS)
 
 docs: setup ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

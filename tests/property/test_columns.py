@@ -1,7 +1,8 @@
 """Columns and counts that were kept up to date equal those of a cluster made anew.
 
 Whatever sequence of nodes and pods coming, changing and going, of assumptions and what-ifs: every
-number that a plugin can read must be the one that a fresh cluster with the same objects has.
+number that a plugin can read must be the one that a fresh cluster with the same objects has. So it
+must where next to nothing may be remembered, so that everything is forgotten and comes back.
 """
 
 from typing import Any
@@ -11,15 +12,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mooring import Node, Pod
+from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.cluster import Cluster
 from mooring.state.counts import Group
 from mooring.state.shapes import shape_of
 
 NODES = st.sampled_from(["a", "b", "c", "d"])
 PODS = st.sampled_from(["p", "q", "r", "s", "t"])
-RESOURCES = ("cpu", "memory", "pods", "x.io/card")
+RESOURCES = ("cpu", "memory", "pods", "x.io/card", "x.io/disk", "x.io/nobody-has-it")
 PORTS = (("0.0.0.0", "TCP", 80), ("10.0.0.1", "TCP", 80), ("0.0.0.0", "UDP", 80))  # noqa: S104
-LABELS = ("zone", "kubernetes.io/hostname")
+LABELS = ("zone", "kubernetes.io/hostname", "only-on-a", "nobody-has-it")
+#: No array is kept of what few rows have, and one selector is counted at a time.
+FORGETFUL = Bounds(array_share=0, results=1, kinds=1, selectors=1, empty=1)
 IMAGES = ("app:1", "app:2")
 
 
@@ -28,6 +32,7 @@ def node(name: str, variant: int) -> Node:
     labels = {"kubernetes.io/hostname": name}
     if variant != 0:
         labels["zone"] = f"z{variant}"
+        labels[f"only-on-{name}"] = "yes"
     images = [
         {"names": [f"app:{number}", f"app@{number}"], "sizeBytes": 100 * variant + number}
         for number in range(1, variant + 1)
@@ -37,7 +42,10 @@ def node(name: str, variant: int) -> Node:
         {
             "metadata": {"name": name, "labels": labels},
             "spec": {"taints": taints, "unschedulable": variant == 1},
-            "status": {"allocatable": {"cpu": str(4 + variant), "pods": "10"}, "images": images},
+            "status": {
+                "allocatable": {"cpu": str(4 + variant), "pods": "10", "x.io/disk": variant},
+                "images": images,
+            },
         }
     )
 
@@ -96,6 +104,9 @@ def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:
     for resource in RESOURCES:
         note(f"allocatable {resource}", columns.allocatable(resource).tolist())
         note(f"used {resource}", columns.used(resource).tolist())
+        for row in range(len(columns)):
+            assert columns.allocatable_at(resource, row) == columns.allocatable(resource)[row]
+            assert columns.used_at(resource, row) == columns.used(resource)[row]
     note("cpu", columns.nonzero_cpu.tolist())
     note("memory", columns.nonzero_memory.tolist())
     note("unschedulable", columns.unschedulable.tolist())
@@ -103,6 +114,7 @@ def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:
     for key in LABELS:
         column = columns.labels(key)
         note(key, [column.values[place] for place in column.ids.tolist()])
+        assert columns.has_label(key) == any(key in one.labels for one in columns.nodes)
     for image in IMAGES:
         state = columns.image(image)
         note(image, state.mask.tolist() if state is not None else [False] * len(columns))
@@ -124,9 +136,11 @@ def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:
 class ColumnsMachine(RuleBasedStateMachine):
     """Drives a cluster, and keeps the plain truth beside it."""
 
+    bounds = BOUNDS
+
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = Cluster()
+        self.cluster = Cluster(bounds=self.bounds)
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         self.places: dict[str, str] = {}
@@ -220,3 +234,13 @@ class ColumnsMachine(RuleBasedStateMachine):
 
 TestColumns = ColumnsMachine.TestCase
 TestColumns.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+
+
+class ForgetfulMachine(ColumnsMachine):
+    """The same with a cluster that keeps no arrays and remembers next to nothing."""
+
+    bounds = FORGETFUL
+
+
+TestForgetful = ForgetfulMachine.TestCase
+TestForgetful.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)

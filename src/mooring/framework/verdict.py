@@ -100,6 +100,11 @@ class Verdicts(Sequence[Verdict]):
         return cls(choice, table)
 
     @property
+    def nbytes(self) -> int:
+        """How many bytes the answers take; the few reasons hardly count."""
+        return self.choice.nbytes
+
+    @property
     def accepted_mask(self) -> Mask:
         """Which nodes are accepted."""
         mask: Mask = self.choice == 0

@@ -31,6 +31,7 @@ from mooring.plugins.scores import MAX_SCORE
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
 from mooring.state.counts import Counts, Group
+from mooring.state.growing import Tally
 from mooring.state.shapes import Shape, Term, shape_of
 
 _NO_AFFINITY = reject("node(s) didn't match pod affinity rules", unresolvable=True)
@@ -153,11 +154,15 @@ class InterPodAffinity(
     def _about(self, cycle: Cycle, namespace_labels: Mapping[str, str]) -> dict[str, Counts]:
         """By topology key, (n,) the anti-affinity terms on each node that are about the pod."""
         found: dict[str, Counts] = {}
-        version = self._catalog.version(Namespace)
+        version, columns = self._catalog.version(Namespace), cycle.cluster.columns
         for one in cycle.cluster.anti_affinity.about(cycle.shape, namespace_labels, version):
             key = one.term.topology_key
             rows = found.get(key)
-            found[key] = one.tally.array if rows is None else rows + one.tally.array
+            if rows is None:
+                if not columns.has_label(key):
+                    continue  # a term about domains that do not exist
+                rows = found[key] = np.zeros(len(columns), np.int32)
+            one.tally.add_to(rows)
         return found
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -221,9 +226,9 @@ class InterPodAffinity(
         labels = self._namespace_labels(shape.namespace)
         if self._hard_weight:
             for one in cluster.affinity.about(shape, labels, version):
-                weights.add(one.term.topology_key, one.tally.array, self._hard_weight)
+                weights.add_tally(one.term.topology_key, one.tally, self._hard_weight)
         for one in cluster.preferred.about(shape, labels, version):
-            weights.add(one.term.topology_key, one.tally.array, one.weight)
+            weights.add_tally(one.term.topology_key, one.tally, one.weight)
         by_key = weights.by_domain()
         if not by_key:
             return hook.SKIP
@@ -330,14 +335,24 @@ class _Weights:
 
     def add(self, key: str, counts: Counts, weight: int) -> None:
         """Count so many pods on each node, each with a weight."""
-        weighted = counts * np.int64(weight)
-        rows = self._rows.get(key)
-        if rows is None:
-            self._rows[key] = weighted
-            self._touched[key] = counts > 0
-        else:
-            rows += weighted
+        if self._is_counted(key):
+            self._rows[key] += counts * np.int64(weight)
             self._touched[key] |= counts > 0
+
+    def add_tally(self, key: str, tally: Tally, weight: int) -> None:
+        """The same for a count that few nodes have."""
+        if self._is_counted(key):
+            tally.add_to(self._rows[key], weight)
+            tally.mark(self._touched[key])
+
+    def _is_counted(self, key: str) -> bool:
+        """Whether there are any domains of a topology key."""
+        if key not in self._rows:
+            if not self._columns.has_label(key):
+                return False
+            self._rows[key] = np.zeros(len(self._columns), np.int64)
+            self._touched[key] = np.zeros(len(self._columns), np.bool_)
+        return True
 
     def by_domain(self) -> dict[str, Amounts]:
         """The sums of the weights by topology key and domain, where there are any pods."""

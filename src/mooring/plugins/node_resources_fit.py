@@ -48,7 +48,9 @@ from mooring.plugins.resource_scoring import (
     capacity_of,
     strategy_of,
 )
+from mooring.state.bounds import BOUNDS
 from mooring.state.columns import Columns
+from mooring.state.recent import Recent, size_of
 from mooring.state.shapes import Shape, shape_of
 
 #: Resources with amounts, in the order in which they are looked at.
@@ -61,6 +63,8 @@ _DEFAULT_STRATEGY = ScoringStrategy(type=LEAST_ALLOCATED)
 _TOO_MANY_PODS = "Too many pods"
 #: So many answers fit into the bits of one 64-bit number.
 _BITS = 62
+#: A kind of pods that has had so many different answers begins anew.
+_MOST_ANSWERS = 1000
 #: Up to so many rows are looked at one by one.
 _FEW = 4
 
@@ -109,12 +113,28 @@ class Asked(NamedTuple):
     from_devices: frozenset[str] = frozenset()
 
 
-class _Answers:
-    """The different refusals there were so far, each with its place in a table for `Verdicts`."""
+class _Kind:
+    """The pods that ask for the same, and the answers they got so far.
 
-    def __init__(self) -> None:
+    Attributes:
+        asked: what they ask for.
+        table: the different answers, each at its place for `Verdicts`.
+    """
+
+    __slots__ = ("_places", "asked", "table")
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
         self.table: list[Verdict] = [ACCEPT]
         self._places: dict[tuple[tuple[str, ...], bool], int] = {}
+
+    @property
+    def nbytes(self) -> int:
+        return size_of(self.asked)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.table) > _MOST_ANSWERS
 
     def place(self, reasons: tuple[str, ...], unresolvable: bool) -> int:
         if not reasons:
@@ -146,9 +166,9 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
         self._resources = strategy.counted
         self._strategy = strategy_of(strategy)
-        self._answers = _Answers()
         self._devices = DeviceResources()
-        self._choices: RememberedRows[Asked, np.int32] = RememberedRows(self._choose)
+        self._kinds: Recent[Asked, _Kind] = Recent(BOUNDS.kinds, BOUNDS.key_bytes)
+        self._choices: RememberedRows[_Kind, np.int32] = RememberedRows(self._choose)
         self._scores: RememberedRows[Scored, np.int64] = RememberedRows(self._score)
         self._wanted_key = (self.name, "wanted", self._ignored, self._ignored_groups)
         self._scored_key = (self.name, "scored", self._resources)
@@ -159,13 +179,13 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Refuse nodes where something is short; evicting does not help if it never is enough."""
-        asked = self._asked(nodes.cycle)
+        kind = self._kind(self._asked(nodes.cycle))
         columns, rows = nodes.columns, nodes.rows
         if rows is not None and len(rows) == 1:
-            place = self._choose_one(columns, int(rows[0]), asked)
-            return Verdicts(np.array([place], np.int32), self._answers.table) if place else None
-        choice = nodes.take(self._choices.read(columns, asked))
-        return Verdicts(choice, self._answers.table) if choice.any() else None
+            place = self._choose_one(columns, int(rows[0]), kind)
+            return Verdicts(np.array([place], np.int32), kind.table) if place else None
+        choice = nodes.take(self._choices.read(columns, kind))
+        return Verdicts(choice, kind.table) if choice.any() else None
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
         """Read which amounts of the pod count, once for all pods of its template."""
@@ -232,14 +252,21 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             )
         return cast("Scored", known)
 
+    def _kind(self, asked: Asked) -> _Kind:
+        kind = self._kinds.get(asked)
+        if kind is None or kind.is_full:
+            kind = _Kind(asked)
+            self._kinds.put(asked, kind, kind.nbytes)
+        return kind
+
     # -- what the nodes answer
 
-    def _choose(self, columns: Columns, rows: Rows | None, asked: Asked) -> Choices:
+    def _choose(self, columns: Columns, rows: Rows | None, kind: _Kind) -> Choices:
         # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
         if rows is not None and len(rows) <= _FEW:
-            few = [self._choose_one(columns, row, asked) for row in rows.tolist()]
+            few = [self._choose_one(columns, row, kind) for row in rows.tolist()]
             return np.array(few, np.int32)
-        wanted, from_devices = asked
+        wanted, from_devices = kind.asked
         short = [
             part(columns.allocatable(name), rows) - part(columns.used(name), rows) < amount
             for name, amount in ((PODS, 1), *wanted)
@@ -253,20 +280,20 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             never = np.zeros(len(choice), np.bool_)
             for place, (name, amount) in enumerate(wanted, 1):
                 never |= short[place] & (part(columns.allocatable(name), rows) < amount)
-            choice[refused] = self._places([*short, never], refused, wanted)
+            choice[refused] = self._places([*short, never], refused, kind)
         return choice
 
-    def _places(self, facts: list[npt.NDArray[np.bool_]], refused: Rows, wanted: Wanted) -> Choices:
+    def _places(self, facts: list[npt.NDArray[np.bool_]], refused: Rows, kind: _Kind) -> Choices:
         """For refused rows, the place of their reasons; the last fact is "it never is enough"."""
         # As bits of one number, so that the few different combinations are found at once.
-        kind = np.int64 if len(facts) <= _BITS else np.object_
-        bits: npt.NDArray[Any] = np.zeros(len(refused), kind)
+        dtype = np.int64 if len(facts) <= _BITS else np.object_
+        bits: npt.NDArray[Any] = np.zeros(len(refused), dtype)
         for place, fact in enumerate(facts):
             bits[fact[refused]] += 1 << place
         different, which = np.unique(bits, return_inverse=True)
-        reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name, _ in wanted))
+        reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name, _ in kind.asked.wanted))
         places = [
-            self._answers.place(
+            kind.place(
                 tuple(reason for place, reason in enumerate(reasons) if found >> place & 1),
                 bool(found >> len(reasons) & 1),
             )
@@ -274,20 +301,20 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
         ]
         return np.array(places, np.int32)[which]
 
-    def _choose_one(self, columns: Columns, row: int, asked: Asked) -> int:
+    def _choose_one(self, columns: Columns, row: int, kind: _Kind) -> int:
         """The same for one row: faster for few rows, and preemption asks for one at a time."""
         reasons = []
         never = False
-        if columns.allocatable(PODS).item(row) - columns.used(PODS).item(row) < 1:
+        if columns.allocatable_at(PODS, row) - columns.used_at(PODS, row) < 1:
             reasons.append(_TOO_MANY_PODS)
-        for name, amount in asked.wanted:
-            capacity = columns.allocatable(name).item(row)
-            if not capacity and name in asked.from_devices:
+        for name, amount in kind.asked.wanted:
+            capacity = columns.allocatable_at(name, row)
+            if not capacity and name in kind.asked.from_devices:
                 continue
-            if capacity - columns.used(name).item(row) < amount:
+            if capacity - columns.used_at(name, row) < amount:
                 reasons.append(f"Insufficient {name}")
                 never = never or capacity < amount
-        return self._answers.place(tuple(reasons), never)
+        return kind.place(tuple(reasons), never)
 
     def _score(self, columns: Columns, rows: Rows | None, scored: Scored) -> Amounts:
         # parity v1.36.4: plugins/noderesources/resource_allocation.go

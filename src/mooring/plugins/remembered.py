@@ -5,7 +5,6 @@ the next pod that is alike, only the rows that changed since are computed again.
 bound: kinds of pods that nobody asks about are forgotten.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -14,12 +13,11 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Rows
 from mooring.state.columns import Columns
+from mooring.state.recent import Recent, size_of
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=np.generic)
 
-#: So many kinds of pods are remembered; the ones not asked about longest are dropped.
-_KINDS = 128
 #: If more than this part of the rows changed, computing all of them is faster.
 _MANY = 4
 
@@ -49,17 +47,16 @@ class RememberedRows(Generic[K, T]):
     def __init__(self, compute: Callable[[Columns, Rows | None, K], npt.NDArray[T]]) -> None:
         self._compute = compute
         self._columns: Columns | None = None
-        self._kept: OrderedDict[K, _Kept[T]] = OrderedDict()
+        self._kept: Recent[K, _Kept[T]] = Recent(0)
 
     def read(self, columns: Columns, kind: K) -> npt.NDArray[T]:
         """(n,) the values of all rows as they are now; the array is read-only and never changes."""
         if columns is not self._columns:
             self._columns = columns
-            self._kept.clear()
+            self._kept = Recent(columns.bounds.kinds, columns.bounds.key_bytes)
         kept = self._kept.get(kind)
         if kept is None or kept.version != columns.version:
             return self._read_all(columns, kind)
-        self._kept.move_to_end(kind)
         generation = columns.generation
         rows = (generation > kept.newest).nonzero()[0]
         if len(rows) * _MANY > len(generation):
@@ -76,8 +73,5 @@ class RememberedRows(Generic[K, T]):
         values = self._compute(columns, None, kind)
         values.flags.writeable = False
         newest = int(columns.generation.max(initial=0))
-        self._kept[kind] = _Kept(values, columns.version, newest)
-        self._kept.move_to_end(kind)
-        if len(self._kept) > _KINDS:
-            self._kept.popitem(last=False)
+        self._kept.put(kind, _Kept(values, columns.version, newest), size_of(kind))
         return values

@@ -4,7 +4,7 @@ Owns how a pod's constraints, or the profile's default constraints with the sele
 services and controller, become `Constraint`s. Called by `PodTopologySpread` alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +12,9 @@ from mooring.model.meta import OwnerReference
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.selectors import LabelSelector, Requirement
 from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.catalog import Catalog
+from mooring.state.recent import Recent, size_of
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -95,13 +97,15 @@ def _with_keys(one: TopologySpreadConstraint, labels: Mapping[str, str]) -> Labe
 class DefaultSelectors:
     """The selector of the services and the controller a pod belongs to."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, bounds: Bounds = BOUNDS) -> None:
         self._catalog = catalog
         self._version = (0, 0, 0, 0)
         self._services: dict[str, list[Service]] = {}
-        self._known: dict[object, LabelSelector | None] = {}
+        self._known: Recent[Hashable, tuple[LabelSelector | None]] = Recent(
+            bounds.results, bounds.key_bytes
+        )
 
-    def of(self, pod: Pod, label_key: object) -> LabelSelector | None:
+    def of(self, pod: Pod, label_key: Hashable) -> LabelSelector | None:
         """The selector; None if the pod belongs to nothing that selects."""
         # parity v1.36.4: plugins/helper/spread.go DefaultSelector
         catalog = self._catalog
@@ -113,16 +117,18 @@ class DefaultSelectors:
         )
         if version != self._version:
             self._version = version
-            self._known = {}
+            self._known.clear()
             self._services = {}
             for service in catalog.all(Service).values():
                 if service.spec.selector is not None:
                     self._services.setdefault(service.namespace, []).append(service)
         owner = _controller(pod)
         key = (pod.namespace, label_key, owner and (owner.api_version, owner.kind, owner.name))
-        if key not in self._known:
-            self._known[key] = self._find(pod, owner)
-        return self._known[key]
+        known = self._known.get(key)
+        if known is None:
+            known = (self._find(pod, owner),)
+            self._known.put(key, known, size_of(key))
+        return known[0]
 
     def _find(self, pod: Pod, owner: OwnerReference | None) -> LabelSelector | None:
         labels: dict[str, str] = {}

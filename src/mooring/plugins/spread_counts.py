@@ -37,6 +37,12 @@ class Domains:
         self._chosen_ids = self.ids if self._chosen_rows is None else self.ids[eligible]
         self.present: Mask = np.bincount(self._chosen_ids, minlength=self._size) > 0
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        rows = 0 if self._chosen_rows is None else self._chosen_rows.nbytes
+        return self.eligible.nbytes + self._chosen_ids.nbytes + self.present.nbytes + rows
+
     def sums(self, counts: Counts | None) -> Amounts:
         """(n_values,) the matching pods of each domain on the eligible nodes."""
         if counts is None:

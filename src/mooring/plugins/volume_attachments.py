@@ -46,6 +46,8 @@ class _ByDriver:
     def __init__(self, default: int) -> None:
         self._default = default
         self._columns: dict[str, Amounts] = {}
+        # In how many rows a driver has a number; its column goes with the last one.
+        self._rows: Counter[str] = Counter()
 
     def get(self, driver: str, size: int) -> Amounts | None:
         column = self._columns.get(driver)
@@ -57,10 +59,14 @@ class _ByDriver:
             if column is None:
                 column = np.full(row + 1, self._default, np.int64)
             self._grown(driver, column, row + 1)[row] = number
+            self._rows[driver] += 1
 
     def unset(self, row: int, drivers: Iterable[str]) -> None:
         for driver in drivers:
             self._columns[driver][row] = self._default
+            self._rows[driver] -= 1
+            if not self._rows[driver]:
+                del self._rows[driver], self._columns[driver]
 
     def _grown(self, driver: str, column: Amounts, size: int) -> Amounts:
         if len(column) < size:

@@ -7,7 +7,7 @@ made is the business of `volume_provisioning`.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 import msgspec
@@ -24,11 +24,15 @@ from mooring.model.storage import (
 from mooring.plugins.volume_reach import mask_of, reach_of_volume
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
+from mooring.state.recent import Recent, size_of
 from mooring.state.volumes import AssumedVolumes, CatalogChanges
 
 Places = npt.NDArray[np.intp]
 #: Stands for "no volume".
 NONE: Final = -1
+#: For so many kinds of claims it is remembered which volumes fit, and so many bytes.
+_MOST_KINDS: Final = 256
+_MOST_KIND_BYTES: Final = 8 << 20
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
@@ -66,7 +70,7 @@ class _Shelf:
         self._place: dict[str, int] = {}
         self._there: Mask = np.zeros(0, np.bool_)
         self._stale = False
-        self._fits: dict[object, Mask] = {}
+        self._fits: Recent[Hashable, Mask] = Recent(_MOST_KINDS, _MOST_KIND_BYTES)
         self._pairs: tuple[Columns, int, Places, Places, Places] | None = None
 
     def put(self, volume: PersistentVolume) -> None:
@@ -97,6 +101,9 @@ class _Shelf:
         if place is not None:
             self._there[place] = False
 
+    def __bool__(self) -> bool:
+        return bool(self.free or self.meant)
+
     def sorted_volumes(self) -> list[PersistentVolume]:
         """The free volumes by ascending size, some that were taken since among them."""
         if self._stale:
@@ -105,7 +112,7 @@ class _Shelf:
             self._sizes = [one.capacity.nano for one in self._sorted]
             self._place = {one.name: place for place, one in enumerate(self._sorted)}
             self._there = np.ones(len(self._sorted), np.bool_)
-            self._fits = {}
+            self._fits.clear()
             self._pairs = None
         return self._sorted
 
@@ -118,9 +125,10 @@ class _Shelf:
         )  # fmt: skip
         fits = self._fits.get(kind)
         if fits is None:
-            fits = self._fits[kind] = np.fromiter(
+            fits = np.fromiter(
                 (_fits(claim, modes, one) for one in self._sorted), np.bool_, len(self._sorted)
             )
+            self._fits.put(kind, fits, size_of(kind) + fits.nbytes)
         fits = fits & self._there
         fits[: bisect_left(self._sizes, claim.request.nano if claim.request else 0)] = False
         return fits
@@ -199,7 +207,10 @@ class VolumeFinder:
     def _update(self, name: str) -> None:
         old = self._shelved.pop(name, None)
         if old is not None:
-            self._shelves[old.class_name].remove(old)
+            shelf = self._shelves[old.class_name]
+            shelf.remove(old)
+            if not shelf:
+                del self._shelves[old.class_name]
         volume = self.assumed.volume(name)
         if volume is not None:
             self._shelved[name] = volume

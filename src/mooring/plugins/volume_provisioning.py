@@ -72,6 +72,9 @@ class _ClassCapacity:
         del self._capacities[key]
         self._pairs = self._largest = None
 
+    def __bool__(self) -> bool:
+        return bool(self._capacities)
+
     def largest(self, columns: Columns) -> Amounts:
         """(n,) the size of the largest volume that could be made for each node."""
         pairs = self._pairs
@@ -113,7 +116,10 @@ class Provisioner:
             if before is not None and (
                 now is None or now.storage_class_name != before.storage_class_name
             ):
-                self._classes[before.storage_class_name].remove(key)
+                capacity = self._classes[before.storage_class_name]
+                capacity.remove(key)
+                if not capacity:
+                    del self._classes[before.storage_class_name]
             if now is not None:
                 self._classes.setdefault(now.storage_class_name, _ClassCapacity()).put(key, now)
 

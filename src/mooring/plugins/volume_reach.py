@@ -14,8 +14,12 @@ from mooring.framework.arrays import Mask, Rows
 from mooring.model.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.storage import StorageClass
 from mooring.state.columns import Columns
+from mooring.state.recent import Recent, size_of
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
+#: So many volumes, classes and capacities are remembered, and so many bytes.
+_MOST_REACHES = 50_000
+_MOST_REACH_BYTES = 32 << 20
 _NOWHERE = np.zeros(0, np.intp)
 
 
@@ -31,11 +35,25 @@ class _LabelRows:
         self._bounds: list[int] = bounds.tolist()
         self._place = {value: place for place, value in enumerate(column.values) if place}
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        return self._order.nbytes + 200 * len(self._bounds)
+
     def of(self, value: str) -> Rows:
         place = self._place.get(value)
         if place is None:
             return _NOWHERE
         return self._order[self._bounds[place] : self._bounds[place + 1]]
+
+
+class _Reaches(Recent[Hashable, Rows]):
+    """What was found out, more of it than `Columns.remember` would keep: there are many volumes."""
+
+    nbytes = 0
+
+    def __init__(self) -> None:
+        super().__init__(_MOST_REACHES, _MOST_REACH_BYTES)
 
 
 def reach_of_volume(columns: Columns, selector: NodeSelector | None) -> Rows | None:
@@ -131,8 +149,9 @@ def _one_of(columns: Columns, requirement: Requirement) -> Rows:
 
 
 def _remembered(columns: Columns, key: Hashable, compute: Callable[[], Rows]) -> Rows:
-    known: dict[Hashable, Rows] = columns.remember("volume reach", dict)
+    known = columns.remember("volume reach", _Reaches)
     found = known.get(key)
     if found is None:
-        found = known[key] = compute()
+        found = compute()
+        known.put(key, found, size_of(key) + found.nbytes)
     return found

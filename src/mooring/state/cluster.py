@@ -23,6 +23,7 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.counts import PodCounts, TermCounts
@@ -61,6 +62,7 @@ class Cluster:
 
     Args:
         has_pods: whether pods are told at all; if not, what is in use on a node is not known.
+        bounds: how much is remembered of what pods ask for.
 
     Attributes:
         nodes: the nodes by name, each with its usage attached.
@@ -73,9 +75,9 @@ class Cluster:
         nominations: the waiting pods that were promised a node.
     """
 
-    def __init__(self, *, has_pods: bool = True) -> None:
+    def __init__(self, *, has_pods: bool = True, bounds: Bounds = BOUNDS) -> None:
         self.nodes: dict[str, Node] = {}
-        self.columns = Columns()
+        self.columns = Columns(bounds)
         self.catalog = Catalog()
         table = self.columns.table
         self.pod_counts = PodCounts(table)

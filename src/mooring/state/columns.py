@@ -1,7 +1,8 @@
 """Nodes as rows, everything known of them as columns.
 
-Owns the rows' numbers, the amounts, the labels, taints, images and host ports of all nodes. Columns
-are made when first read and kept up to date afterwards. `Cluster` is the only writer; plugins read.
+Owns the rows' numbers, the amounts, the labels, taints, images and host ports of all nodes.
+`Cluster` is the only writer; plugins read. What pods and nodes name costs as much as there are pods
+and nodes that name it, and what is remembered for those who ask has a limit (see `bounds`).
 """
 
 from collections.abc import Callable, Hashable
@@ -11,60 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.node import Node
-from mooring.model.resources import PODS
+from mooring.model.resources import PODS, Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
-from mooring.state.growing import Growing, Table, Tally
+from mooring.state.amounts import Amounts, Ints, add_wrapped
+from mooring.state.bounds import BOUNDS, Bounds
+from mooring.state.growing import Table, Tally
+from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
+from mooring.state.recent import Recent, size_of
 from mooring.state.usage import NodeUsage
 
+__all__ = ["Columns", "ImageState", "LabelColumn"]
+
 T = TypeVar("T")
-Ints = npt.NDArray[np.int64]
-Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 #: An address, a protocol and a port number.
 Port = tuple[str, str, int]
 
 _ANY_IP = "0.0.0.0"  # noqa: S104 - a host port on all addresses, not something we listen on
-#: Amounts are whole numbers of 64 bits.
-_LIMIT = 2**63
 #: So many changes of rows are remembered one by one.
 _RECENT = 1024
-#: So many values of a label that no node has any more are kept before the column is made anew.
-_STALE_VALUES = 1024
-
-
-class LabelColumn:
-    """One label of all nodes.
-
-    Attributes:
-        values: the different values; the first stands for "no such label".
-    """
-
-    def __init__(self, table: Table) -> None:
-        self._ids = table.new(np.int32)
-        self._index: dict[str, int] = {}
-        self.values: list[str] = [""]
-
-    @property
-    def ids(self) -> Ids:
-        """(n,) for each node the place of its value in `values`; 0 where it has no such label."""
-        return self._ids.view
-
-    def place(self, value: str) -> int:
-        """The place of a value; -1 if no node has it."""
-        return self._index.get(value, -1)
-
-    def set(self, row: int, value: str | None) -> None:
-        """Note a node's value."""
-        if value is None:
-            place = 0
-        else:
-            found = self._index.get(value)
-            if found is None:
-                found = self._index[value] = len(self.values)
-                self.values.append(value)
-            place = found
-        self._ids.data[row] = place
+#: So many sets of taints that no node has any more are kept before they are numbered anew.
+_STALE_TAINTS = 1024
 
 
 class ImageState:
@@ -94,23 +63,28 @@ class ImageState:
 class Columns:
     """All nodes of a cluster, by row and by column.
 
+    Args:
+        bounds: how much is remembered.
+
     Attributes:
+        bounds: the same.
         nodes: the nodes by row.
         row_of: the row of each node, by name.
         version: another number after every change of nodes, not of pods.
         taint_sets: the different sets of taints; see `taint_ids`.
     """
 
-    def __init__(self) -> None:
-        self.table = Table()
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+        self.bounds = bounds
+        self.table = Table(bounds)
         self.nodes: list[Node] = []
         self.row_of: dict[str, int] = {}
         self.version = 0
         self.taint_sets: list[tuple[Taint, ...]] = [()]
         self._usage: list[NodeUsage] = []
         self._taint_index: dict[tuple[Taint, ...], int] = {(): 0}
-        self._allocatable: dict[str, Growing] = {}
-        self._used: dict[str, Growing] = {PODS: self.table.new()}
+        self._allocatable = Amounts(self.table)
+        self._used = Amounts(self.table)
         self._nonzero_cpu = self.table.new()
         self._nonzero_memory = self.table.new()
         self._unschedulable = self.table.new(np.bool_)
@@ -118,11 +92,11 @@ class Columns:
         self._generation = self.table.new()
         self._changes = 0
         self._recent: list[int] = []
-        self._labels: dict[str, LabelColumn] = {}
+        self._labels = NodeLabels(self.table, self.nodes)
         self._images: dict[str, ImageState] = {}
         self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
         self._ports_in_thought: dict[Port, dict[int, bool]] = {}
-        self._memo: dict[Hashable, Any] = {}
+        self._memo: Recent[Hashable, tuple[Any]] = Recent(bounds.results, bounds.result_bytes)
 
     def __len__(self) -> int:
         return self.table.size
@@ -156,15 +130,19 @@ class Columns:
 
     def allocatable(self, resource: str) -> Ints:
         """(n,) what pods can use of a resource."""
-        column = self._allocatable.get(resource)
-        if column is None:
-            column = self._allocatable[resource] = self.table.new()
-            column.data[: len(self)] = [node.allocatable[resource] for node in self.nodes]
-        return column.view
+        return self._allocatable.column(resource)
+
+    def allocatable_at(self, resource: str, row: int) -> int:
+        """What pods can use of a resource on one node."""
+        return self._allocatable.at(resource, row)
 
     def used(self, resource: str) -> Ints:
         """(n,) the sum of the pods' requests; for ``pods``, how many there are."""
-        return self._used_column(resource).view
+        return self._used.column(resource)
+
+    def used_at(self, resource: str, row: int) -> int:
+        """The sum of the pods' requests on one node."""
+        return self._used.at(resource, row)
 
     @property
     def nonzero_cpu(self) -> Ints:
@@ -187,13 +165,12 @@ class Columns:
         return self._taint_ids.view
 
     def labels(self, key: str) -> LabelColumn:
-        """The column of one label."""
-        column = self._labels.get(key)
-        if column is None or len(column.values) > 2 * len(self) + _STALE_VALUES:
-            column = self._labels[key] = LabelColumn(self.table)
-            for row, node in enumerate(self.nodes):
-                column.set(row, node.labels.get(key))
-        return column
+        """The column of one label; the same one for all labels that no node has."""
+        return self._labels.column(key)
+
+    def has_label(self, key: str) -> bool:
+        """Whether any node has a label."""
+        return key in self._labels
 
     def requirement_mask(self, requirement: Requirement) -> Mask:
         """(n,) whose labels satisfy a condition."""
@@ -253,12 +230,16 @@ class Columns:
         return self._usage[row]
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What was computed before under this key, if no node has changed since."""
+        """What was computed before under this key, if no node has changed since.
+
+        It is computed again if it was forgotten meanwhile. The larger the results, the fewer are
+        remembered; an object that is no array and no container says how many bytes it has in
+        `nbytes`, or counts as much as one number for each node.
+        """
         known = self._memo.get(key)
         if known is None:
-            known = self._memo[key] = (compute(),)
-            if len(self._memo) > 4096:
-                self._memo = {key: known}
+            known = (compute(),)
+            self._memo.put(key, known, size_of(key) + size_of(known, 8 * len(self)))
         return cast("T", known[0])
 
     # -- what `Cluster` writes
@@ -284,7 +265,7 @@ class Columns:
     def remove(self, name: str) -> None:
         """Take out a node that has no pods counted; the last node gets its row."""
         row = self.row_of.pop(name)
-        self._count_images(row, self.nodes[row], -1)
+        self._forget(row, self.nodes[row])
         self.table.remove(row)
         moved, usage = self.nodes.pop(), self._usage.pop()
         if row < len(self):
@@ -297,15 +278,16 @@ class Columns:
 
     def count_amounts(self, row: int, amounts: tuple[tuple[str, int], ...], sign: int) -> None:
         """Count a pod's requests and the pod itself."""
+        used = self._used
         for name, amount in amounts:
-            _add(self._used_column(name).data, row, sign * amount)
-        self._used[PODS].data[row] += sign
+            used.add(name, row, sign * amount)
+        used.add(PODS, row, sign)
         self.touch(row)
 
     def count_scoring(self, row: int, cpu: int, memory: int) -> None:
         """Count the amounts that matter for scoring."""
-        _add(self._nonzero_cpu.data, row, cpu)
-        _add(self._nonzero_memory.data, row, memory)
+        add_wrapped(self._nonzero_cpu.data, row, cpu)
+        add_wrapped(self._nonzero_memory.data, row, memory)
 
     def count_port(self, row: int, port: Port, sign: int) -> None:
         """Count a host port."""
@@ -336,17 +318,11 @@ class Columns:
         if len(self._recent) > 2 * _RECENT:
             del self._recent[:_RECENT]
 
-    def _used_column(self, resource: str) -> Growing:
-        column = self._used.get(resource)
-        if column is None:
-            column = self._used[resource] = self.table.new()
-        return column
-
     def _describe(self, row: int, old: Node | None, node: Node) -> None:
-        for resource, column in self._allocatable.items():
-            column.data[row] = node.allocatable[resource]
-        for key, labels in self._labels.items():
-            labels.set(row, node.labels.get(key))
+        self._allocatable.replace(
+            row, Resources() if old is None else old.allocatable, node.allocatable
+        )
+        self._labels.replace(row, {} if old is None else old.labels, node.labels)
         self._unschedulable.data[row] = node.unschedulable
         self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
         if old is None or old.status.images != node.status.images:
@@ -356,11 +332,22 @@ class Columns:
         self._nodes_changed()
         self.touch(row)
 
+    def _forget(self, row: int, node: Node) -> None:
+        """Take out of a row what the table does not take out by itself."""
+        self._allocatable.replace(row, node.allocatable, Resources())
+        self._labels.replace(row, node.labels, {})
+        self._count_images(row, node, -1)
+
     def _nodes_changed(self) -> None:
         self.version += 1
-        self._memo = {}
+        bounds = self.bounds
+        self._memo.clear(bounds.result_bytes + len(self) * bounds.result_bytes_per_node)
 
     def _taint_set(self, taints: tuple[Taint, ...]) -> int:
+        if len(self.taint_sets) > 2 * len(self) + _STALE_TAINTS:
+            self.taint_sets, self._taint_index = [()], {(): 0}
+            for row, node in enumerate(self.nodes):
+                self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
         found = self._taint_index.get(taints)
         if found is None:
             found = self._taint_index[taints] = len(self.taint_sets)
@@ -377,13 +364,6 @@ class Columns:
                 state.count(row, sign)
                 if not state.spread:
                     del self._images[name]
-
-
-def _add(data: npt.NDArray[np.int64], row: int, amount: int) -> None:
-    total = data.item(row) + amount
-    if not -_LIMIT <= total < _LIMIT:  # wraps around, as in kube-scheduler
-        total = (total + _LIMIT) % (2 * _LIMIT) - _LIMIT
-    data[row] = total
 
 
 def _same(old: Node, new: Node) -> bool:

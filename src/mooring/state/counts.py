@@ -12,23 +12,16 @@ Pods with the same namespace and labels form a `Group`; a selector is asked once
 `Cluster` tells who comes and goes.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.state.growing import Growing, Table, Tally, fill
+from mooring.state.recent import Recent, size_of
 from mooring.state.shapes import Shape, Term
 
 Counts = npt.NDArray[np.int32]
-
-#: So many selectors are followed; the ones not asked for longest are dropped.
-_FOLLOWED = 512
-#: So many groups without pods are kept: their pods may come back, as in a what-if.
-_EMPTY_GROUPS = 256
-#: So many terms that no pod has any more are kept before the list of terms is cleaned.
-_DEAD_TERMS = 256
 
 
 class Group:
@@ -56,7 +49,10 @@ class PodCounts:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._groups: dict[Hashable, Group] = {}
-        self._followed: OrderedDict[Hashable, tuple[Growing, Test]] = OrderedDict()
+        bounds = table.bounds
+        self._followed: Recent[Hashable, tuple[Growing, Test]] = Recent(
+            bounds.selectors, bounds.key_bytes, self._unfollow
+        )
         self._empty = 0
 
     def count(self, shape: Shape, row: int, sign: int, *, terminating: bool) -> None:
@@ -76,7 +72,7 @@ class PodCounts:
             array.data[row] += sign
         if not group.tally:
             self._empty += 1
-            if self._empty > _EMPTY_GROUPS:
+            if self._empty > self._table.bounds.empty:
                 self._groups = {k: one for k, one in self._groups.items() if one.tally}
                 self._empty = 0
 
@@ -94,16 +90,13 @@ class PodCounts:
             fill(array.data, (group.tally for group in groups))
             for group in groups:
                 group.followers.append(array)
-            known = self._followed[key] = (array, test)
-            if len(self._followed) > _FOLLOWED:
-                self._drop_oldest()
-        else:
-            self._followed.move_to_end(key)
+            known = (array, test)
+            self._followed.put(key, known, size_of(key))
         view: Counts = known[0].view
         return view
 
-    def _drop_oldest(self) -> None:
-        dropped = self._followed.popitem(last=False)[1][0]
+    def _unfollow(self, followed: tuple[Growing, Test]) -> None:
+        dropped = followed[0]
         for group in self._groups.values():
             group.followers = [array for array in group.followers if array is not dropped]
 
@@ -127,7 +120,10 @@ class TermCounts:
         self._table = table
         self._terms: dict[Hashable, TermCount] = {}
         self._list: list[TermCount] = []
-        self._about: dict[Hashable, tuple[int, list[TermCount]]] = {}
+        bounds = table.bounds
+        self._about: Recent[Hashable, tuple[int, list[TermCount]]] = Recent(
+            bounds.selectors, bounds.match_bytes
+        )
 
     def count(self, key: Hashable, term: Term, weight: int, row: int, sign: int) -> None:
         """A pod with this term came to a node, or left it."""
@@ -138,7 +134,7 @@ class TermCounts:
         found.tally.add(row, sign)
         if not found.tally:
             del self._terms[key]
-            if len(self._list) > 2 * len(self._terms) + _DEAD_TERMS:
+            if len(self._list) > 2 * len(self._terms) + self._table.bounds.empty:
                 self.forget_matches()
 
     def about(
@@ -154,15 +150,13 @@ class TermCounts:
         if not self._terms:
             return iter(())
         key = (shape.namespace, shape.label_key, version)
-        seen, matching = self._about.get(key, (0, []))
+        seen, matching = self._about.get(key) or (0, [])
         if seen < len(self._list):
-            if len(self._about) > _FOLLOWED:
-                self._about.clear()
             matching = [one for one in matching if one.tally]
             for one in self._list[seen:]:
                 if one.tally and one.term.matches(shape.namespace, shape.labels, namespace_labels):
                     matching.append(one)
-            self._about[key] = (len(self._list), matching)
+            self._about.put(key, (len(self._list), matching), size_of(key) + 8 * len(matching))
         return (one for one in matching if one.tally)
 
     def forget_matches(self) -> None:

@@ -1,8 +1,9 @@
 """Arrays with one element for each node that grow and shrink with the cluster, and sparse counts.
 
 `Table` owns the number of rows and every `Growing` array made from it; a row that is taken out is
-filled with the last one, so the rows in use are always the first ones. Called by `Columns` and
-`PodCounts`; knows nothing of nodes or pods.
+filled with the last one, so the rows in use are always the first ones. A `Tally` costs as much as
+there are numbers in it, however many rows the table has. Called by `Columns` and `PodCounts`; knows
+nothing of nodes or pods.
 """
 
 import weakref
@@ -12,7 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mooring.state.bounds import BOUNDS, Bounds
+
 _FIRST_CAPACITY = 16
+#: Up to so many numbers are added one by one.
+_FEW = 8
 
 
 class Growing:
@@ -47,11 +52,17 @@ class Growing:
 
 
 class Table:
-    """The rows, and all arrays over them."""
+    """The rows, and all arrays over them.
 
-    def __init__(self) -> None:
+    Args:
+        bounds: how many arrays are kept.
+    """
+
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self.size = 0
         self.capacity = _FIRST_CAPACITY
+        self.bounds = bounds
+        self._zeros: dict[npt.DTypeLike, Growing] = {}
         self._arrays: weakref.WeakSet[Growing] = weakref.WeakSet()
         self._tallies: weakref.WeakSet[Tally] = weakref.WeakSet()
 
@@ -61,9 +72,16 @@ class Table:
         self._arrays.add(made)
         return made
 
-    def tally(self) -> "Tally":
+    def zeros(self, dtype: npt.DTypeLike = np.int64) -> npt.NDArray[Any]:
+        """(n,) zeros; the same array for all who have nothing to say."""
+        found = self._zeros.get(dtype)
+        if found is None:
+            found = self._zeros[dtype] = self.new(dtype)
+        return found.view
+
+    def tally(self, dtype: npt.DTypeLike = np.int32) -> "Tally":
         """Another sparse count, zero everywhere."""
-        made = Tally(self)
+        made = Tally(self, dtype)
         self._tallies.add(made)
         return made
 
@@ -71,6 +89,8 @@ class Table:
         """Another row, zero everywhere; returns its number."""
         if self.size == self.capacity:
             self.capacity *= 2
+            for tally in self._tallies:
+                tally.trim()
             for array in self._arrays:
                 array.resize(self.capacity)
         self.size += 1
@@ -94,26 +114,42 @@ class Table:
 
 
 class Tally:
-    """A count for each row, most of them zero: a dict, and an array once somebody wants one."""
+    """A number for each row, most of them zero: a dict, and an array where that pays.
 
-    __slots__ = ("__weakref__", "_array", "_table", "rows")
+    Invariant: an array is kept only while at least one row in `Bounds.array_share` (half of that
+    once there is an array) has a number. So a tally never costs more than a fixed amount for each
+    number in it.
+    """
 
-    def __init__(self, table: Table) -> None:
+    __slots__ = ("__weakref__", "_array", "_dtype", "_table", "rows")
+
+    def __init__(self, table: Table, dtype: npt.DTypeLike) -> None:
         self._table = table
+        self._dtype = dtype
         self._array: Growing | None = None
-        #: The counts that are not zero.
+        #: The numbers that are not zero.
         self.rows: dict[int, int] = {}
 
     def add(self, row: int, count: int) -> None:
         """Count so many more, or fewer, in a row."""
+        self.set(row, self.rows.get(row, 0) + count)
+
+    def set(self, row: int, number: int) -> None:
+        """Note the number of a row."""
         rows = self.rows
-        now = rows.get(row, 0) + count
-        if now:
-            rows[row] = now
+        if number:
+            rows[row] = number
         else:
             rows.pop(row, None)
         if self._array is not None:
-            self._array.data[row] = now
+            self._array.data[row] = number
+            self.trim()
+
+    def trim(self) -> None:
+        """Give up the array if it does not pay any more."""
+        table = self._table
+        if 2 * len(self.rows) * table.bounds.array_share < table.size:
+            self._array = None
 
     def move(self, source: int, target: int) -> None:
         """A row got the number of one without counts; the array moves with the table."""
@@ -122,12 +158,37 @@ class Tally:
             self.rows[target] = count
 
     @property
-    def array(self) -> npt.NDArray[np.int32]:
-        """(n,) the counts of all rows."""
-        if self._array is None:
-            self._array = self._table.new(np.int32)
-            fill(self._array.data, (self,))
+    def array(self) -> npt.NDArray[Any]:
+        """(n,) the numbers of all rows, read-only; do not keep it."""
+        if self._array is not None:
+            return self._array.view
+        table, rows = self._table, self.rows
+        if not rows:
+            return table.zeros(self._dtype)
+        if len(rows) * table.bounds.array_share < table.size:
+            found = np.zeros(table.size, self._dtype)
+            fill(found, (self,))
+            found.flags.writeable = False
+            return found
+        self._array = table.new(self._dtype)
+        fill(self._array.data, (self,))
         return self._array.view
+
+    def add_to(self, data: npt.NDArray[Any], times: int = 1) -> None:
+        """Add all numbers, so many times, to an array."""
+        if self._array is not None:
+            data += self._array.view if times == 1 else self._array.view * data.dtype.type(times)
+        else:
+            for row, number in self.rows.items():
+                data[row] += number * times
+
+    def mark(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Make a mask true in all rows that have a number."""
+        if self._array is not None:
+            mask |= self._array.view != 0
+        else:
+            for row in self.rows:
+                mask[row] = True
 
     def __bool__(self) -> bool:
         return bool(self.rows)
@@ -137,9 +198,9 @@ def fill(data: npt.NDArray[Any], tallies: Iterable[Tally]) -> None:
     """Add the counts of some tallies to an array."""
     for tally in tallies:
         rows = tally.rows
-        if len(rows) == 1:  # most tallies of a cluster where every pod has labels of its own
+        if len(rows) < _FEW:  # most tallies of a cluster where every pod has labels of its own
             for row, count in rows.items():
                 data[row] += count
-        elif rows:
+        else:
             where = np.fromiter(rows.keys(), np.intp, len(rows))
             data[where] += np.fromiter(rows.values(), np.int64, len(rows)).astype(data.dtype)

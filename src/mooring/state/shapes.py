@@ -24,6 +24,10 @@ from mooring.model.selectors import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
+from mooring.state.recent import size_of
+
+#: What a shape of an empty pod takes.
+_SHAPE_BYTES = 2048
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
@@ -149,6 +153,11 @@ class Shape:
     def requested(self) -> tuple[tuple[str, int], ...]:
         """The resources a pod takes up, with their amounts, zero amounts left out."""
         return tuple((name, amount) for name, amount in self.requests.items() if amount)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes; what plugins remember is of the same order."""
+        return _SHAPE_BYTES + 4 * size_of(self.key)
 
     @property
     def has_affinity(self) -> bool:

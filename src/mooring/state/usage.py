@@ -43,9 +43,12 @@ class NodeUsage:
         self._pods = None
         self.version += 1
         used = self.used
-        for name, amount in pod.requests.items():
-            used[name] += sign * amount
-        used[PODS] += sign
+        for name, amount in (*pod.requests.items(), (PODS, 1)):
+            total = used[name] + sign * amount
+            if total:
+                used[name] = total
+            else:  # names that nobody uses any more are not kept
+                used.pop(name, None)
 
     def __bool__(self) -> bool:
         return bool(self._by_key)

@@ -20,6 +20,7 @@ from mooring.scheduler.effects import (
     PatchStatus,
     Tell,
 )
+from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.cluster import Cluster
 
 
@@ -36,10 +37,11 @@ class World:
         *objects: KubeObject,
         config: dict[str, Any] | None = None,
         policy: Policy | None = None,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         registry = default_registry()
         profiles = build_profiles(config, registry, [policy] if policy else [])
-        self.cluster = Cluster()
+        self.cluster = Cluster(bounds=bounds)
         self.now = 1000.0
         self.runtimes = build_runtimes(profiles, registry, self.cluster, lambda: 0, first)
         self.core = build_core(self.runtimes, self.cluster, first)

@@ -7,6 +7,7 @@ import pytest
 from mooring import Node, NodeSelector, Requirement
 from mooring.model.selectors import NodeSelectorTerm
 from mooring.state import columns as columns_module
+from mooring.state import node_labels
 from mooring.state.columns import Columns
 from mooring.state.usage import NodeUsage
 
@@ -116,12 +117,12 @@ def test_what_was_computed_is_remembered_until_a_node_changes() -> None:
 def test_values_that_no_node_has_any_more_are_cleaned_away() -> None:
     columns = columns_of(node("a", {"host": "0"}))
     before = columns.labels("host")
-    for number in range(columns_module._STALE_VALUES + 10):
+    for number in range(node_labels.STALE_VALUES + 10):
         columns.put(node("a", {"host": str(number)}), NodeUsage())
     after = columns.labels("host")
     assert after is not before
     assert [after.values[place] for place in after.ids.tolist()] == [
-        str(columns_module._STALE_VALUES + 9)
+        str(node_labels.STALE_VALUES + 9)
     ]
 
 

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-import pytest
-
 from mooring import Pod
-from mooring.state import counts as counts_module
+from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.counts import Group, PodCounts, TermCounts
 from mooring.state.growing import Table
 from mooring.state.shapes import Shape, shape_of
 
 
-def table(rows: int) -> Table:
-    made = Table()
+def table(rows: int, bounds: Bounds = BOUNDS) -> Table:
+    made = Table(bounds)
     for _ in range(rows):
         made.append()
     return made
@@ -38,9 +36,8 @@ def test_pods_are_counted_by_selector() -> None:
     assert counts.matching("web", of_app("web")).tolist() == [0, 0, 1]
 
 
-def test_a_selector_that_was_dropped_is_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts_module, "_FOLLOWED", 2)
-    counts = PodCounts(table(1))
+def test_a_selector_that_was_dropped_is_counted_anew() -> None:
+    counts = PodCounts(table(1, Bounds(selectors=2)))
     for app in ("a", "b", "c", "d"):
         counts.count(shape(app), 0, 1, terminating=False)
         assert counts.matching(app, of_app(app)).tolist() == [1]
@@ -49,9 +46,8 @@ def test_a_selector_that_was_dropped_is_counted_anew(monkeypatch: pytest.MonkeyP
     assert len(counts._followed) == 2
 
 
-def test_empty_groups_are_cleaned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts_module, "_EMPTY_GROUPS", 3)
-    counts = PodCounts(table(1))
+def test_empty_groups_are_cleaned_away() -> None:
+    counts = PodCounts(table(1, Bounds(empty=3)))
     for number in range(20):
         counts.count(shape(f"a{number}"), 0, 1, terminating=False)
         counts.count(shape(f"a{number}"), 0, -1, terminating=False)
@@ -79,9 +75,8 @@ def with_term(app: str) -> Shape:
     return shape("x", spec={"affinity": {"podAntiAffinity": required}})
 
 
-def test_terms_are_found_for_the_pods_they_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts_module, "_DEAD_TERMS", 2)
-    counts = TermCounts(table(2))
+def test_terms_are_found_for_the_pods_they_are_about() -> None:
+    counts = TermCounts(table(2, Bounds(empty=2)))
     terms = {app: with_term(app).anti_affinity[0] for app in "abcdef"}
     for app, term in terms.items():
         counts.count(term.key, term, 0, 0, 1)

@@ -1,0 +1,1 @@
+"""What invented names cost: the memory of `moor run` while tenants make up ever new ones."""

@@ -1,0 +1,109 @@
+"""The labels of all nodes, by key.
+
+`Columns` keeps it. A column is made when somebody asks for a key, but only if a node has it: all
+other keys, whoever invents them, have one empty column together. A column costs as much as there
+are nodes that have the label, and goes with the last of them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.model.node import Node
+from mooring.state.growing import Table
+
+Ids = npt.NDArray[np.int32]
+
+#: So many values that no node has any more are kept before a column is made anew.
+STALE_VALUES = 1024
+
+
+class LabelColumn:
+    """One label of all nodes.
+
+    Attributes:
+        values: the different values; the first stands for "no such label".
+    """
+
+    __slots__ = ("_ids", "_index", "values")
+
+    def __init__(self, table: Table) -> None:
+        self._ids = table.tally(np.int32)
+        self._index: dict[str, int] = {}
+        self.values: list[str] = [""]
+
+    @property
+    def ids(self) -> Ids:
+        """(n,) for each node the place of its value in `values`; 0 where it has no such label."""
+        return self._ids.array
+
+    def place(self, value: str) -> int:
+        """The place of a value; -1 if no node has it."""
+        return self._index.get(value, -1)
+
+    def set(self, row: int, value: str | None) -> None:
+        """Note a node's value."""
+        place = 0
+        if value is not None:
+            place = self._index.get(value, 0)
+            if not place:
+                place = self._index[value] = len(self.values)
+                self.values.append(value)
+        self._ids.set(row, place)
+
+
+class NodeLabels:
+    """The columns of labels.
+
+    Args:
+        table: the rows.
+        nodes: the nodes by row; whoever changes it says so in `replace`.
+    """
+
+    __slots__ = ("_absent", "_columns", "_count", "_nodes", "_table")
+
+    def __init__(self, table: Table, nodes: Sequence[Node]) -> None:
+        self._table = table
+        self._nodes = nodes
+        self._absent = LabelColumn(table)
+        # How many nodes have a key.
+        self._count: dict[str, int] = {}
+        self._columns: dict[str, LabelColumn] = {}
+
+    def column(self, key: str) -> LabelColumn:
+        """The column of a label; the same one for all labels that no node has."""
+        column = self._columns.get(key)
+        if column is not None and len(column.values) <= 2 * len(self._nodes) + STALE_VALUES:
+            return column
+        if key not in self._count:
+            return self._absent
+        column = self._columns[key] = LabelColumn(self._table)
+        for row, node in enumerate(self._nodes):
+            value = node.labels.get(key)
+            if value is not None:
+                column.set(row, value)
+        return column
+
+    def replace(self, row: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
+        """The node of a row has other labels than before."""
+        count, columns = self._count, self._columns
+        for key, value in new.items():
+            count[key] = count.get(key, 0) + 1
+            if key in columns:
+                columns[key].set(row, value)
+        for key in old:
+            count[key] -= 1
+            if key not in new and key in columns:
+                columns[key].set(row, None)
+            if not count[key]:
+                del count[key]
+                columns.pop(key, None)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether any node has the label."""
+        return key in self._count
+
+    def __len__(self) -> int:
+        """How many columns there are."""
+        return len(self._columns)
