@@ -17,10 +17,9 @@ from prometheus_client import (
 )
 
 from mooring.framework.rules import Rule
+from mooring.serving.metric_labels import LabelValues
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-#: Reasons come from policies; past this many a function's reasons are counted as "other".
-_MAX_REASONS = 50
 
 
 class Metrics:
@@ -71,7 +70,9 @@ class Metrics:
             ["hook", "function"], registry=registry,
         )  # fmt: skip
         self.rejections = Counter(
-            "mooring_policy_rejections", "Nodes a filter rejected, by reason.",
+            "mooring_policy_rejections",
+            "Nodes a filter rejected, by reason; the first 50 reasons of a function count for "
+            "themselves, further ones as other.",
             ["function", "reason"], registry=registry,
         )  # fmt: skip
         self.cache_nodes = Gauge(
@@ -90,7 +91,7 @@ class Metrics:
             "mooring_node_cache_errors", "Lists and watches of the node cache that failed so far.",
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
-        self._reasons: dict[str, set[str]] = {}
+        self._reasons: dict[str, LabelValues] = {}
 
     def ran(self, rule: Rule, seconds: float) -> None:
         """A function answered."""
@@ -102,14 +103,10 @@ class Metrics:
 
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
         """A filter rejected nodes for a reason."""
-        known = self._reasons.setdefault(rule.name, set())
-        if reason not in known:
-            if len(known) >= _MAX_REASONS:
-                reason = "other"
-            known.add(reason)
-        # A text that is no UTF-8 would make all metrics unreadable.
-        label = reason[:200].encode(errors="replace").decode()
-        self.rejections.labels(rule.name, label).inc(count)
+        known = self._reasons.get(rule.name)
+        if known is None:
+            known = self._reasons[rule.name] = LabelValues()
+        self.rejections.labels(rule.name, known.of(reason)).inc(count)
 
     def received(self, whole_nodes: int, decoded: int) -> None:
         """A request had whole nodes; so many had to be decoded."""

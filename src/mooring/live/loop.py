@@ -58,6 +58,8 @@ _REST_SECONDS = 0.001
 _OVERDUE = 3
 #: Nobody rests longer, in case something was missed.
 _MOST_REST_SECONDS = 1.0
+#: So many other schedulers are told of in the log; anybody can make up names.
+_FOREIGN = 50
 
 
 class Observer(Protocol):
@@ -363,7 +365,7 @@ class LiveScheduler:
                 if known is None and name in self._runtimes:
                     continue  # created with its node, such as a static pod
                 self.metrics.foreign_bind(name)
-                if name not in self._foreign:
+                if name not in self._foreign and len(self._foreign) < _FOREIGN:
                     self._foreign.add(name)
                     log.warning(
                         "scheduler %s binds pods to the same nodes, such as %s to %s",

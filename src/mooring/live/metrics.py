@@ -24,8 +24,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-#: Reasons come from kubelets; past this many they are counted as "other".
-_MOST_REASONS: Final = 50
+from mooring.serving.metric_labels import LabelValues
+
 #: Pods that were tried more often have one label together.
 _MOST_ATTEMPTS: Final = 15
 RESULTS: Final = ("scheduled", "unschedulable", "error")
@@ -127,12 +127,14 @@ class Metrics:
         )  # fmt: skip
         self.foreign_binds = Counter(
             "mooring_foreign_binds",
-            "Pods that another scheduler bound to the same nodes, by its name.",
+            "Pods that another scheduler bound to the same nodes, by its name; the first 50 names "
+            "count for themselves, further ones as other.",
             ["scheduler"], registry=registry,
         )  # fmt: skip
         self.kubelet_rejections = Counter(
             "mooring_kubelet_rejections",
-            "Pods of ours that a kubelet refused to run, by its reason, such as OutOfcpu.",
+            "Pods of ours that a kubelet refused to run, by its reason, such as OutOfcpu; the "
+            "first 50 reasons count for themselves, further ones as other.",
             ["reason"], registry=registry,
         )  # fmt: skip
         self.events = Counter(
@@ -184,7 +186,8 @@ class Metrics:
         self._sli = cache(self.sli_seconds.labels)
         self._point = cache(self.point_seconds.labels)
         self._event = cache(self.event_seconds.labels)
-        self._reasons: set[str] = set()
+        self._reasons = LabelValues()
+        self._schedulers = LabelValues()
 
     def attempt(self, profile: str, result: str, seconds: float) -> None:
         """A pod was tried: ``scheduled``, ``unschedulable`` or ``error``."""
@@ -224,15 +227,11 @@ class Metrics:
 
     def foreign_bind(self, scheduler_name: str) -> None:
         """Another scheduler bound a pod."""
-        self.foreign_binds.labels(scheduler_name).inc()
+        self.foreign_binds.labels(self._schedulers.of(scheduler_name)).inc()
 
     def kubelet_rejected(self, reason: str) -> None:
         """A kubelet refused a pod of ours."""
-        if reason not in self._reasons:
-            if len(self._reasons) >= _MOST_REASONS:
-                reason = "other"
-            self._reasons.add(reason)
-        self.kubelet_rejections.labels(reason).inc()
+        self.kubelet_rejections.labels(self._reasons.of(reason)).inc()
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text form."""

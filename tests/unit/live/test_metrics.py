@@ -128,6 +128,16 @@ class TestCounting:
         assert sample(text, name, reason="other") == 150
         assert sample(text, name) == 201
 
+    def test_names_of_schedulers_cannot_fill_the_memory(self) -> None:
+        metrics = Metrics()
+        for number in range(200):
+            metrics.foreign_bind(f"scheduler-{number}")
+        text = metrics.text()
+        name = "mooring_foreign_binds_total"
+        assert text.decode().count(name + "{") == 51
+        assert sample(text, name, scheduler="scheduler-1") == 1
+        assert sample(text, name, scheduler="other") == 150
+
     def test_the_text_is_well_formed(self) -> None:
         names = {one.name for one in text_string_to_metric_families(Metrics().text().decode())}
         assert "scheduler_schedule_attempts" in names

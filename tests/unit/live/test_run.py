@@ -121,6 +121,27 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 class TestScheduling:
+    def test_other_schedulers_cannot_flood_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def run() -> str:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                async with scheduler(cluster) as started:
+                    await started.ready()
+                    for number in range(100):
+                        spec = {"schedulerName": f"made-up-{number}"}
+                        cluster.put_pod(make_pod(f"p{number}", node="a", spec=spec))
+                    cluster.put_pod(make_pod("last"))
+                    await cluster.until(lambda: cluster.bindings)
+                    _, text = await started.get("/metrics")
+                    kill()
+                    assert await started.end() == 0
+            return text
+
+        text = asyncio.run(run())
+        assert sum("binds pods to the same nodes" in one for one in caplog.messages) == 50
+        assert text.count("mooring_foreign_binds_total{") == 51
+        assert 'mooring_foreign_binds_total{scheduler="other"} 50.0' in text
+
     def test_pods_are_bound_and_told(self, caplog: pytest.LogCaptureFixture) -> None:
         async def run() -> FakeCluster:
             async with fake_cluster() as cluster:
