@@ -157,7 +157,7 @@ def event_body(name: str, began_ns: int, occurrence: Occurrence, note: str, seri
         name: see `event_name`.
         began_ns: when it happened first, nanoseconds since 1970.
         occurrence: what happened.
-        note: the text.
+        note: the text, see `cut_note`.
         series: what `series_patch` makes, if it happened again before it was created.
     """
     regarding, related, type_, reason, action, reporter = occurrence
@@ -172,7 +172,7 @@ def event_body(name: str, began_ns: int, occurrence: Occurrence, note: str, seri
             action,
             reason,
             regarding,
-            cut_note(note),
+            note,
             type_,
             related,
         )

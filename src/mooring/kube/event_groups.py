@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.kube.event_body import Occurrence, event_body, event_name, series_patch
+from mooring.kube.event_body import Occurrence, cut_note, event_body, event_name, series_patch
 
 # parity v1.36.4: client-go/tools/events/event_broadcaster.go finishTime
 FINISH_NS: Final = 6 * 60 * 1_000_000_000
@@ -34,7 +34,7 @@ class Group:
 
     def __init__(self, occurrence: Occurrence, note: str, now_ns: int) -> None:
         self.occurrence = occurrence
-        self.note = note
+        self.note = cut_note(note)
         self.name = event_name(occurrence.regarding.name, now_ns)
         self.began_ns = now_ns
         self.last_ns = now_ns

@@ -22,6 +22,7 @@ from mooring.errors import KubeError
 from mooring.live.assembly import Parts
 from mooring.live.checking import check_state, report
 from mooring.live.reaching import reach, wait_synced
+from mooring.serving.memory import give_back
 
 log = logging.getLogger("mooring.live")
 
@@ -29,6 +30,8 @@ log = logging.getLogger("mooring.live")
 _FLUSH_SECONDS: Final = 5.0
 #: A process that lost the Lease is gone after this time, whatever holds it up.
 _GONE_SECONDS: Final = 3.0
+#: So often is forgotten what nobody has asked for since the last time.
+_FORGET_SECONDS: Final = 20.0
 
 
 class Running:
@@ -124,6 +127,7 @@ class Running:
         parts.intake.hand_to(live.take)
         parts.health.schedule(lambda: live.last_progress)
         self._start(parts.rejections.run())
+        self._start(self._forget())
         loop, stop, lost = self._start(live.run()), self._start(self._stop.wait()), self._lost()
         log.info("scheduling")
         await asyncio.wait(
@@ -143,6 +147,14 @@ class Running:
             return self._halt()
         code = await self._end()
         return 1 if failed is not None else code
+
+    async def _forget(self) -> None:
+        """Forget what nobody asks for any more, and give its memory back."""
+        while True:
+            await asyncio.sleep(_FORGET_SECONDS)
+            self._parts.live.core.cluster.forget_unused()
+            if self._whole_process:
+                give_back()
 
     async def _clean_up(self) -> None:
         """Leave nothing running, however it ended."""

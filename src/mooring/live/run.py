@@ -18,7 +18,7 @@ from mooring.live.configz import shown_configuration
 from mooring.live.life import Running
 from mooring.live.options import Options, Settings, read_settings
 from mooring.live.server import App, serving
-from mooring.serving.memory import keep_warm
+from mooring.serving.memory import keep_little
 from mooring.serving.sockets import listen
 from mooring.serving.tls import Certificates
 from mooring.version import __version__
@@ -35,7 +35,7 @@ def main(options: Options) -> int:
     """
     settings = read_settings(options)
     certificates = options.certificates()
-    keep_warm()
+    keep_little()
     with (
         listen(options.host, options.port, option="--bind-address") as sock,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,

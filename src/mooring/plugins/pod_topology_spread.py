@@ -108,7 +108,7 @@ class PodTopologySpread(
         self._system = args.defaulting_type != _LIST
         self._defaults = SYSTEM_DEFAULTS if self._system else tuple(args.default_constraints)
         self._default_actions = {one.when_unsatisfiable for one in self._defaults}
-        self._selectors = DefaultSelectors(handle.cluster.catalog, handle.cluster.columns.bounds)
+        self._selectors = DefaultSelectors(handle.cluster)
 
     # -- filter
 

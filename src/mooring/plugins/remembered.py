@@ -53,7 +53,7 @@ class RememberedRows(Generic[K, T]):
         """(n,) the values of all rows as they are now; the array is read-only and never changes."""
         if columns is not self._columns:
             self._columns = columns
-            self._kept = Recent(columns.bounds.kinds, columns.bounds.key_bytes)
+            self._kept = columns.table.recent(columns.bounds.kinds, columns.bounds.key_bytes)
         kept = self._kept.get(kind)
         if kept is None or kept.version != columns.version:
             return self._read_all(columns, kind)

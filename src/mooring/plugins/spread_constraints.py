@@ -12,8 +12,7 @@ from mooring.model.meta import OwnerReference
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.selectors import LabelSelector, Requirement
 from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
-from mooring.state.bounds import BOUNDS, Bounds
-from mooring.state.catalog import Catalog
+from mooring.state.cluster import Cluster
 from mooring.state.recent import Recent, size_of
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -97,12 +96,13 @@ def _with_keys(one: TopologySpreadConstraint, labels: Mapping[str, str]) -> Labe
 class DefaultSelectors:
     """The selector of the services and the controller a pod belongs to."""
 
-    def __init__(self, catalog: Catalog, bounds: Bounds = BOUNDS) -> None:
-        self._catalog = catalog
+    def __init__(self, cluster: Cluster) -> None:
+        self._catalog = cluster.catalog
         self._version = (0, 0, 0, 0)
         self._services: dict[str, list[Service]] = {}
-        self._known: Recent[Hashable, tuple[LabelSelector | None]] = Recent(
-            bounds.results, bounds.key_bytes
+        table = cluster.columns.table
+        self._known: Recent[Hashable, tuple[LabelSelector | None]] = table.recent(
+            table.bounds.results, table.bounds.key_bytes
         )
 
     def of(self, pod: Pod, label_key: Hashable) -> LabelSelector | None:

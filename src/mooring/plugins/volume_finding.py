@@ -24,6 +24,7 @@ from mooring.model.storage import (
 from mooring.plugins.volume_reach import mask_of, reach_of_volume
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
+from mooring.state.growing import Table
 from mooring.state.recent import Recent, size_of
 from mooring.state.volumes import AssumedVolumes, CatalogChanges
 
@@ -61,7 +62,7 @@ class _Shelf:
     Free volumes are held by ascending size, so that the first that fits is the smallest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, table: Table) -> None:
         self.free: dict[str, PersistentVolume] = {}
         #: The volumes that are meant for a claim, by the claim's key.
         self.meant: dict[str, dict[str, PersistentVolume]] = {}
@@ -70,7 +71,7 @@ class _Shelf:
         self._place: dict[str, int] = {}
         self._there: Mask = np.zeros(0, np.bool_)
         self._stale = False
-        self._fits: Recent[Hashable, Mask] = Recent(_MOST_KINDS, _MOST_KIND_BYTES)
+        self._fits: Recent[Hashable, Mask] = table.recent(_MOST_KINDS, _MOST_KIND_BYTES)
         self._pairs: tuple[Columns, int, Places, Places, Places] | None = None
 
     def put(self, volume: PersistentVolume) -> None:
@@ -163,6 +164,7 @@ class VolumeFinder:
     def __init__(self, cluster: Cluster) -> None:
         self.assumed = AssumedVolumes(cluster.catalog, self._update)
         self._changes = CatalogChanges(cluster.catalog, PersistentVolume)
+        self._table = cluster.columns.table
         self._shelves: dict[str, _Shelf] = {}
         self._shelved: dict[str, PersistentVolume] = {}
 
@@ -214,7 +216,13 @@ class VolumeFinder:
         volume = self.assumed.volume(name)
         if volume is not None:
             self._shelved[name] = volume
-            self._shelves.setdefault(volume.class_name, _Shelf()).put(volume)
+            self._shelf(volume.class_name).put(volume)
+
+    def _shelf(self, class_name: str) -> _Shelf:
+        found = self._shelves.get(class_name)
+        if found is None:
+            found = self._shelves[class_name] = _Shelf(self._table)
+        return found
 
 
 def _smallest(

@@ -47,15 +47,6 @@ class _LabelRows:
         return self._order[self._bounds[place] : self._bounds[place + 1]]
 
 
-class _Reaches(Recent[Hashable, Rows]):
-    """What was found out, more of it than `Columns.remember` would keep: there are many volumes."""
-
-    nbytes = 0
-
-    def __init__(self) -> None:
-        super().__init__(_MOST_REACHES, _MOST_REACH_BYTES)
-
-
 def reach_of_volume(columns: Columns, selector: NodeSelector | None) -> Rows | None:
     """The rows of the nodes that a volume's node affinity allows; None for all nodes.
 
@@ -149,7 +140,10 @@ def _one_of(columns: Columns, requirement: Requirement) -> Rows:
 
 
 def _remembered(columns: Columns, key: Hashable, compute: Callable[[], Rows]) -> Rows:
-    known = columns.remember("volume reach", _Reaches)
+    # A table of their own: there may be more volumes than `Columns.remember` keeps results.
+    known: Recent[Hashable, Rows] = columns.remember(
+        "volume reach", lambda: columns.table.recent(_MOST_REACHES, _MOST_REACH_BYTES)
+    )
     found = known.get(key)
     if found is None:
         found = compute()

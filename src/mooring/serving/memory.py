@@ -1,8 +1,13 @@
-"""Keeping large blocks of memory warm between requests.
+"""What the process does with memory that is free.
 
-Bodies with whole nodes are tens of megabytes. By default the C library gives such blocks back to
-the kernel at once, and getting them anew costs a page fault for every 4 KiB: half of the time of a
-request with 5,000 nodes. Called once by the server; never by the library parts of mooring.
+The C library keeps some of it and gives the rest back to the kernel. Which is right depends on the
+process, so each of our servers says it once, at its start; the library parts of mooring never do.
+
+- The extender gets bodies with whole nodes, tens of megabytes. By default such blocks are returned
+  at once, and getting them anew costs a page fault for every 4 KiB: half of the time of a request
+  with 5,000 nodes. It keeps what it has (`keep_warm`).
+- The scheduler has nothing so large, and lives for months. What was needed for a flood of pods is
+  given back when they are gone (`give_back`).
 """
 
 import contextlib
@@ -17,6 +22,8 @@ _MMAP_THRESHOLD: Final = -3
 _ARENA_MAX: Final = -8
 
 _KEEP: Final = 1 << 30
+#: Arrays of up to a million nodes are reused and not got from the kernel each time.
+_ARRAY: Final = 8 << 20
 
 
 def keep_warm() -> None:
@@ -24,12 +31,31 @@ def keep_warm() -> None:
 
     Elsewhere than on glibc only the latter. The process keeps its largest size of memory then.
     """
+    _set_malloc({_MMAP_THRESHOLD: _KEEP, _TRIM_THRESHOLD: _KEEP, _TOP_PAD: 16 << 20})
+    _collect_seldom()
+
+
+def keep_little() -> None:
+    """Tell glibc to keep what the next decision needs, and no more; the rest as in `keep_warm`."""
+    _set_malloc({_MMAP_THRESHOLD: _ARRAY, _TRIM_THRESHOLD: 2 * _ARRAY, _TOP_PAD: 1 << 20})
+    _collect_seldom()
+
+
+def give_back() -> None:
+    """Give free memory back to the kernel, wherever it lies; takes a millisecond."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _set_malloc(parameters: dict[int, int]) -> None:
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         # One arena: the decision thread reuses what the event loop's thread freed.
         mallopt(_ARENA_MAX, 1)
-        mallopt(_MMAP_THRESHOLD, _KEEP)
-        mallopt(_TRIM_THRESHOLD, _KEEP)
-        mallopt(_TOP_PAD, 16 << 20)
+        for parameter, value in parameters.items():
+            mallopt(parameter, value)
+
+
+def _collect_seldom() -> None:
     # Nodes and pods live long; a full collection would stop a request for no gain.
     gc.set_threshold(50_000, 20, 100)

@@ -221,6 +221,13 @@ class Cluster:
             if not self._thoughts:
                 self.columns.end_thought()
 
+    def forget_unused(self) -> None:
+        """Forget answers that nobody has asked for since the last call.
+
+        Nothing depends on them; a shell that calls this from time to time gives their memory back.
+        """
+        self.columns.table.forget_unused()
+
     @property
     def assumed(self) -> int:
         """How many pods are assumed and not yet confirmed."""

@@ -96,7 +96,9 @@ class Columns:
         self._images: dict[str, ImageState] = {}
         self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
         self._ports_in_thought: dict[Port, dict[int, bool]] = {}
-        self._memo: Recent[Hashable, tuple[Any]] = Recent(bounds.results, bounds.result_bytes)
+        self._memo: Recent[Hashable, tuple[Any]] = self.table.recent(
+            bounds.results, bounds.result_bytes
+        )
 
     def __len__(self) -> int:
         return self.table.size

@@ -50,7 +50,7 @@ class PodCounts:
         self._table = table
         self._groups: dict[Hashable, Group] = {}
         bounds = table.bounds
-        self._followed: Recent[Hashable, tuple[Growing, Test]] = Recent(
+        self._followed: Recent[Hashable, tuple[Growing, Test]] = table.recent(
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
         self._empty = 0
@@ -121,7 +121,7 @@ class TermCounts:
         self._terms: dict[Hashable, TermCount] = {}
         self._list: list[TermCount] = []
         bounds = table.bounds
-        self._about: Recent[Hashable, tuple[int, list[TermCount]]] = Recent(
+        self._about: Recent[Hashable, tuple[int, list[TermCount]]] = table.recent(
             bounds.selectors, bounds.match_bytes
         )
 

@@ -2,18 +2,23 @@
 
 `Table` owns the number of rows and every `Growing` array made from it; a row that is taken out is
 filled with the last one, so the rows in use are always the first ones. A `Tally` costs as much as
-there are numbers in it, however many rows the table has. Called by `Columns` and `PodCounts`; knows
-nothing of nodes or pods.
+there are numbers in it, however many rows the table has. What is remembered beyond that is in
+tables that the `Table` makes, so that it can be told to forget. Called by `Columns` and
+`PodCounts`; knows nothing of nodes or pods.
 """
 
 import weakref
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.state.bounds import BOUNDS, Bounds
+from mooring.state.recent import Recent
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 _FIRST_CAPACITY = 16
 #: Up to so many numbers are added one by one.
@@ -65,6 +70,7 @@ class Table:
         self._zeros: dict[npt.DTypeLike, Growing] = {}
         self._arrays: weakref.WeakSet[Growing] = weakref.WeakSet()
         self._tallies: weakref.WeakSet[Tally] = weakref.WeakSet()
+        self._recents: weakref.WeakSet[Recent[Any, Any]] = weakref.WeakSet()
 
     def new(self, dtype: npt.DTypeLike = np.int64) -> Growing:
         """Another array, zero everywhere."""
@@ -84,6 +90,22 @@ class Table:
         made = Tally(self, dtype)
         self._tallies.add(made)
         return made
+
+    def recent(
+        self,
+        most: int,
+        most_size: int | None = None,
+        forgotten: Callable[[V], object] | None = None,
+    ) -> Recent[K, V]:
+        """A table for what is worked out for those who ask; see `Recent`."""
+        made: Recent[K, V] = Recent(most, most_size, forgotten)
+        self._recents.add(made)
+        return made
+
+    def forget_unused(self) -> None:
+        """Forget what nobody has asked for since the last call."""
+        for recent in self._recents:
+            recent.forget_unused()
 
     def append(self) -> int:
         """Another row, zero everywhere; returns its number."""

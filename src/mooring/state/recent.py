@@ -25,11 +25,11 @@ class Recent(Generic[K, V]):
     Args:
         most: how many entries are kept.
         most_size: how large they may be in all, in the unit of `put`.
-        forgotten: told the value of every entry that had to make room, was replaced or is too large
-            to be kept; not of those that `clear` drops.
+        forgotten: told the value of every entry that is forgotten, was replaced or is too large to
+            be kept; not of those that `clear` drops.
     """
 
-    __slots__ = ("_entries", "_forgotten", "_most", "_most_size", "_size")
+    __slots__ = ("__weakref__", "_age", "_entries", "_forgotten", "_most", "_most_size", "_size")
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class Recent(Generic[K, V]):
         self._most_size = most_size
         self._forgotten = forgotten
         self._size = 0
-        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._age = 0
+        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
         """The value of a key, which is the most recently used one now; None if there is none."""
@@ -49,7 +50,8 @@ class Recent(Generic[K, V]):
         if entry is None:
             return None
         self._entries.move_to_end(key)
-        return entry[0]
+        entry.age = self._age
+        return entry.value
 
     def put(self, key: K, value: V, size: int = 0) -> None:
         """Keep a value, and forget others if there are too many or too large ones."""
@@ -60,14 +62,24 @@ class Recent(Generic[K, V]):
             if self._forgotten is not None:
                 self._forgotten(value)
             return
-        entries[key] = (value, size)
+        entries[key] = _Entry(value, size, self._age)
         self._size += size
         while len(entries) > self._most or (most_size is not None and self._size > most_size):
             self._drop(next(iter(entries)))
 
+    def forget_unused(self) -> None:
+        """Forget what nobody has asked for since the last call."""
+        entries = self._entries
+        while entries:
+            key, entry = next(iter(entries.items()))
+            if entry.age == self._age:
+                break
+            self._drop(key)
+        self._age += 1
+
     def values(self) -> Iterator[V]:
         """All values, the least recently used first."""
-        return (value for value, _ in self._entries.values())
+        return (entry.value for entry in self._entries.values())
 
     def clear(self, most_size: int | None = None) -> None:
         """Forget everything; from now on entries may be so large in all, if that is given."""
@@ -85,10 +97,20 @@ class Recent(Generic[K, V]):
         return len(self._entries)
 
     def _drop(self, key: K) -> None:
-        value, size = self._entries.pop(key)
-        self._size -= size
+        entry = self._entries.pop(key)
+        self._size -= entry.size
         if self._forgotten is not None:
-            self._forgotten(value)
+            self._forgotten(entry.value)
+
+
+class _Entry(Generic[V]):
+    __slots__ = ("age", "size", "value")
+
+    def __init__(self, value: V, size: int, age: int) -> None:
+        self.value = value
+        self.size = size
+        #: How often the table had been told to forget when the entry was last used.
+        self.age = age
 
 
 def size_of(thing: object, unknown: int = _OBJECT_BYTES) -> int:
