@@ -95,10 +95,7 @@ def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) 
 def _waking(plugins: Iterable[Hook]) -> set[type[KubeObject]]:
     """The kinds whose changes wake pods of some plugins."""
     return {
-        wake.kind
-        for plugin in plugins
-        if isinstance(plugin, Requeues)
-        for wake in wakes_of(plugin)
+        wake.kind for plugin in plugins if isinstance(plugin, Requeues) for wake in wakes_of(plugin)
     }
 
 
