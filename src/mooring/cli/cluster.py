@@ -32,6 +32,7 @@ class Choices(NamedTuple):
     objects: "list[Obj]"
     host: str
     port: int
+    allow_hosts: frozenset[str]
     kubeconfig: Path
     tokens: dict[str, str]
     certificates: "Certificates | None"
@@ -66,6 +67,12 @@ def cluster(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
     ] = 8880,
+    allow_host: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
+        ),
+    ] = None,
     kubeconfig: Annotated[
         Path, typer.Option(metavar="FILE", help="Where to write the kubeconfig.")
     ] = Path("mooring.kubeconfig"),
@@ -114,12 +121,14 @@ def cluster(
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     set_up_logging(LogFormat.TEXT)
     from mooring.cli.cluster_files import check_kubeconfig, read_tokens
+    from mooring.serving.origin import read_allowed_hosts
 
     choices = Choices(
         nodes=_nodes(nodes, nodes_file, snapshot),
         objects=_objects(snapshot),
         host=host,
         port=port,
+        allow_hosts=read_allowed_hosts(allow_host or ()),
         kubeconfig=check_kubeconfig(kubeconfig),
         tokens=read_tokens(token_file) if token_file is not None else {},
         certificates=certificates,
@@ -214,6 +223,7 @@ def _cluster(choices: Choices) -> "EmbeddedCluster":
     options = Options(
         host=choices.host,
         port=choices.port,
+        allow_hosts=choices.allow_hosts,
         kubelet=kubelet if choices.kubelet else None,
         tokens=choices.tokens,
         closed=bool(choices.tokens),

@@ -40,6 +40,12 @@ def run(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port for them; 0 takes a free one.")
     ] = 10259,
+    allow_host: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
+        ),
+    ] = None,
     tls_cert: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
@@ -74,6 +80,7 @@ def run(
     from mooring.cli.snapshot_files import read_mapping
     from mooring.live.options import HookLimits, Options
     from mooring.live.run import main
+    from mooring.serving.origin import read_allowed_hosts
 
     if verbose:
         os.environ["LOG_LEVEL"] = "DEBUG"
@@ -88,6 +95,7 @@ def run(
             leader_elect=leader_elect,
             host=bind_address,
             port=port,
+            allow_hosts=read_allowed_hosts(allow_host or ()),
             tls_cert=tls_cert,
             tls_key=tls_key,
             hook_limits=HookLimits(hook_timeout, bind_hook_timeout),

@@ -41,6 +41,12 @@ def serve(
         Optional[Path],  # noqa: UP045
         typer.Option(help="The cluster to watch and bind in; also KUBECONFIG or in-cluster."),
     ] = None,
+    allow_host: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
+        ),
+    ] = None,
     tls_cert: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
@@ -72,6 +78,7 @@ def serve(
     from mooring.extender.server import Options, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
+    from mooring.serving.origin import read_allowed_hosts
     from mooring.serving.sockets import listen
 
     set_up_logging(log_format)
@@ -90,6 +97,7 @@ def serve(
         max_body=_bytes(max_body),
         timeout=timeout,
         drain=drain,
+        allow_hosts=read_allowed_hosts(allow_host or ()),
         tls_cert=tls_cert,
         tls_key=tls_key,
         client_ca=client_ca,

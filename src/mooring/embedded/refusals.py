@@ -156,6 +156,14 @@ def too_many_requests(message: str, causes: Sequence[Cause] = ()) -> Refused:
     return Refused(429, "TooManyRequests", message, details)
 
 
+_REASONS: Final = {400: "BadRequest", 403: "Forbidden", 415: "UnsupportedMediaType"}
+
+
+def refusal_body(code: int, message: str) -> bytes:
+    """The Status of a request that is refused before anybody looks at what it asks for."""
+    return msgspec.json.encode(Refused(code, _REASONS[code], message).status)
+
+
 def _named(resource: Resource, name: str) -> Obj:
     return {"name": name, **_kind_only(resource)}
 

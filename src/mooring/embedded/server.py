@@ -22,6 +22,7 @@ from mooring.embedded.http.audit import Asked
 from mooring.embedded.http.identity import EXTENSION, Identity
 from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.life import Life
+from mooring.embedded.refusals import refusal_body
 from mooring.embedded.resources import (
     BY_KIND,
     NAMESPACES,
@@ -30,6 +31,7 @@ from mooring.embedded.resources import (
     Resource,
 )
 from mooring.embedded.store import HISTORY, Store
+from mooring.serving.origin import OwnOrigin
 from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.running import make_server, serving
 from mooring.serving.sockets import listen
@@ -70,6 +72,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         host: the address to listen on.
         port: the port; 0 takes a free one, which is then kept.
+        allow_hosts: further names for `OwnOrigin`.
         kubelet: how bound pods come to life; None leaves them as they are.
         controllers: whether Deployments and the like create pods, and namespaces are emptied.
         tokens: users by bearer token.
@@ -80,6 +83,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str = "127.0.0.1"
     port: int = 0
+    allow_hosts: frozenset[str] = frozenset()
     kubelet: KubeletSettings | None = KubeletSettings()
     controllers: bool = True
     tokens: Mapping[str, str] = {}
@@ -182,7 +186,7 @@ class EmbeddedCluster:
         sock = listen(self._options.host, self._port)
         self._port = sock.getsockname()[1]
         server = make_server(
-            self._app,
+            OwnOrigin(self._app, sock, self._options.allow_hosts, body=refusal_body),
             http=Protocol,
             certificates=self._certificates,
             keep_alive_seconds=_KEEP_ALIVE_SECONDS,

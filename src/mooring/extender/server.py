@@ -27,6 +27,7 @@ from mooring.framework.loading import load, source_files
 from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.memory import keep_warm
+from mooring.serving.origin import OwnOrigin
 from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.running import Server, make_server
 from mooring.serving.tls import Certificates
@@ -48,6 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         max_body: the largest request body in bytes.
         timeout: the caller's ``httpTimeout`` in seconds.
         drain: how long requests are still answered after SIGTERM, in seconds.
+        allow_hosts: further names for `OwnOrigin`.
         tls_cert: the certificate chain; TLS is on if it is given.
         tls_key: its key.
         client_ca: the authority that client certificates must come from.
@@ -62,6 +64,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_body: int = DEFAULT_MAX_BODY
     timeout: float = 5.0
     drain: float = 3.0
+    allow_hosts: frozenset[str] = frozenset()
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
@@ -101,7 +104,7 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
         )
         app = App(service, routes=options.routes, max_body=options.max_body)
         server = make_server(
-            app.asgi(),
+            OwnOrigin(app.asgi(), sock, options.allow_hosts),
             http=type("Protocol", (WholeBodyProtocol,), {"max_body": options.max_body}),
             certificates=certificates,
             close_seconds=30,

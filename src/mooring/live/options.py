@@ -56,6 +56,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         leader_elect: whether to take part in leader election; None leaves it as configured.
         host: where health and metrics are served.
         port: the port for it; 0 takes a free one.
+        allow_hosts: further names for `OwnOrigin`.
         tls_cert: the certificate chain; TLS is on if it is given.
         tls_key: its key.
         drain: how long bindings under way are waited for at the end, in seconds.
@@ -70,6 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     leader_elect: bool | None = None
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
+    allow_hosts: frozenset[str] = frozenset()
     tls_cert: Path | None = None
     tls_key: Path | None = None
     drain: float = 20.0

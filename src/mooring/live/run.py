@@ -63,7 +63,7 @@ async def run(
     """
     async with assembled(settings) as parts:
         app = App(parts.health, parts.scrape.text, lambda: shown_configuration(settings))
-        async with serving(app, sock, certificates) as serving_tasks:
+        async with serving(app, sock, certificates, options.allow_hosts) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)
             return await Running(parts, serving_tasks, drain=options.drain).run()
 

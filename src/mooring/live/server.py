@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from mooring.live.health import Check, Health, examine
 from mooring.serving import running
+from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
 from mooring.serving.tls import Certificates
 from mooring.version import __version__
@@ -97,8 +98,11 @@ def _one_check(checks: Checks) -> Callable[[Request], Awaitable[Response]]:
 
 
 def serving(
-    app: App, sock: socket.socket, certificates: Certificates | None
+    app: App,
+    sock: socket.socket,
+    certificates: Certificates | None,
+    allow_hosts: frozenset[str] = frozenset(),
 ) -> AbstractAsyncContextManager[list[asyncio.Task[None]]]:
     """Serve for the length of a block; gives the tasks that do it, which should not end."""
-    server = make_server(app.asgi(), certificates=certificates)
+    server = make_server(OwnOrigin(app.asgi(), sock, allow_hosts), certificates=certificates)
     return running.serving(server, sock, certificates)

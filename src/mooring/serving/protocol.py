@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mooring.serving.origin import host_of_target
+
 #: How long a client may take from connecting to the end of its headers.
 _HEADER_SECONDS = 15.0
 
@@ -43,6 +45,8 @@ class WholeBodyProtocol(HttpToolsProtocol):
         """A request's headers are complete."""
         self._headers_came()
         self._pieces, self._size = [], 0
+        if not self.url.startswith(b"/"):
+            self._believe_target()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -67,6 +71,9 @@ class WholeBodyProtocol(HttpToolsProtocol):
         self.cycle.body = b"".join(self._pieces)  # type: ignore[assignment]
         self._pieces = []
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """An upgrade that was asked for is not made, and nobody need hear of it."""
+
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in JSON as everywhere."""
         content = msgspec.json.encode({"error": msg})
@@ -75,6 +82,16 @@ class WholeBodyProtocol(HttpToolsProtocol):
             b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(content), content)
         )
         self.transport.close()
+
+    def _believe_target(self) -> None:
+        """A target that is a whole URL says which host is meant, whatever ``Host`` says."""
+        host = host_of_target(self.url)
+        named = [header for header in self.headers if header[0] == b"host"]
+        if host is None or len(named) > 1:
+            return
+        for header in named:
+            self.headers.remove(header)
+        self.headers.append((b"host", host))
 
     def _expect_headers(self) -> None:
         self._headers_came()

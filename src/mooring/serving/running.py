@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 import uvicorn
 
+from mooring.serving.origin import OwnOrigin
+from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.tls import Certificates
 
 _KEEP_ALIVE_SECONDS = 5
@@ -23,9 +24,9 @@ class Server(uvicorn.Server):
 
 
 def make_server(
-    app: Any,
+    app: OwnOrigin,
     *,
-    http: Any = "httptools",
+    http: type[WholeBodyProtocol] = WholeBodyProtocol,
     certificates: Certificates | None = None,
     close_seconds: int = 1,
     keep_alive_seconds: int = _KEEP_ALIVE_SECONDS,
@@ -33,8 +34,8 @@ def make_server(
     """A server for an ASGI application: no log, no lifespan, no web sockets.
 
     Args:
-        app: the application.
-        http: the class of a connection, or uvicorn's name of one.
+        app: the application, kept away from other sites' web pages.
+        http: the class of a connection.
         certificates: for TLS; None for plain HTTP.
         close_seconds: how long requests under way are waited for at the end.
         keep_alive_seconds: how long an idle connection is kept.

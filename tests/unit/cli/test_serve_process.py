@@ -94,7 +94,7 @@ class TestOneServer:
 
     def test_connections_that_dawdle_hold_nobody_up(self, moor: Moor) -> None:
         path = "/my_scheduler_extension/filter"
-        whole = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{{".encode()
+        whole = f"POST {path} HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 1000\r\n\r\n{{".encode()
         with contextlib.ExitStack() as stack:
             for number in range(60):
                 dawdler = stack.enter_context(socket.create_connection(("127.0.0.1", moor.port)))

@@ -126,7 +126,7 @@ async def connected(port: int) -> AsyncIterator[Connection]:
 
 
 def request(body: bytes, path: str = "/filter", *headers: str) -> bytes:
-    lines = [f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}", *headers]
+    lines = [f"POST {path} HTTP/1.1", "Host: [::1]", f"Content-Length: {len(body)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
@@ -226,7 +226,7 @@ class TestConnections:
                 assert (await connection.reply())[2]["NodeNames"] == names
                 chunks = b"".join(b"%x\r\n%b\r\n" % (1, bytes([byte])) for byte in NAMES)
                 await connection.send(
-                    b"POST /filter HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    b"POST /filter HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + chunks
                     + b"0\r\n\r\n"
                 )
@@ -248,7 +248,7 @@ class TestConnections:
                     await told.ended()
                 async with connected(port) as chunked:
                     await chunked.send(
-                        b"POST /bind HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        b"POST /bind HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n"
                         b"3e9\r\n" + b"x" * 1001 + b"\r\n"
                     )
                     assert (await chunked.reply())[0] == 413

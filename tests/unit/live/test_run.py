@@ -56,7 +56,7 @@ class Scheduler:
     async def get(self, path: str) -> tuple[int, str]:
         """Ask one of the process's endpoints."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: [::1]\r\nconnection: close\r\n\r\n".encode())
         head, _, body = (await reader.read()).partition(b"\r\n\r\n")
         writer.close()
         return int(head.split()[1]), body.decode()
