@@ -13,6 +13,7 @@ from mooring.embedded.resources import Obj
 from mooring.errors import InputError, QuantityError
 from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
+from mooring.yaml_depth import check_depth
 
 VERSION: Final = "v1.36.4"
 _PODS: Final = "110"
@@ -206,6 +207,7 @@ def _entries(path: Path, text: str) -> list[Any]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        check_depth(text)
         documents = list(yaml.load_all(text, loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import yaml
 
+from mooring.yaml_depth import TooDeep, check_depth
+
 _DOCUMENT: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 
@@ -35,12 +37,15 @@ def parse(text: str, first_line: int = 0) -> Any:
         YamlProblem: it is no YAML.
     """
     try:
+        check_depth(text)
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         where = f", in line {first_line + mark.line + 1}" if mark is not None else ""
         raise YamlProblem(f"{problem}{where}") from error
+    except TooDeep as error:
+        raise YamlProblem(f"{error}, in line {first_line + error.line + 1}") from error
     except (ValueError, RecursionError) as error:
         raise YamlProblem(f"{error}, in a document from line {first_line + 1} on") from error
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from mooring.errors import ConfigError
 from mooring.kube import kubeconfig_file
 from mooring.kube.cluster import ClusterConfig
+from mooring.kube.config_texts import check_url
 from mooring.kube.credentials import TokenFile
 from mooring.kube.kubeconfig import load_kubeconfig, resolve
 
@@ -45,8 +46,10 @@ def load_in_cluster(
                 "(automountServiceAccountToken) or name a kubeconfig."
             )
     namespace = folder / "namespace"
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    check_url(server, "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT", "the environment")
     return ClusterConfig(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=server,
         source=f"the service account in {folder}",
         namespace=(namespace.read_text().strip() if namespace.is_file() else "") or "default",
         ca_file=authority,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mooring.errors import ConfigError
+from mooring.kube.config_texts import shown
 
 logger = logging.getLogger("mooring.kube")
 
@@ -126,7 +127,7 @@ class TokenFile:
             problem = "it is empty" if not token else "it has more than one line"
         if self._value is None:
             raise ConfigError(
-                f"The token file {self.path} cannot be used: {problem}; "
+                f"The token file {shown(str(self.path))} cannot be used: {problem}; "
                 "check that it exists and holds one token."
             )
         logger.warning(

@@ -17,6 +17,7 @@ from typing import Annotated
 import msgspec
 
 from mooring.errors import ConfigError
+from mooring.kube.config_texts import shown
 from mooring.kube.credentials import Credentials
 
 API_VERSIONS = (
@@ -104,7 +105,7 @@ class ExecPlugin:
 
     def _error(self, problem: str) -> ConfigError:
         return ConfigError(
-            f'The credential program "{self.spec.command}" of {self.spec.user} {problem}'
+            f'The credential program "{shown(self.spec.command)}" of {self.spec.user} {problem}'
         )
 
     async def _run(self) -> None:
@@ -161,6 +162,11 @@ class ExecPlugin:
             raise self._error(f"was not found: {hint}") from None
         except OSError as error:
             raise self._error(f"cannot be started: {error.strerror}.") from None
+        except ValueError:
+            raise self._error(
+                "cannot be started: its name, an argument or a variable has a character in it that "
+                "no program can be given."
+            ) from None
         try:
             async with asyncio.timeout(TIME_LIMIT_SECONDS):
                 output, tail, code = await asyncio.gather(

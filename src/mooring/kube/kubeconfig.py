@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from mooring.errors import ConfigError
 from mooring.kube import kubeconfig_file
 from mooring.kube.cluster import ClusterConfig
+from mooring.kube.config_texts import check_url, is_host, one_line, shown
 from mooring.kube.credentials import AuthSource, FixedCredentials, TokenFile, basic, bearer
 from mooring.kube.exec_plugin import API_VERSIONS, INTERACTIVE_MODES, ExecPlugin, ExecSpec
 from mooring.kube.kubeconfig_file import Cluster, Context, Exec, Kubeconfig, User
@@ -42,40 +43,40 @@ def resolve(kubeconfig: Kubeconfig, context: str | None = None) -> ClusterConfig
     """
     name = context or kubeconfig.current_context
     chosen = _context(kubeconfig, name)
-    where = f'context "{name}" of {kubeconfig.names}'
+    where = f'context "{shown(name)}" of {kubeconfig.names}'
     if chosen.cluster not in kubeconfig.clusters:
         raise ConfigError(
-            f'The cluster "{chosen.cluster}" of {where} is not defined; '
+            f'The cluster "{shown(chosen.cluster)}" of {where} is not defined; '
             f"the file has {_names(kubeconfig.clusters)}."
         )
     if chosen.user and chosen.user not in kubeconfig.users:
         raise ConfigError(
-            f'The user "{chosen.user}" of {where} is not defined; '
+            f'The user "{shown(chosen.user)}" of {where} is not defined; '
             f"the file has {_names(kubeconfig.users)}."
         )
     cluster_folder, cluster = kubeconfig.clusters[chosen.cluster]
     user_folder, user = kubeconfig.users.get(chosen.user, (Path(), User()))
-    in_cluster = f'cluster "{chosen.cluster}" of {kubeconfig.names}'
-    of_user = f'user "{chosen.user}" of {kubeconfig.names}'
+    in_cluster = f'cluster "{shown(chosen.cluster)}" of {kubeconfig.names}'
+    of_user = f'user "{shown(chosen.user)}" of {kubeconfig.names}'
     if urlsplit(_server(cluster, in_cluster)).scheme == "http":
         user = User()  # as kubectl: no credentials over a connection that anybody can read
     config = ClusterConfig(
         server=_server(cluster, in_cluster),
         source=where,
-        namespace=chosen.namespace or "default",
+        namespace=one_line(chosen.namespace, "namespace", where) or "default",
         ca_data=_data(cluster.certificate_authority_data, "certificate-authority-data", in_cluster),
         ca_file=_file(
             cluster_folder, cluster.certificate_authority, "certificate-authority", in_cluster
         ),
         insecure=cluster.insecure_skip_tls_verify,
-        tls_server_name=cluster.tls_server_name,
+        tls_server_name=_host_name(cluster.tls_server_name, "tls-server-name", in_cluster),
         cert_data=_data(user.client_certificate_data, "client-certificate-data", of_user),
         cert_file=_file(user_folder, user.client_certificate, "client-certificate", of_user),
         key_data=_data(user.client_key_data, "client-key-data", of_user),
         key_file=_file(user_folder, user.client_key, "client-key", of_user),
         proxy_url=_proxy(cluster, in_cluster),
         compression=not cluster.disable_compression,
-        headers=tuple(_impersonation(user)),
+        headers=tuple(_impersonation(user, of_user)),
     )
     if bool(config.cert_data or config.cert_file) != bool(config.key_data or config.key_file):
         raise ConfigError(f"The {of_user} needs both a client certificate and its key.")
@@ -87,7 +88,7 @@ def resolve(kubeconfig: Kubeconfig, context: str | None = None) -> ClusterConfig
 
 
 def _names(entries: Iterable[str]) -> str:
-    return ", ".join(sorted(entries)) or "none"
+    return ", ".join(map(shown, sorted(entries))) or "none"
 
 
 def _context(kubeconfig: Kubeconfig, name: str) -> Context:
@@ -101,24 +102,28 @@ def _context(kubeconfig: Kubeconfig, name: str) -> Context:
             f"name one of its contexts ({available})."
         )
     raise ConfigError(
-        f'There is no context "{name}" in {kubeconfig.names}; the contexts are {available}.'
+        f'There is no context "{shown(name)}" in {kubeconfig.names}; the contexts are {available}.'
     )
 
 
 def _server(cluster: Cluster, where: str) -> str:
+    check_url(cluster.server, "server", where)
     parts = urlsplit(cluster.server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"The server of {where} is no http:// or https:// address; correct it.")
     if parts.username is not None or parts.password is not None:
         raise ConfigError(f"The server of {where} has a password in it; move it to the user.")
     return cluster.server.partition("?")[0].partition("#")[0].rstrip("/")
 
 
 def _proxy(cluster: Cluster, where: str) -> str:
-    proxy = cluster.proxy_url
-    if proxy and urlsplit(proxy).scheme not in {"http", "https"}:
-        raise ConfigError(f"The proxy-url of {where} is no http:// or https:// address.")
-    return proxy
+    if cluster.proxy_url:
+        check_url(cluster.proxy_url, "proxy-url", where)
+    return cluster.proxy_url
+
+
+def _host_name(text: str, what: str, where: str) -> str:
+    if text and not is_host(one_line(text, what, where)):
+        raise ConfigError(f"The {what} of {where} is no name of a host; correct it.")
+    return text
 
 
 def _data(text: str, what: str, where: str) -> bytes:
@@ -131,9 +136,15 @@ def _data(text: str, what: str, where: str) -> bytes:
 def _file(folder: Path, name: str, what: str, where: str) -> Path | None:
     if not name:
         return None
-    path = folder / name
-    if not path.is_file():
-        raise ConfigError(f"The {what} of {where} is the file {path}, which does not exist.")
+    path = folder / one_line(name, what, where)
+    try:
+        there = path.is_file()
+    except OSError:
+        there = False  # a name that no file can have
+    if not there:
+        raise ConfigError(
+            f"The {what} of {where} is the file {shown(str(path))}, which does not exist."
+        )
     return path
 
 
@@ -144,10 +155,13 @@ def _fixed_auth(folder: Path, user: User, where: str) -> AuthSource:
             "use an exec plugin such as kubelogin or gke-gcloud-auth-plugin."
         )
     if user.token_file:
-        return TokenFile(folder / user.token_file, initial=user.token)
+        file = folder / one_line(user.token_file, "tokenFile", where)
+        return TokenFile(file, initial=one_line(user.token.strip(), "token", where))
     if user.token:
-        return FixedCredentials(bearer(user.token.strip()))
+        return FixedCredentials(bearer(one_line(user.token.strip(), "token", where)))
     if user.username or user.password:
+        one_line(user.username, "username", where)
+        one_line(user.password, "password", where)
         return FixedCredentials(basic(user.username, user.password))
     return FixedCredentials()
 
@@ -206,13 +220,14 @@ def _cluster_info(cluster: Cluster, config: ClusterConfig) -> dict[str, object]:
     return {key: value for key, value in info.items() if value or key == "server"}
 
 
-def _impersonation(user: User) -> Iterator[tuple[str, str]]:
+def _impersonation(user: User, where: str) -> Iterator[tuple[str, str]]:
     if user.impersonate:
-        yield "Impersonate-User", user.impersonate
+        yield "Impersonate-User", one_line(user.impersonate, "as", where)
     if user.as_uid:
-        yield "Impersonate-Uid", user.as_uid
+        yield "Impersonate-Uid", one_line(user.as_uid, "as-uid", where)
     for group in user.as_groups:
-        yield "Impersonate-Group", group
+        yield "Impersonate-Group", one_line(group, "as-groups", where)
     for key, values in user.as_user_extra.items():
+        name = quote(one_line(key, "as-user-extra", where), safe="")
         for value in values:
-            yield f"Impersonate-Extra-{quote(key, safe='')}", value
+            yield f"Impersonate-Extra-{name}", one_line(value, "as-user-extra", where)

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from mooring.errors import ConfigError
+from mooring.yaml_depth import check_depth
 
 
 class Extension(msgspec.Struct):
@@ -155,8 +156,10 @@ def _read_one(path: Path) -> _File:
         raise ConfigError(f"The kubeconfig {path} is no UTF-8 text.") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        check_depth(text)
         data = yaml.load(text, loader)  # noqa: S506 - both are safe loaders
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # The texts of other errors than YAML's may quote the file.
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1})" if mark is not None else ""
         raise ConfigError(f"The kubeconfig {path} is not YAML{place}; correct it.") from None
@@ -166,6 +169,8 @@ def _read_one(path: Path) -> _File:
         return msgspec.convert(_without_nulls(data), _File)
     except msgspec.ValidationError as error:
         raise ConfigError(f"The kubeconfig {path} is not valid: {error}.") from None
+    except RecursionError:
+        raise ConfigError(f"The kubeconfig {path} contains itself (& and *); correct it.") from None
 
 
 def _without_nulls(data: object) -> object:

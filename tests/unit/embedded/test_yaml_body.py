@@ -2,6 +2,7 @@ import pytest
 
 from mooring.embedded.refusals import Refused
 from mooring.embedded.yaml_body import read_yaml
+from tests.unit.embedded.served import Client, run
 
 
 def test_plain_data() -> None:
@@ -30,3 +31,17 @@ def test_what_is_no_yaml(text: bytes) -> None:
     with pytest.raises(Refused) as caught:
         read_yaml(text)
     assert caught.value.code == 400
+
+
+@pytest.mark.parametrize("piece", [b"[", b"{a: ", b"- "])
+def test_brackets_do_not_end_the_server(piece: bytes) -> None:
+    async def test(client: Client) -> None:
+        body = piece * (1_000_000 // len(piece))
+        code, told = await client.ask(
+            "POST", "/api/v1/namespaces", body, content_type="application/yaml"
+        )
+        assert (code, told["reason"]) == (400, "BadRequest")
+        assert "nested more than 500 levels deep" in told["message"]
+        assert await client.get("/healthz") == "ok"
+
+    run(test)
