@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.embedded.refusals import bad_request, unsupported_media_type
-from mooring.embedded.resources import Obj, Resource
+from mooring.embedded.refusals import Refused, bad_request, unsupported_media_type
+from mooring.embedded.resources import BINDINGS, Obj, Resource
+from mooring.embedded.schema.checking import check_fields, definition_of_kind
 from mooring.embedded.schema.protobuf import PROTOBUF, read_protobuf
 from mooring.embedded.yaml_body import read_yaml
 
@@ -22,6 +23,11 @@ _SUBRESOURCE_KINDS: Final = {
     "eviction": {("policy/v1", "Eviction"), ("policy/v1beta1", "Eviction")},
     "scale": {("autoscaling/v1", "Scale")},
     "token": {("authentication.k8s.io/v1", "TokenRequest")},
+}
+_CHECKED_AS: Final = {
+    "eviction": ("policy", "v1", "Eviction"),
+    "scale": ("autoscaling", "v1", "Scale"),
+    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 
 
@@ -52,9 +58,21 @@ def read_document(body: bytes, content_type: str) -> Obj:
 def read_object(body: bytes, content_type: str, resource: Resource, subresource: str = "") -> Obj:
     """An object of the kind that a path takes.
 
+    What is no object of a resource, such as a Binding, is checked field by field here; `Api` does
+    it for the others.
+
     Raises:
-        Refused: it is of another kind, or says of which kind it is not at all.
+        Refused: it is of another kind, says of which kind it is not at all, or has a field of the
+            wrong type.
     """
+    obj = _of_its_kind(body, content_type, resource, subresource)
+    if subresource in _SUBRESOURCE_KINDS or resource is BINDINGS:
+        group, version, kind = _CHECKED_AS.get(subresource, ("", "v1", "Binding"))
+        check_fields(definition_of_kind(group, version, kind), obj, strict=False)
+    return obj
+
+
+def _of_its_kind(body: bytes, content_type: str, resource: Resource, subresource: str) -> Obj:
     obj = read_document(body, content_type)
     kind, api_version = obj.get("kind"), obj.get("apiVersion")
     takes = _SUBRESOURCE_KINDS.get(subresource, {(resource.api_version, resource.kind)})
@@ -80,8 +98,20 @@ def read_object(body: bytes, content_type: str, resource: Resource, subresource:
 
 
 def read_options(body: bytes, content_type: str) -> Obj:
-    """DeleteOptions; empty if nothing was sent."""
-    return read_document(body, content_type) if body.strip() else {}
+    """DeleteOptions; empty if nothing was sent.
+
+    Raises:
+        Refused: a field has the wrong type.
+    """
+    if not body.strip():
+        return {}
+    options = read_document(body, content_type)
+    try:
+        check_fields(definition_of_kind("", "v1", "DeleteOptions"), options, strict=False)
+    except Refused as refusal:
+        # Here alone the API server does not say what it could not read.
+        raise bad_request(str(refusal).partition(" as a DeleteOptions: ")[2]) from None
+    return options
 
 
 def _shown(body: bytes) -> str:
