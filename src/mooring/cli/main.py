@@ -17,6 +17,11 @@ from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
+from mooring.cli.standard_streams import (
+    open_standard_streams,
+    tell_error,
+    telling_output_errors,
+)
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
 
@@ -56,13 +61,23 @@ def _moor(
 
 def main() -> None:
     """Run the command line."""
+    open_standard_streams()
     try:
-        app()
+        _run()
     except MooringError as error:
-        typer.echo(f"moor: {error}", err=True)
+        tell_error(str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _run() -> None:
+    with telling_output_errors():
+        try:
+            app()
+        except SystemExit:
+            sys.stdout.flush()  # before Python does, which would not say it in a sentence
+            raise

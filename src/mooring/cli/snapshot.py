@@ -1,22 +1,19 @@
 """``moor snapshot``: the cluster as a file that ``moor explain --snapshot`` reads.
 
 One object after the other goes from the API server to the file; no more than a page of them is ever
-in memory. A file is complete or not there: it is written beside its place and moved there.
+in memory. A file is for its owner alone, and complete or not there: `output_files` writes it.
 """
 
 import asyncio
-import os
 import secrets
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.output_files import written
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,11 +57,11 @@ def snapshot(
     if names is not None and not redact:
         raise InputError("--names is for --redact: without it all objects keep their names")
     config = find_cluster(kubeconfig)
-    with _written(output) as out:
+    with written(output) as out:
         writer = Writer(out, _aliases() if redact else None)
         asyncio.run(_copy(config, writer))
         if names is not None:
-            with _written(str(names), private=True) as table:
+            with written(str(names)) as table:
                 table.write("".join(f"{line}\n" for line in writer.names).encode())
     writer.report(output)
 
@@ -163,41 +160,3 @@ def _without_history(raw: "msgspec.Raw") -> bytes:
     for name in ("kind", "apiVersion"):
         fields.pop(name, None)
     return msgspec.json.encode({"metadata": metadata, **fields})
-
-
-@contextmanager
-def _written(place: str, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """A file that is there once it is complete, or standard output for ``-``.
-
-    Args:
-        place: where.
-        private: nobody else may read it.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    if place == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(place).resolve()
-    try:
-        if path.exists() and not path.is_file():
-            if path.is_dir():
-                raise InputError(f"{place} is a folder; give the name of a file in it")
-            # A device or a pipe is written to, not replaced.
-            with path.open("wb") as out:
-                yield out
-            return
-        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            beside.touch(mode=0o600 if private else 0o666, exist_ok=False)
-            with beside.open("wb") as out:
-                yield out
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror or error}") from error

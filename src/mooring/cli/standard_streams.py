@@ -1,0 +1,66 @@
+"""Standard input, output and error, whatever became of them before the process started.
+
+`main` calls it. A number below 3 that is not open would be given to the next file or socket, and
+libuv ends the process when it closes such a one; so, as Go programs do, each is made ``/dev/null``.
+What could not be written in the end is told in one sentence instead of a traceback.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from mooring.errors import InputError
+
+#: What writing to a full disk says, and to what is not open for writing.
+_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def open_standard_streams() -> None:
+    """Open what is closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, which is this one: those before it are open.
+            os.open(os.devnull, os.O_RDWR)
+    # Python leaves out what was closed when it started; everybody else counts on it.
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)
+
+
+@contextlib.contextmanager
+def telling_output_errors() -> Iterator[None]:
+    """Turn the error of writing to standard output into a sentence.
+
+    Raises:
+        InputError: it cannot be written.
+        BrokenPipeError: nobody reads it any more.
+    """
+    try:
+        yield
+    except OSError as error:
+        # Files are named in their errors, or were turned into sentences where they are written.
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        _forget_output()
+        raise InputError(f"standard output cannot be written: {error.strerror}") from error
+
+
+def tell_error(sentence: str) -> None:
+    """Say what is wrong on standard error, if anybody can be told."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"moor: {sentence}\n")
+        sys.stderr.flush()
+
+
+def _forget_output() -> None:
+    """Nothing more is tried with what is left of it, not at the very end either."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
