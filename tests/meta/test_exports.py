@@ -26,8 +26,8 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "WhatIf",
     },
     mooring.testing: {
-        "Cluster", "Condition", "Event", "FakeKubeScheduler", "FilterReply", "Refused", "cluster",
-        "make_node", "make_pod",
+        "Cluster", "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterReply",
+        "Refused", "Requests", "WatchEvents", "cluster", "make_node", "make_pod",
     },
 }  # fmt: skip
 

@@ -1,0 +1,191 @@
+"""What can go wrong between a client and an API server, as values: which requests, what, how often.
+
+`fault_script` decides when one happens, `FaultyProxy` carries it out.
+"""
+
+from fnmatch import fnmatchcase
+from typing import Literal, Self, TypedDict, Unpack
+
+import msgspec
+
+from mooring.errors import InputError
+from mooring.testing.fault_targets import Asked
+
+Kind = Literal["delay", "drop", "cut", "duplicate", "reorder", "refuse"]
+
+
+class Requests(msgspec.Struct, frozen=True, kw_only=True):
+    """Which requests a fault is for; what is left empty does not matter.
+
+    Attributes:
+        client: the name of the client, as `FaultyProxy.through` got it.
+        method: such as ``POST``.
+        path: a pattern such as ``/api/v1/namespaces/*/pods/web-*``, without the query.
+        verb: Kubernetes' word: get, list, watch, create, update, patch, delete, deletecollection.
+        resource: such as ``pods`` or ``pods/binding``; a pattern, too.
+        user_agent: a pattern such as ``kubectl/*``.
+    """
+
+    client: str = ""
+    method: str = ""
+    path: str = ""
+    verb: str = ""
+    resource: str = ""
+    user_agent: str = ""
+
+    def match(self, asked: Asked) -> bool:
+        """Whether a request is one of these; an event of a watch is not."""
+        return not asked.event and all(
+            not wanted or fnmatchcase(found, wanted)
+            for wanted, found in (
+                (self.client, asked.client),
+                (self.method, asked.method),
+                (self.path, asked.path),
+                (self.verb, asked.verb),
+                (self.resource, asked.resource),
+                (self.user_agent, asked.user_agent),
+            )
+        )
+
+
+class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events of watches a fault is for; what is left empty does not matter.
+
+    Attributes:
+        client: the name of the client, as `FaultyProxy.through` got it.
+        resource: what is watched, such as ``pods``; a pattern.
+        type: ADDED, MODIFIED, DELETED or BOOKMARK; known of watches in JSON only.
+    """
+
+    client: str = ""
+    resource: str = ""
+    type: str = ""
+
+    def match(self, asked: Asked) -> bool:
+        """Whether it is one of these events."""
+        return bool(asked.event) and all(
+            not wanted or fnmatchcase(found, wanted)
+            for wanted, found in (
+                (self.client, asked.client),
+                (self.resource, asked.resource),
+                (self.type, asked.event),
+            )
+        )
+
+
+class Often(TypedDict, total=False):
+    """What every kind of fault can be told: for what, and how often."""
+
+    on: Requests | WatchEvents
+    chance: float
+    times: int | None
+    skip: int
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that goes wrong; make one with `delay`, `drop`, `cut`, and so on.
+
+    Attributes:
+        kind: what goes wrong.
+        on: which requests, or which events of watches; all requests if left out.
+        chance: how likely it is for each of them, from 0 to 1.
+        times: it happens at most so often; None for no limit.
+        skip: so many of them are spared at the beginning.
+        seconds: the least and the most seconds it takes.
+        status: the HTTP status of a refusal; 0 breaks the connection instead.
+        retry_after: what the refusal says in Retry-After, in seconds; None for nothing.
+        later: a second copy of an event comes after so many others.
+        lost: nothing of the answer arrives.
+    """
+
+    kind: Kind
+    on: Requests | WatchEvents = Requests()
+    chance: float = 1.0
+    times: int | None = None
+    skip: int = 0
+    seconds: tuple[float, float] = (0.0, 0.0)
+    status: int = 0
+    retry_after: int | None = None
+    later: int = 0
+    lost: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            InputError: which value is wrong.
+        """
+        if not 0 <= self.chance <= 1:
+            raise InputError(f"The chance of a fault is {self.chance:g}, give one from 0 to 1.")
+        least, most = self.seconds
+        if not 0 <= least <= most:
+            raise InputError(f"A fault takes {least:g} to {most:g} s, give the least first.")
+        if self.skip < 0 or self.later < 0 or (self.times is not None and self.times < 0):
+            raise InputError("A fault counts from 0 on: skip, later and times are not negative.")
+        if self.status and not 400 <= self.status <= 599:
+            raise InputError(f"A refusal has a status from 400 to 599, not {self.status}.")
+
+    @classmethod
+    def delay(cls, least: float, most: float | None = None, **often: Unpack[Often]) -> Self:
+        """A request reaches the API server later; an event, and those behind it, the client.
+
+        Args:
+            least: seconds.
+            most: seconds; as `least` if left out. The seed draws between the two.
+            often: `on`, `chance`, `times`, `skip`.
+        """
+        return cls(kind="delay", seconds=(least, least if most is None else most), **often)
+
+    @classmethod
+    def drop(cls, **often: Unpack[Often]) -> Self:
+        """A request is swallowed and never answered, and the connection stays open.
+
+        Dropping an event of a watch silences the watch: neither that event nor a later one
+        arrives.
+        """
+        return cls(kind="drop", **often)
+
+    @classmethod
+    def cut(cls, *, lost: bool = False, **often: Unpack[Often]) -> Self:
+        """The connection breaks in the middle of an answer, or of an event of a watch.
+
+        Args:
+            lost: it breaks before the first byte: the request took effect and nobody said so.
+            often: `on`, `chance`, `times`, `skip`.
+        """
+        return cls(kind="cut", lost=lost, **often)
+
+    @classmethod
+    def duplicate(cls, *, later: int = 0, **often: Unpack[Often]) -> Self:
+        """A request arrives twice, and the answer is the second's; an event comes twice.
+
+        Args:
+            later: so many other events come before the second copy of an event.
+            often: `on`, `chance`, `times`, `skip`.
+        """
+        return cls(kind="duplicate", later=later, **often)
+
+    @classmethod
+    def reorder(cls, most: float = 1.0, **often: Unpack[Often]) -> Self:
+        """A request waits until the next one of the kind is answered; an event follows the next.
+
+        Args:
+            most: waits no longer than so many seconds for another.
+            often: `on`, `chance`, `times`, `skip`.
+        """
+        return cls(kind="reorder", seconds=(most, most), **often)
+
+    @classmethod
+    def refuse(
+        cls, status: int = 0, *, retry_after: int | None = None, **often: Unpack[Often]
+    ) -> Self:
+        """A request is not carried out: the answer is an error, or the connection breaks.
+
+        On events of a watch, the watch ends with an ERROR event of this status, such as 410.
+
+        Args:
+            status: such as 429, 500 or 503; 0 breaks the connection without an answer.
+            retry_after: seconds to be named in the header Retry-After.
+            often: `on`, `chance`, `times`, `skip`.
+        """
+        return cls(kind="refuse", status=status, retry_after=retry_after, **often)

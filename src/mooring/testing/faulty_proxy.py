@@ -1,0 +1,204 @@
+"""A proxy between clients and their API servers that makes things go wrong, by script and seed.
+
+For people who test a scheduler, a controller or any other client of Kubernetes; mooring's own fault
+tests use it. It runs in a thread of this process, listens on 127.0.0.1 and speaks HTTP/1.1. It does
+not carry upgraded connections: exec, attach and port-forward get a 501.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+
+import msgspec
+
+from mooring.errors import InputError
+from mooring.testing.fault_script import Script, Strike
+from mooring.testing.fault_targets import Asked
+from mooring.testing.faults import Fault
+from mooring.testing.process import Startable, free_port
+
+if TYPE_CHECKING:
+    from mooring.testing.certificates import Authority
+    from mooring.testing.faulty_forwarding import Passed
+    from mooring.testing.faulty_listener import Listener
+
+T = TypeVar("T")
+
+_SECONDS: Final = 30.0
+
+
+class FaultyProxy(Startable):
+    """Stands between any clients and any API servers, and does what its script says.
+
+    Use it with ``with``, or call `start` and `stop`. Each client has a way of its own through the
+    proxy, with the client's own credentials: the API server sees who asks, not a proxy. At first
+    nothing goes wrong; `set` says what does from then on. All methods may be called from any
+    thread.
+
+    Args:
+        seed: the same seed and the same requests give the same faults.
+        journal: gets a line of JSON for every request that came, with its time, its client, the
+            fault it met and the id that the API server's audit log has for it.
+    """
+
+    def __init__(self, seed: int = 0, *, journal: Path | None = None) -> None:
+        self._seed = seed
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._script = Script()
+        self._counts: Counter[str] = Counter()
+        self._passed = 0
+        self._listeners: dict[str, Listener] = {}
+        self._authority: Authority | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._folder: Path | None = None
+        self._file: BinaryIO | None = None
+
+    # -- its life
+
+    def start(self) -> None:
+        """Begin; `through` then opens a way for each client."""
+        if self._loop is not None:
+            raise InputError("The proxy is running already.")
+        self._folder = Path(tempfile.mkdtemp(prefix="mooring-proxy-"))
+        self._file = self._journal.open("ab") if self._journal is not None else None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="faulty-proxy", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Break all connections and end; harmless when repeated."""
+        if self._loop is None or self._thread is None:
+            return
+        for listener in self._listeners.values():
+            self._run(listener.close())
+        self._listeners.clear()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._loop = self._thread = self._authority = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def through(self, kubeconfig: Path, *, client: str = "", context: str | None = None) -> Path:
+        """A kubeconfig for a client that goes through the proxy, made of its own one.
+
+        The client keeps its credentials. Tokens pass through; a client certificate is asked for
+        by the proxy and used again towards the API server, so nobody else can use this way.
+
+        Args:
+            kubeconfig: the client's own one; of it, one context is used.
+            client: what `Requests.client` calls it; the file's name without its ending if empty.
+            context: which context of the file; its current one if left out.
+
+        Raises:
+            ConfigError: the kubeconfig cannot be used.
+            InputError: the proxy does not run, or has a client of this name.
+        """
+        from mooring.testing import faulty_listener  # noqa: PLC0415 - slow to import
+        from mooring.testing.faulty_forwarding import Forwarding  # noqa: PLC0415
+
+        client = client or kubeconfig.name.partition(".")[0]
+        if self._folder is None or self._loop is None:
+            raise InputError("The proxy does not run; call start() first.")
+        if client in self._listeners:
+            raise InputError(f"The proxy has a client {client!r} already; give this one a name.")
+        way = faulty_listener.read_way(kubeconfig, context)
+        pair = None
+        if way.config.secure:
+            from mooring.testing.certificates import Authority  # noqa: PLC0415
+
+            self._authority = self._authority or Authority(self._folder)
+            pair = self._authority.server(f"proxy-for-{len(self._listeners)}")
+        forwarding = Forwarding(client, way.config, self._decide, self._note)
+        listener = faulty_listener.Listener(forwarding, free_port(), pair, way.client_certificate)
+        self._run(listener.open())
+        self._listeners[client] = listener
+        file = self._folder / f"{client}.kubeconfig"
+        authority = self._authority.file if self._authority is not None and pair else None
+        faulty_listener.write_way(file, way, listener.url, authority)
+        return file
+
+    # -- what goes wrong
+
+    def set(self, *faults: Fault) -> None:
+        """From now on, these go wrong and nothing else; counts of `times` and `skip` begin anew.
+
+        What is under way stays as it is: a request that is held back is held back.
+
+        Args:
+            faults: each request and each event meets the first that strikes.
+        """
+        with self._lock:
+            self._script = Script(faults, self._seed)
+
+    def clear(self) -> None:
+        """From now on, nothing goes wrong."""
+        self.set()
+
+    def cut(self, *clients: str) -> None:
+        """Break all connections and refuse new ones until `mend`; of all clients if none is named.
+
+        The port is closed, so a client gets "connection refused".
+        """
+        for listener in self._of(clients):
+            self._run(listener.cut())
+
+    def mend(self, *clients: str) -> None:
+        """Accept connections again after `cut`; for all clients if none is named."""
+        for listener in self._of(clients):
+            self._run(listener.mend())
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often each kind of fault happened since the start, such as ``{"cut": 3}``."""
+        with self._lock:
+            return dict(self._counts)
+
+    @property
+    def requests(self) -> int:
+        """How many requests came since the start."""
+        return self._passed
+
+    # -- on the loop
+
+    def _decide(self, asked: Asked) -> Strike | None:
+        with self._lock:
+            strike = self._script.decide(asked)
+            if strike is not None:
+                self._counts[strike.fault.kind] += 1
+            return strike
+
+    def _note(self, passed: "Passed") -> None:
+        self._passed += 1
+        if self._file is not None:
+            self._file.write(msgspec.json.encode(passed._asdict()) + b"\n")
+            self._file.flush()
+
+    def _of(self, clients: tuple[str, ...]) -> "list[Listener]":
+        unknown = set(clients) - self._listeners.keys()
+        if unknown:
+            raise InputError(f"The proxy has no client {', '.join(sorted(unknown))}.")
+        return [self._listeners[name] for name in clients or self._listeners]
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have something done on the proxy's loop, and wait for it."""
+        if self._loop is None:
+            work.close()
+            raise InputError("The proxy does not run; call start() first.")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        with contextlib.suppress(TimeoutError):
+            return future.result(_SECONDS)
+        raise InputError(f"The proxy did not do what it was told within {_SECONDS:g} s.")

@@ -1,0 +1,144 @@
+"""Which fault is met depends on the seed and on the request alone."""
+
+import random
+
+import pytest
+
+from mooring.errors import InputError
+from mooring.testing import Fault, Requests, WatchEvents
+from mooring.testing.fault_script import Script
+from mooring.testing.fault_targets import Asked
+
+POD = "/api/v1/namespaces/default/pods/p1"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "verb", "resource"),
+    [
+        ("GET", "/api/v1/pods", "list", "pods"),
+        ("GET", "/api/v1/pods?watch=true&resourceVersion=5", "watch", "pods"),
+        ("GET", "/api/v1/pods?watch=1", "watch", "pods"),
+        ("GET", "/api/v1/pods?watch=false", "list", "pods"),
+        ("GET", "/api/v1/watch/namespaces/default/pods", "watch", "pods"),
+        ("GET", POD, "get", "pods"),
+        ("POST", "/api/v1/namespaces/default/pods", "create", "pods"),
+        ("POST", f"{POD}/binding", "create", "pods/binding"),
+        ("PATCH", f"{POD}/status", "patch", "pods/status"),
+        ("DELETE", POD, "delete", "pods"),
+        ("DELETE", "/api/v1/namespaces/default/pods", "deletecollection", "pods"),
+        ("PUT", "/apis/coordination.k8s.io/v1/namespaces/a/leases/b", "update", "leases"),
+        ("GET", "/apis/storage.k8s.io/v1/storageclasses/fast", "get", "storageclasses"),
+        ("GET", "/api/v1/namespaces/default", "get", "namespaces"),
+        ("PUT", "/api/v1/namespaces/default/finalize", "update", "namespaces/finalize"),
+        ("GET", "/api/v1/namespaces", "list", "namespaces"),
+        ("GET", "/api/v1", "", ""),
+        ("GET", "/readyz", "", ""),
+    ],
+)
+def test_a_request_says_its_verb_and_its_resource(
+    method: str, target: str, verb: str, resource: str
+) -> None:
+    asked = Asked.of("c", method, target)
+    assert (asked.verb, asked.resource) == (verb, resource)
+    assert asked.watch is (verb == "watch")
+
+
+BINDING = Asked.of("a", "POST", f"{POD}/binding", "mooring/scheduler")
+
+
+@pytest.mark.parametrize(
+    ("on", "matches"),
+    [
+        (Requests(), True),
+        (Requests(client="a"), True),
+        (Requests(client="b"), False),
+        (Requests(method="POST", verb="create", resource="pods/binding"), True),
+        (Requests(resource="pods"), False),
+        (Requests(resource="pods*"), True),
+        (Requests(path="/api/v1/namespaces/*/pods/p1/binding"), True),
+        (Requests(path="/api/v1/pods"), False),
+        (Requests(user_agent="mooring/*"), True),
+        (Requests(user_agent="kubectl/*"), False),
+        (WatchEvents(), False),
+    ],
+)
+def test_requests_are_matched_by_what_is_named(on: Requests | WatchEvents, matches: bool) -> None:
+    assert on.match(BINDING) is matches
+
+
+def test_events_are_matched_by_what_is_named() -> None:
+    event = Asked.of("a", "GET", "/api/v1/pods?watch=1")._replace(event="ADDED")
+    assert WatchEvents().match(event)
+    assert WatchEvents(client="a", resource="pods", type="ADDED").match(event)
+    assert not WatchEvents(type="DELETED").match(event)
+    assert not WatchEvents(resource="nodes").match(event)
+    assert not Requests().match(event)
+
+
+def struck(script: Script, requests: list[Asked]) -> dict[tuple[str, int], str]:
+    """What each request met, by its path and how many there were before."""
+    met: dict[tuple[str, int], str] = {}
+    counts: dict[str, int] = {}
+    for asked in requests:
+        counts[asked.path] = counts.get(asked.path, 0) + 1
+        strike = script.decide(asked)
+        met[asked.path, counts[asked.path]] = (
+            f"{strike.fault.kind} {strike.seconds:.6f}" if strike is not None else ""
+        )
+    return met
+
+
+FAULTS = (Fault.delay(0.1, 2.0, chance=0.3), Fault.refuse(503, chance=0.3))
+
+
+def test_the_same_seed_strikes_the_same_requests_in_whatever_order_they_come() -> None:
+    paths = [f"/api/v1/namespaces/default/pods/p{i}/binding" for i in range(100)]
+    requests = [Asked.of("a", "POST", path) for path in paths for _ in range(3)]
+    shuffled = list(requests)
+    random.Random(1).shuffle(shuffled)
+    first, second = Script(FAULTS, seed=7), Script(FAULTS, seed=7)
+    assert struck(first, requests) == struck(second, shuffled)
+    assert struck(Script(FAULTS, seed=8), requests) != struck(Script(FAULTS, seed=7), requests)
+
+
+def test_a_chance_is_met_about_as_often_as_it_says() -> None:
+    script = Script([Fault.drop(chance=0.25)], seed=3)
+    hits = [script.decide(Asked.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(4000)]
+    assert 900 < sum(hit is not None for hit in hits) < 1100
+
+
+def test_seconds_are_drawn_between_the_least_and_the_most() -> None:
+    script = Script([Fault.delay(1, 3)], seed=3)
+    strikes = [script.decide(Asked.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(500)]
+    seconds = [one.seconds for one in strikes if one is not None]
+    assert len(seconds) == 500
+    assert 1 <= min(seconds) < 1.1
+    assert 2.9 < max(seconds) <= 3
+
+
+def test_some_are_spared_and_some_are_enough() -> None:
+    script = Script([Fault.refuse(500, skip=2, times=3)])
+    hits = [script.decide(BINDING) is not None for _ in range(8)]
+    assert hits == [False, False, True, True, True, False, False, False]
+
+
+def test_the_first_fault_that_strikes_is_met() -> None:
+    script = Script([Fault.cut(times=1), Fault.refuse(429, times=1)])
+    kinds = [strike.fault.kind if (strike := script.decide(BINDING)) else "" for _ in range(3)]
+    assert kinds == ["cut", "refuse", ""]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Fault.drop(chance=1.5), "chance of a fault is 1.5"),
+        (lambda: Fault.delay(2, 1), "2 to 1 s"),
+        (lambda: Fault.delay(-1), "the least first"),
+        (lambda: Fault.refuse(200), "status from 400 to 599"),
+        (lambda: Fault.cut(times=-1), "not negative"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(make: object, words: str) -> None:
+    assert callable(make)
+    with pytest.raises(InputError, match=words):
+        make()
