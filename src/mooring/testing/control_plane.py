@@ -11,7 +11,7 @@ import http.client
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -61,16 +61,24 @@ class ControlPlane(Plane):
         folder: keeps data, keys and logs, also after `stop`; a temporary one when None.
         api_args: further arguments of kube-apiserver.
         audited: write down who bound what and who wrote Leases in `default`, in `audit_file`.
+        audit_policy: write down what this Policy of audit.k8s.io/v1 says instead.
 
     Attributes:
         kubeconfig: for the administrator, who is in the group system:masters.
     """
 
     def __init__(
-        self, folder: Path | None = None, *, api_args: Sequence[str] = (), audited: bool = False
+        self,
+        folder: Path | None = None,
+        *,
+        api_args: Sequence[str] = (),
+        audited: bool = False,
+        audit_policy: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(folder, audited=audited)
+        super().__init__(folder, audited=audited or audit_policy is not None)
+        self._audit_policy = audit_policy or _AUDIT_POLICY
         self._api_args = tuple(api_args)
+        self._etcd_command: list[str] = []
         self._processes: dict[str, Process] = {}
         self._api_command: list[str] = []
         self._etcd_port = 0
@@ -94,7 +102,8 @@ class ControlPlane(Plane):
         atexit.register(self.stop)
         try:
             self._make_credentials()
-            etcd_url = self._start_etcd()
+            etcd_url = self._etcd_address()
+            self.start_etcd()
             self._api_command = self._apiserver_command(etcd_url)
             self.start_apiserver()
         except BaseException:
@@ -135,6 +144,25 @@ class ControlPlane(Plane):
         """End kube-apiserver with SIGKILL and keep etcd and the data."""
         os.kill(self.pids["kube-apiserver"], signal.SIGKILL)
         self.stop_apiserver()
+
+    def start_etcd(self) -> None:
+        """Start etcd again after `stop_etcd` or `kill_etcd`: same port, same data."""
+        if not self._etcd_command or "etcd" in self._processes:
+            raise InputError("Only the etcd of a control plane that lacks it can start.")
+        process = Process("etcd", self._etcd_command, self.folder / "etcd.log")
+        self._processes["etcd"] = process
+        process.wait_ready(lambda: _etcd_ready(self._etcd_port), _START_SECONDS)
+
+    def stop_etcd(self) -> None:
+        """End etcd and keep its data; the API server stays, and cannot do much."""
+        process = self._processes.pop("etcd", None)
+        if process is not None:
+            process.stop()
+
+    def kill_etcd(self) -> None:
+        """End etcd with SIGKILL and keep its data."""
+        os.kill(self.pids["etcd"], signal.SIGKILL)
+        self.stop_etcd()
 
     def compact(self) -> None:
         """Make etcd forget everything but the present, so that older watches get a 410.
@@ -181,11 +209,12 @@ class ControlPlane(Plane):
         )
         self._http = self.https(self.port)
 
-    def _start_etcd(self) -> str:
+    def _etcd_address(self) -> str:
+        """Choose where etcd listens, for good."""
         port, peer = free_port(), free_port()
         self._etcd_port = port
         url, peer_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
-        command = [
+        self._etcd_command = [
             str(self.binaries.etcd),
             f"--data-dir={self.folder / 'etcd'}",
             f"--listen-client-urls={url}",
@@ -198,9 +227,6 @@ class ControlPlane(Plane):
             "--unsafe-no-fsync",
             f"--quota-backend-bytes={4 << 30}",
         ]
-        process = Process("etcd", command, self.folder / "etcd.log")
-        self._processes["etcd"] = process
-        process.wait_ready(lambda: _etcd_ready(port), _START_SECONDS)
         return url
 
     def _apiserver_command(self, etcd_url: str) -> list[str]:
@@ -236,7 +262,7 @@ class ControlPlane(Plane):
 
     def _audit_args(self) -> list[str]:
         policy = self.folder / "audit-policy.yaml"
-        policy.write_text(yaml.safe_dump(_AUDIT_POLICY))
+        policy.write_text(yaml.safe_dump(dict(self._audit_policy)))
         self.audit_file.touch()
         return [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_file}"]
 

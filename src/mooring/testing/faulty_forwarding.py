@@ -243,6 +243,8 @@ class Forwarding:
         """Do one step of a watch; whether it was the last."""
         if step.wait:
             await asyncio.sleep(step.wait)
+        if request.transport is None or request.transport.is_closing():
+            return True  # the client has left
         if step.end == "cut":
             await _cut_chunk(request, reply, step.send)
         elif step.send:

@@ -1,0 +1,130 @@
+"""What a run found, as values, as JSON and as a table."""
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from tools.soak.script import Phase
+
+
+class PhaseResult(msgspec.Struct, kw_only=True):
+    """What came of one phase.
+
+    Attributes:
+        phase: what happened.
+        seconds: how long it took in all.
+        recovered: seconds from the end of the trouble until no pod waited that could run.
+        leaderless: seconds from the leader's end to the next Binding; None if that is not asked.
+        pods: pods created.
+        bound: Bindings that took effect.
+        faults: what the proxy did, by kind.
+        restarts: how often a replica was started.
+        memory_mb: the most memory a replica had at the end.
+        idle_cpu: the part of one core that the busiest replica used when nothing happened.
+        violations: what should not have been.
+    """
+
+    phase: Phase
+    seconds: float = 0.0
+    recovered: float = 0.0
+    leaderless: float | None = None
+    pods: int = 0
+    bound: int = 0
+    faults: dict[str, int] = {}
+    restarts: int = 0
+    memory_mb: float = 0.0
+    idle_cpu: float = 0.0
+    violations: list[str] = []
+
+
+class RunResult(msgspec.Struct, kw_only=True):
+    """What came of a run.
+
+    Attributes:
+        seed: of the script.
+        replicas: how many there were.
+        minutes: how long it was to take.
+        phases: one after the other.
+        terms: how often leadership moved.
+        held_back: writes that were sent in time and came to the API server late.
+        at_wakeup: writes of the first moment after a pause.
+        rejected: pods that fake kubelets refused on nodes that had been made smaller.
+    """
+
+    seed: int
+    replicas: int
+    minutes: float
+    phases: list[PhaseResult] = []
+    terms: int = 0
+    held_back: int = 0
+    at_wakeup: int = 0
+    rejected: int = 0
+
+    @property
+    def violations(self) -> int:
+        """How many there were."""
+        return sum(len(one.violations) for one in self.phases)
+
+    def totals(self) -> dict[str, object]:
+        """One line for the whole run."""
+        phases = self.phases
+        faults: dict[str, int] = {}
+        for one in phases:
+            for kind, count in one.faults.items():
+                faults[kind] = faults.get(kind, 0) + count
+        return {
+            "seed": self.seed,
+            "replicas": self.replicas,
+            "minutes": self.minutes,
+            "phases": len(phases),
+            "pods": sum(one.pods for one in phases),
+            "bound": sum(one.bound for one in phases),
+            "faults": faults,
+            "restarts": sum(one.restarts for one in phases),
+            "terms": self.terms,
+            "held_back": self.held_back,
+            "at_wakeup": self.at_wakeup,
+            "rejected": self.rejected,
+            "longest_recovery_seconds": max((one.recovered for one in phases), default=0.0),
+            "longest_leaderless_seconds": max((one.leaderless or 0.0 for one in phases), default=0),
+            "most_memory_mb": max((one.memory_mb for one in phases), default=0.0),
+            "most_idle_cpu": max((one.idle_cpu for one in phases), default=0.0),
+            "violations": self.violations,
+        }
+
+
+COLUMNS = (
+    ("phase", "right"), ("trouble", "left"), ("s", "right"), ("pods", "right"), ("bound", "right"),
+    ("faults", "right"), ("starts", "right"), ("no leader", "right"), ("recovered", "right"),
+    ("MB", "right"), ("idle CPU", "right"), ("", "left"),
+)  # fmt: skip
+
+
+def cells(one: PhaseResult) -> list[str]:
+    """A phase as a row of the table."""
+    return [
+        str(one.phase.number),
+        one.phase.trouble,
+        f"{one.seconds:.0f}",
+        str(one.pods),
+        str(one.bound),
+        str(sum(one.faults.values())),
+        str(one.restarts),
+        "" if one.leaderless is None else f"{one.leaderless:.1f} s",
+        f"{one.recovered:.1f} s",
+        f"{one.memory_mb:.0f}",
+        f"{one.idle_cpu:.0%}",
+        "VIOLATED" if one.violations else "",
+    ]
+
+
+def show(result: RunResult, console: Console) -> None:
+    """Print the whole run as a table."""
+    table = Table(title=f"seed {result.seed}, {result.replicas} replicas", title_justify="left")
+    for title, side in COLUMNS:
+        table.add_column(title, justify="right" if side == "right" else "left")
+    for one in result.phases:
+        table.add_row(*cells(one))
+    console.print(table)
+    for key, value in result.totals().items():
+        console.print(f"{key:>28}: {value}", highlight=False)
