@@ -117,7 +117,7 @@ class Soak:
     def run(self, phase: Phase) -> PhaseResult:
         """Carry a phase out, and check what must hold."""
         result = PhaseResult(phase=phase)
-        began, bound = time.monotonic(), self._bound()
+        began, bound, evicted = time.monotonic(), self._bound(), self._evicted()
         since = time.time()
         faults, pods = dict(self.proxy.counts), self.world.created
         restarts = sum(one.restarts for one in self.replicas)
@@ -149,6 +149,7 @@ class Soak:
         result.leaderless = self._leaderless
         result.pods = self.world.created - pods
         result.bound = self._bound() - bound
+        result.evicted = self._evicted() - evicted
         result.faults = {
             kind: count - faults.get(kind, 0)
             for kind, count in self.proxy.counts.items()
@@ -246,6 +247,10 @@ class Soak:
 
     def _bound(self) -> int:
         return sum(one.done for one in self.audit.bindings())
+
+    def _evicted(self) -> int:
+        deleted = ("delete", "pods")
+        return sum(one.done for one in self.audit.writes() if (one.verb, one.resource) == deleted)
 
     def _note_leaderless(self) -> None:
         """How long it was, at most, until a pod was bound again."""

@@ -1,5 +1,8 @@
 """What a run found, as values, as JSON and as a table."""
 
+from collections.abc import Iterable
+from typing import Final
+
 import msgspec
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +20,7 @@ class PhaseResult(msgspec.Struct, kw_only=True):
         leaderless: seconds from the leader's end to the next Binding; None if that is not asked.
         pods: pods created.
         bound: Bindings that took effect.
+        evicted: pods that replicas deleted, to make room for others.
         faults: what the proxy did, by kind.
         restarts: how often a replica was started.
         memory_mb: the most memory a replica had at the end.
@@ -30,6 +34,7 @@ class PhaseResult(msgspec.Struct, kw_only=True):
     leaderless: float | None = None
     pods: int = 0
     bound: int = 0
+    evicted: int = 0
     faults: dict[str, int] = {}
     restarts: int = 0
     memory_mb: float = 0.0
@@ -79,24 +84,28 @@ class RunResult(msgspec.Struct, kw_only=True):
             "phases": len(phases),
             "pods": sum(one.pods for one in phases),
             "bound": sum(one.bound for one in phases),
+            "evicted": sum(one.evicted for one in phases),
             "faults": faults,
             "restarts": sum(one.restarts for one in phases),
             "terms": self.terms,
             "held_back": self.held_back,
             "at_wakeup": self.at_wakeup,
             "rejected": self.rejected,
-            "longest_recovery_seconds": max((one.recovered for one in phases), default=0.0),
-            "longest_leaderless_seconds": max((one.leaderless or 0.0 for one in phases), default=0),
-            "most_memory_mb": max((one.memory_mb for one in phases), default=0.0),
-            "most_idle_cpu": max((one.idle_cpu for one in phases), default=0.0),
+            "longest_recovery_seconds": _most(one.recovered for one in phases),
+            "longest_leaderless_seconds": _most(one.leaderless or 0.0 for one in phases),
+            "most_memory_mb": _most(one.memory_mb for one in phases),
+            "most_idle_cpu": _most(one.idle_cpu for one in phases),
             "violations": self.violations,
         }
 
 
-COLUMNS = (
-    ("phase", "right"), ("trouble", "left"), ("s", "right"), ("pods", "right"), ("bound", "right"),
-    ("faults", "right"), ("starts", "right"), ("no leader", "right"), ("recovered", "right"),
-    ("MB", "right"), ("idle CPU", "right"), ("", "left"),
+def _most(values: Iterable[float]) -> float:
+    return round(max(values, default=0.0), 2)
+
+
+TITLES: Final = (
+    "phase", "trouble", "s", "pods", "bound", "evicted", "faults", "starts", "no leader",
+    "recovered", "MB", "idle CPU", "",
 )  # fmt: skip
 
 
@@ -108,6 +117,7 @@ def cells(one: PhaseResult) -> list[str]:
         f"{one.seconds:.0f}",
         str(one.pods),
         str(one.bound),
+        str(one.evicted),
         str(sum(one.faults.values())),
         str(one.restarts),
         "" if one.leaderless is None else f"{one.leaderless:.1f} s",
@@ -121,8 +131,8 @@ def cells(one: PhaseResult) -> list[str]:
 def show(result: RunResult, console: Console) -> None:
     """Print the whole run as a table."""
     table = Table(title=f"seed {result.seed}, {result.replicas} replicas", title_justify="left")
-    for title, side in COLUMNS:
-        table.add_column(title, justify="right" if side == "right" else "left")
+    for title in TITLES:
+        table.add_column(title, justify="left" if title == "trouble" else "right")
     for one in result.phases:
         table.add_row(*cells(one))
     console.print(table)

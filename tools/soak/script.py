@@ -26,6 +26,7 @@ TROUBLES: Final = (
     "broken-network",
     "busy-apiserver",
     "broken-watches",
+    "silent-watches",
     "start-in-the-dark",
 )
 TROUBLES_OF_TWO: Final = ("kill-standby", "kill-both", "swap-leaders")

@@ -214,6 +214,15 @@ def broken_watches(stage: Stage, phase: Phase) -> None:
     stage.wait(phase.seconds + 2)
 
 
+def silent_watches(stage: Stage, phase: Phase) -> None:
+    """Watches stay open and say nothing more, until the network notices and breaks them."""
+    stage.proxy.set(Fault.drop(on=WatchEvents(), chance=phase.chance / 5))
+    stage.wait(phase.seconds + 4)
+    stage.proxy.clear()
+    stage.proxy.cut()
+    stage.proxy.mend()
+
+
 def start_in_the_dark(stage: Stage, phase: Phase) -> None:
     """A replica starts while it cannot reach the API server, and must not say that it is ready."""
     victim = stage.replicas[-1]
@@ -250,6 +259,7 @@ TROUBLES: Final[dict[str, Callable[[Stage, Phase], None]]] = {
         broken_network,
         busy_apiserver,
         broken_watches,
+        silent_watches,
         start_in_the_dark,
     )
 }
