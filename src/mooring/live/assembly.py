@@ -16,7 +16,7 @@ from mooring.kube.events import Recorder
 from mooring.kube.informer import Informer
 from mooring.kube.leader import LeaderElector
 from mooring.kube.session import Limits
-from mooring.live.client import LiveClient
+from mooring.live.client import LiveClient, guard_of
 from mooring.live.health import Health
 from mooring.live.intake import Intake
 from mooring.live.loop import LiveScheduler
@@ -81,15 +81,17 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
                 Client(settings.cluster, limits=_FEW, user_agent="mooring/leader-election")
             )
             elector = LeaderElector(own, settings.lease)
+        may_write = (lambda: True) if elector is None else lambda: elector.leading
         client = await stack.enter_async_context(
-            LiveClient(
-                settings.cluster,
-                rate=settings.rate,
-                may_write=(lambda: True) if elector is None else lambda: elector.leading,
-            )
+            LiveClient(settings.cluster, rate=settings.rate, may_write=may_write)
         )
         events = await stack.enter_async_context(
-            Client(settings.cluster, limits=_SOME, user_agent="mooring/events")
+            Client(
+                settings.cluster,
+                limits=_SOME,
+                user_agent="mooring/events",
+                guard=guard_of(may_write),
+            )
         )
         recorder = await stack.enter_async_context(
             Recorder(events, *reporter_here(next(iter(settings.profiles))))

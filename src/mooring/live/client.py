@@ -24,6 +24,20 @@ class NotLeading(KubeError):  # noqa: N818 - reads as the sentence it is raised 
     """Something was to be written after the Lease was lost."""
 
 
+def guard_of(may_write: Callable[[], bool]) -> Callable[[str, str], None]:
+    """What a client asks before it sends a body: nobody writes who may not.
+
+    Args:
+        may_write: whether this process may change the cluster at this very moment.
+    """
+
+    def guard(method: str, path: str) -> None:
+        if method != "GET" and not may_write():
+            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")
+
+    return guard
+
+
 class Pace:
     """Lets so many through a second, in the order they came.
 
@@ -74,9 +88,10 @@ class LiveClient(Client):
         rate: Rate | None = None,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
+        #: Asked before a request waits for a connection, and again when it is sent.
+        self._check = guard_of(may_write)
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._pace = Pace(rate) if rate is not None else None
-        self._may_write = may_write
         self._turns = asyncio.Semaphore(AT_ONCE)
         #: How many writes are under way or wait for their turn.
         self.writes = 0
@@ -126,8 +141,3 @@ class LiveClient(Client):
         return await super().request(
             method, path, params=params, body=body, content_type=content_type, seconds=seconds
         )
-
-    def _check(self, method: str, path: str) -> None:
-        """Asked before a request waits for a connection, and again when it is sent."""
-        if method != "GET" and not self._may_write():
-            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")

@@ -26,7 +26,7 @@ from mooring.serving.memory import give_back
 
 log = logging.getLogger("mooring.live")
 
-#: Events are written for so long after everything else has ended.
+#: Events are written for so long after the last binding has ended.
 _FLUSH_SECONDS: Final = 5.0
 #: A process that lost the Lease is gone after this time, whatever holds it up.
 _GONE_SECONDS: Final = 3.0
@@ -184,10 +184,10 @@ class Running:
         await self._parts.live.drain(self._drain)
 
     async def _end(self) -> int:
-        """Give up the Lease and say what is left to say."""
+        """Say what is left to say, and then give up the Lease: events are writes, too."""
         self._parts.health.stopping = True
-        await self._release()
         await self._parts.recorder.flush(_FLUSH_SECONDS)
+        await self._release()
         log.info("stopped")
         return 0
 

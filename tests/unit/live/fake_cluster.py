@@ -31,6 +31,8 @@ class FakeCluster:
         forbidden: resources that nobody may list.
         unknown: resources that this API server does not have.
         gate: bindings wait for it; tests may clear it.
+        telling: how many events were sent.
+        told: events wait for it; tests may clear it.
         down: whether every request fails, and the open watches with it.
     """
 
@@ -43,6 +45,8 @@ class FakeCluster:
     forbidden: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    telling: int = 0
+    told: asyncio.Event = field(default_factory=asyncio.Event)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     down: bool = False
     port: int = 0
@@ -115,6 +119,9 @@ class FakeCluster:
 
     async def event(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        self.telling += 1
+        self.bell.set()
+        await self.told.wait()
         self.events.append(body)
         return web.json_response(body, status=201)
 
@@ -147,6 +154,7 @@ class FakeCluster:
 
     async def start(self) -> web.AppRunner:
         self.gate.set()
+        self.told.set()
         app = web.Application(client_max_size=2**30, middlewares=[self._middle])
         app.router.add_get("/version", self.version)
         app.router.add_get("/api/v1/{resource}", self.handle)

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from mooring.errors import ApiError
 from mooring.framework.building import build_profiles
 from mooring.framework.configuration import read_configuration
+from mooring.kube.event_body import reference
 from mooring.kube.lease import LeaseSettings
+from mooring.live.assembly import assembled
 from mooring.live.life import Running
 from mooring.live.options import Options, Settings
 from mooring.live.run import run as run_scheduler
@@ -324,6 +327,27 @@ class TestStopping:
 
         assert asyncio.run(run()) == [("first", "a")]
 
+    def test_the_lease_is_given_up_when_all_events_are_written(self) -> None:
+        """Whoever takes it over must not find us writing."""
+
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.told.clear()
+                cluster.put_node(make_node("a"))
+                cluster.put_pod(make_pod("first"))
+                async with scheduler(cluster, lease=FAST) as started:
+                    await cluster.until(lambda: cluster.telling)
+                    kill()
+                    await started.readiness(500, "process is shutting down")
+                    await asyncio.sleep(0.2)
+                    assert cluster.leases["kube-scheduler"]["spec"]["holderIdentity"]
+                    cluster.told.set()
+                    assert await started.end() == 0
+                assert cluster.leases["kube-scheduler"]["spec"]["holderIdentity"] == ""
+                assert [one["reason"] for one in cluster.events] == ["Scheduled"]
+
+        asyncio.run(run())
+
     def test_a_second_signal_leaves_at_once(self, left: list[int]) -> None:
         async def run() -> None:
             async with fake_cluster() as cluster:
@@ -415,6 +439,26 @@ class TestLeading:
         assert asyncio.run(run()) == []
         assert "this process does not lead any more: it writes nothing and ends" in caplog.messages
         assert left == []
+
+    def test_events_are_not_written_by_a_process_that_does_not_lead(self) -> None:
+        async def run() -> None:
+            async with (
+                fake_cluster() as cluster,
+                assembled(make_settings(cluster, {}, lease=FAST)) as parts,
+            ):
+                record = partial(
+                    parts.recorder.record, reference(make_pod("p")), None, "Normal", "Scheduled"
+                )
+                record("Binding", "nobody may say so")
+                assert not await parts.recorder.flush(0.5)
+                assert parts.elector is not None
+                assert cluster.telling == 0
+                await parts.elector.acquire()
+                record("Binding", "we may")
+                await cluster.until(lambda: cluster.events)
+                await parts.elector.release()
+
+        asyncio.run(run())
 
     def test_the_cache_may_wait_for_the_lease(self, caplog: pytest.LogCaptureFixture) -> None:
         async def run() -> None:
