@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the result there")
     asked = parser.parse_args()
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="mooring-soak-"))
-    console = Console(width=120 if not sys.stdout.isatty() else None)
+    console = Console(width=132 if not sys.stdout.isatty() else None)
     result = report.RunResult(seed=asked.seed, replicas=asked.replicas, minutes=asked.minutes)
     script: Iterator[Phase] = itertools.islice(phases(asked.seed, asked.replicas), asked.phases)
     if asked.only:
@@ -43,7 +43,7 @@ def main() -> int:
         soak(folder, script, result, told)
     finally:
         if asked.json is not None:
-            content = {**result.totals(), "phases": msgspec.to_builtins(result.phases)}
+            content = {**result.totals(), "by_phase": msgspec.to_builtins(result.phases)}
             asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
     report.show(result, console)
     if result.violations:

@@ -6,7 +6,7 @@ script; the driver only waits, keeps replicas alive, mends what the trouble has 
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -64,6 +64,7 @@ class Soak:
         self._gone_at: float | None = None
         self._leaderless: float | None = None
         self._probed = 0.0
+        self._beside: list[Future[None]] = []
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -107,6 +108,11 @@ class Soak:
                 return
             time.sleep(min(left, _TEND_SECONDS))
 
+    def wait_for_workload(self, seconds: float) -> None:
+        """Let at least so much time pass, and more until all pods and nodes have come."""
+        self.wait(seconds)
+        self._until(lambda: all(one.done() for one in self._beside), "the workload to be there")
+
     def gone(self) -> None:
         """The leader is gone from now on."""
         self._note_leaderless()
@@ -124,13 +130,14 @@ class Soak:
         self._gone_at = self._leaderless = None
         try:
             with ThreadPoolExecutor(2) as pool:
-                beside = [pool.submit(self.world.fill, phase), pool.submit(self.world.churn, phase)]
+                work = (self.world.fill, self.world.churn)
+                self._beside = [pool.submit(one, phase) for one in work]
                 try:
                     TROUBLES[phase.trouble](self, phase)
                 finally:
                     self._mend()
-                self._until(lambda: all(one.done() for one in beside), "the workload to be there")
-                for one in beside:
+                self.wait_for_workload(0)
+                for one in self._beside:
                     one.result()
             self.world.restore()
             over = time.monotonic()

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from tools.soak.audit import Write
 
 #: One turn of a process's event loop: requests that were under way when it was stopped.
-MOMENT_SECONDS: Final = 0.25
+MOMENT_SECONDS: Final = 0.5
 
 
 class Term(NamedTuple):

@@ -132,7 +132,7 @@ def show(result: RunResult, console: Console) -> None:
     """Print the whole run as a table."""
     table = Table(title=f"seed {result.seed}, {result.replicas} replicas", title_justify="left")
     for title in TITLES:
-        table.add_column(title, justify="left" if title == "trouble" else "right")
+        table.add_column(title, justify="left" if title == "trouble" else "right", no_wrap=True)
     for one in result.phases:
         table.add_row(*cells(one))
     console.print(table)

@@ -42,6 +42,10 @@ class Stage(Protocol):
         """Let time pass; replicas that end are started again."""
         ...
 
+    def wait_for_workload(self, seconds: float) -> None:
+        """Let at least so much time pass, and more until all pods and nodes have come."""
+        ...
+
     def gone(self) -> None:
         """The leader is gone from now on: how long is it until a pod is bound again?"""
         ...
@@ -174,7 +178,7 @@ def slow_network(stage: Stage, phase: Phase) -> None:
         *(Fault.reorder(0.5, on=one, chance=phase.chance) for one in WRITES),
         Fault.delay(0.05, 0.5, on=WatchEvents(), chance=phase.chance / 10),
     )
-    stage.wait(phase.seconds + 4)
+    stage.wait_for_workload(phase.seconds)
 
 
 def broken_network(stage: Stage, phase: Phase) -> None:
@@ -187,7 +191,7 @@ def broken_network(stage: Stage, phase: Phase) -> None:
         *(Fault.refuse(on=one, chance=phase.chance / 2) for one in WRITES),
         *(Fault.drop(on=one, chance=phase.chance / 10, times=5) for one in WRITES),
     )
-    stage.wait(phase.seconds + 4)
+    stage.wait_for_workload(phase.seconds)
 
 
 def busy_apiserver(stage: Stage, phase: Phase) -> None:
@@ -198,7 +202,7 @@ def busy_apiserver(stage: Stage, phase: Phase) -> None:
         Fault.refuse(500, on=everything, chance=phase.chance / 2),
         Fault.refuse(503, retry_after=1, on=everything, chance=phase.chance / 2),
     )
-    stage.wait(phase.seconds + 2)
+    stage.wait_for_workload(phase.seconds)
 
 
 def broken_watches(stage: Stage, phase: Phase) -> None:
@@ -211,13 +215,13 @@ def broken_watches(stage: Stage, phase: Phase) -> None:
         Fault.duplicate(on=WatchEvents(), chance=phase.chance),
         Fault.cut(on=Requests(verb="list"), chance=phase.chance),
     )
-    stage.wait(phase.seconds + 2)
+    stage.wait_for_workload(phase.seconds)
 
 
 def silent_watches(stage: Stage, phase: Phase) -> None:
     """Watches stay open and say nothing more, until the network notices and breaks them."""
     stage.proxy.set(Fault.drop(on=WatchEvents(), chance=phase.chance / 5))
-    stage.wait(phase.seconds + 4)
+    stage.wait_for_workload(phase.seconds)
     stage.proxy.clear()
     stage.proxy.cut()
     stage.proxy.mend()

@@ -48,7 +48,7 @@ class World:
 
     def begin(self) -> None:
         """What is there before anything happens."""
-        nodes = [node(name, cpu=CPU, memory="64Gi") for name in self._steady]
+        nodes = [_node(name) for name in self._steady]
         nodes += [
             node(f"tight-{i}", cpu="4", memory="64Gi", labels={"pool": "tight"})
             for i in range(_TIGHT)
@@ -77,18 +77,14 @@ class World:
         wanted, number = phase.workload, phase.number
         draw = random.Random(phase.seed)  # noqa: S311 - no secret
         self.finish(wanted.finished, draw)
-        tight = {"pool": "tight"}
         pods = [_pod(f"plain-{number}-{i}", cpu="500m") for i in range(wanted.plain)]
         pods += [_pod(f"oversized-{number}-{i}", cpu="500") for i in range(wanted.oversized)]
+        pods += [_pod(f"filler-{number}-{i}", cpu="1", pool="tight") for i in range(wanted.fillers)]
         pods += [
-            _pod(f"filler-{number}-{i}", cpu="1", selector=tight) for i in range(wanted.fillers)
-        ]
-        pods += [
-            _pod(f"important-{number}-{i}", cpu="1", selector=tight, important=True)
+            _pod(f"important-{number}-{i}", cpu="1", pool="tight", important=True)
             for i in range(wanted.important)
         ]
         claims = [f"claim-{number}-{i}" for i in range(wanted.claims)]
-        self._create(_claim(name) for name in claims)
         pods += [_pod(name, cpu="10m", claim=name) for name in claims]
         draw.shuffle(pods)
         self._create(pods)
@@ -130,8 +126,7 @@ class World:
         for number, step in enumerate(steps):
             time.sleep(_CHURN_PAUSE_SECONDS)
             if step == "add":
-                extra = node(f"extra-{phase.number}-{number}", cpu=CPU, memory="64Gi")
-                self._admin.create(extra)
+                self._admin.create(_node(f"extra-{phase.number}-{number}"))
             elif step == "delete":
                 self._delete_extra(draw)
             else:
@@ -172,7 +167,13 @@ class World:
 
     def _create(self, manifests: Iterable[dict[str, Any]]) -> None:
         with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(self._admin.create, manifests))
+            list(pool.map(self._create_with_claim, manifests))
+
+    def _create_with_claim(self, manifest: dict[str, Any]) -> None:
+        name = manifest["metadata"]["name"]
+        if name.startswith("claim-"):
+            self._admin.create(_claim(name))
+        self._admin.create(manifest)
 
     def _each(self, action: Any, names: Iterable[str]) -> None:
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -190,11 +191,15 @@ def _steps(churn: Churn) -> list[str]:
     return [step for step, count in counts.items() for _ in range(count)]
 
 
+def _node(name: str) -> dict[str, Any]:
+    return node(name, cpu=CPU, memory="64Gi", labels={"pool": "steady"})
+
+
 def _pod(
     name: str,
     *,
     cpu: str,
-    selector: dict[str, str] | None = None,
+    pool: str = "steady",
     important: bool = False,
     claim: str = "",
 ) -> dict[str, Any]:
@@ -203,10 +208,10 @@ def _pod(
     spec: dict[str, Any] = {
         "schedulerName": SCHEDULER,
         "terminationGracePeriodSeconds": 1,
+        # A pod that waits for its volumes has room that no list shows: not on the tight nodes.
+        "nodeSelector": {"pool": pool},
         "containers": [{"name": "main", "image": image, "resources": {"requests": requests}}],
     }
-    if selector:
-        spec["nodeSelector"] = selector
     if important:
         spec["priorityClassName"] = "important"
     if claim:

@@ -9,6 +9,7 @@ import pytest
 from tools.soak import checks
 from tools.soak.audit import Audit, Write
 from tools.soak.objects import Node, Pod
+from tools.soak.publish import FOLDER, published
 from tools.soak.quantities import Amounts, amounts
 from tools.soak.script import TROUBLES, TROUBLES_OF_TWO, phases
 from tools.soak.troubles import TROUBLES as FUNCTIONS
@@ -150,3 +151,10 @@ def test_writes_are_joined_with_the_time_at_which_they_were_sent(tmp_path: Path)
     assert first == Write("moor-a", "create", "pods/binding", "p", 201, 5, 9, 10, "u", "n")
     assert second.sent == 9
     assert audit.writes() == [first, second]
+
+
+def test_the_published_table_is_that_of_the_figures() -> None:
+    page = (FOLDER / "soak.md").read_text()
+    runs = msgspec.json.decode((FOLDER / "soak.json").read_bytes())["runs"]
+    assert len(runs) >= 2
+    assert published(page, runs) == page

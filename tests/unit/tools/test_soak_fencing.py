@@ -74,10 +74,10 @@ def test_a_write_that_the_network_held_back_is_counted() -> None:
 
 
 def test_a_write_of_the_first_moment_after_a_pause_is_counted() -> None:
-    writes = [lease("a", 1), lease("b", 5), write("b", 6), write("a", 10.1)]
+    writes = [lease("a", 1), lease("b", 5), write("b", 6), write("a", 10.4)]
     found = checked(*writes, continued={"a": [10.0]})
     assert (found.violations, found.at_wakeup) == ([], 1)
-    assert len(checked(*writes, continued={"a": [9.0]}).violations) == 1
+    assert len(checked(*writes, continued={"a": [9.8]}).violations) == 1
     assert len(checked(*writes, continued={"b": [10.0]}).violations) == 1
 
 
