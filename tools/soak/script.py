@@ -27,6 +27,7 @@ TROUBLES: Final = (
     "busy-apiserver",
     "broken-watches",
     "silent-watches",
+    "old-events",
     "start-in-the-dark",
 )
 TROUBLES_OF_TWO: Final = ("kill-standby", "kill-both", "swap-leaders")

@@ -227,6 +227,16 @@ def silent_watches(stage: Stage, phase: Phase) -> None:
     stage.proxy.mend()
 
 
+def old_events(stage: Stage, phase: Phase) -> None:
+    """Events come again when they are old, and change places; none is lost."""
+    stage.proxy.set(
+        Fault.duplicate(later=5, on=WatchEvents(), chance=phase.chance),
+        Fault.duplicate(later=50, on=WatchEvents(), chance=phase.chance),
+        Fault.reorder(on=WatchEvents(), chance=phase.chance),
+    )
+    stage.wait_for_workload(phase.seconds)
+
+
 def start_in_the_dark(stage: Stage, phase: Phase) -> None:
     """A replica starts while it cannot reach the API server, and must not say that it is ready."""
     victim = stage.replicas[-1]
@@ -264,6 +274,7 @@ TROUBLES: Final[dict[str, Callable[[Stage, Phase], None]]] = {
         busy_apiserver,
         broken_watches,
         silent_watches,
+        old_events,
         start_in_the_dark,
     )
 }
