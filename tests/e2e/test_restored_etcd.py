@@ -46,7 +46,7 @@ class Backups:
 
     def _start(self) -> None:
         plane = self._plane
-        plane._api_command = plane._apiserver_command(plane._start_etcd())
+        plane._api_command = plane._apiserver_command(plane.start_etcd())
         plane.start_apiserver()
 
 
