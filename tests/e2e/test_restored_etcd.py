@@ -42,12 +42,11 @@ class Backups:
 
     def _stop(self) -> None:
         self._plane.stop_apiserver()
-        self._plane._processes.pop("etcd").stop()
+        self._plane.stop_etcd()
 
     def _start(self) -> None:
-        plane = self._plane
-        plane._api_command = plane._apiserver_command(plane.start_etcd())
-        plane.start_apiserver()
+        self._plane.start_etcd()
+        self._plane.start_apiserver()
 
 
 class View:
