@@ -16,6 +16,8 @@ log = logging.getLogger("mooring.live")
 
 #: A loop that neither did anything nor rested for so long hangs or spins.
 STUCK_SECONDS: Final = 60.0
+#: Who has not heard of the cluster for so long decides on what may not be true any more.
+STALE_SECONDS: Final = 60.0
 
 
 class Check(NamedTuple):
@@ -123,6 +125,7 @@ class Health:
                 "sched-handler-sync",
                 lambda: "" if self.handed_over else "handlers are not fully synchronized",
             ),
+            Check("informer-stale", self._stale),
         ]
 
     def _election(self) -> list[Check]:
@@ -142,6 +145,14 @@ class Health:
             log.error("the scheduling loop has made no progress for %.0f s", silent)
         self._stuck = stuck
         return f"no progress for {silent:.0f} s" if stuck else ""
+
+    def _stale(self) -> str:
+        stale = [
+            f"{resource} ({informer.stale_seconds:.0f} s)"
+            for resource, informer in self._informers.items()
+            if informer.synced.is_set() and informer.stale_seconds > STALE_SECONDS
+        ]
+        return f"nothing is heard of {', '.join(stale)}" if stale else ""
 
     def _sync(self) -> str:
         missing = []

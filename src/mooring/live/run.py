@@ -65,6 +65,7 @@ async def run(
         app = App(parts.health, parts.scrape.text, lambda: shown_configuration(settings))
         async with serving(app, sock, certificates, options.allow_hosts) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)
+            _warn_of_long_hooks(settings)
             return await Running(parts, serving_tasks, drain=options.drain).run()
 
 
@@ -101,6 +102,17 @@ async def _until_stopped(running: Running) -> None:
     code = await running.run()
     if code:
         raise KubeError("the scheduler ended by itself; its log says why")
+
+
+def _warn_of_long_hooks(settings: Settings) -> None:
+    """While a plugin runs, nobody renews the Lease."""
+    lease, seconds = settings.lease, settings.hook_limits.decision_seconds
+    if lease is not None and seconds > lease.renew_seconds / 2:
+        log.warning(
+            "a plugin may take %g s (--hook-timeout), and nothing else is done meanwhile: the "
+            "Lease, with a renewDeadline of %g s, may be lost; give at most half of it",
+            seconds, lease.renew_seconds,
+        )  # fmt: skip
 
 
 def _announce(settings: Settings, sock: socket.socket, *, tls: bool) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from mooring.errors import KubeError
-from mooring.live.health import PING, STUCK_SECONDS, Check, Health, examine
+from mooring.live.health import PING, STALE_SECONDS, STUCK_SECONDS, Check, Health, examine
 
 
 class FakeInformer:
@@ -13,6 +13,7 @@ class FakeInformer:
     def __init__(self) -> None:
         self.synced = asyncio.Event()
         self.error: KubeError | None = None
+        self.stale_seconds = 0.0
 
 
 class World:
@@ -80,6 +81,14 @@ class TestReady:
         assert world.ready()["informer-sync"].startswith("Nobody answers; 1 informers not synced")
         world.sync()
         assert world.ready() == {}
+
+    def test_not_when_nothing_was_heard_of_the_cluster_for_a_minute(self) -> None:
+        world = World()
+        world.sync()
+        world.informers["pods"].stale_seconds = STALE_SECONDS
+        assert world.ready() == {}
+        world.informers["pods"].stale_seconds = STALE_SECONDS + 1
+        assert world.ready() == {"informer-stale": "nothing is heard of pods (61 s)"}
 
     def test_not_while_it_stops(self) -> None:
         world = World()

@@ -64,11 +64,21 @@ class Wild(
         self.failed[pod.uid] = at
         return pod.labels["failure"]
 
-    def act(self, at: str, pod: Pod | None, *, much: object = None, wrong: object = 42) -> Any:
+    def act(
+        self,
+        at: str,
+        pod: Pod | None,
+        *,
+        much: object = None,
+        wrong: object = 42,
+        read: Callable[[], object] = lambda: None,
+    ) -> Any:
         """Fail, or return the answer of a failure; otherwise `_NORMAL`."""
         failure = self._goes_wrong(at, pod)
         if failure in ("wrong", "too-much", "huge"):
             return {"wrong": wrong, "too-much": much, "huge": HUGE}[failure]
+        if failure == "recurses":
+            _recurse(read)
         if failure:
             fail(failure)
         return _NORMAL
@@ -192,11 +202,14 @@ def wild_policy(wild: Wild) -> mr.Policy:
 
     @policy.filter
     def one_filter(pod: mr.Pod, node: mr.Node) -> Any:
-        return _or_none(wild.act("filter.function", pod, much=[True] * 1000))
+        # Where the stack ends, the state is being read.
+        read = lambda: (node.free["example.com/rare"], node.pods)  # noqa: E731
+        return _or_none(wild.act("filter.function", pod, much=[True] * 1000, read=read))
 
     @policy.filter_nodes
     def all_filter(pod: mr.Pod, nodes: mr.Nodes) -> Any:
-        answer = wild.act("filter_nodes.function", pod, much=[True] * 1000)
+        read = lambda: (nodes.free["example.com/rare"], nodes.used["cpu"])  # noqa: E731
+        answer = wild.act("filter_nodes.function", pod, much=[True] * 1000, read=read)
         return np.ones(len(nodes), np.bool_) if answer is _NORMAL else answer
 
     @policy.score
@@ -250,8 +263,9 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _recurse() -> None:
-    _recurse()
+def _recurse(read: Callable[[], object] = lambda: None) -> None:
+    read()
+    _recurse(read)
 
 
 FAILING: dict[str, Callable[[], object]] = {
