@@ -40,6 +40,7 @@ def test_what_is_cancelled_before_its_turn_does_not_run() -> None:
         first = loop.run_in_executor(thread, gate.wait, 20)
         second = loop.run_in_executor(thread, ran.append, "second")
         second.cancel()
+        await asyncio.sleep(0)  # until then the thread does not know
         third = loop.run_in_executor(thread, ran.append, "third")
         gate.set()
         await asyncio.gather(first, third)

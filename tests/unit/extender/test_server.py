@@ -289,7 +289,9 @@ class TestConnections:
                     assert (await connection.reply())[0] == 200
 
         run(main)
-        assert [record.levelname for record in caplog.records] == ["WARNING"]
+        # Whether uvicorn is heard depends on who used it before in this process.
+        ours = [one.levelname for one in caplog.records if one.name.startswith("mooring")]
+        assert ours == ["WARNING"]
 
 
 class TestStart:
