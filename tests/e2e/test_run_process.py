@@ -1,5 +1,6 @@
 """``moor run`` as a process, on both API servers: signals, the Lease, and what is refused."""
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +70,7 @@ def test_a_lost_lease_ends_it_at_once(plane: Plane, namespace: str, started: Moo
         {"spec": {"holderIdentity": "somebody else"}},
         content_type="application/merge-patch+json",
     )
-    assert started.wait_ended(10) == 1
+    assert started.wait_ended() == 1
     assert lease(plane, namespace)["holderIdentity"] == "somebody else"
     log = started.log()
     assert log.count("this process does not lead any more: it writes nothing and ends") == 1
@@ -111,8 +112,9 @@ class TestRefusals:
     def test_missing_rights(self, control_plane: ControlPlane, config: dict[str, Any]) -> None:
         nobody = control_plane.kubeconfig_for("nobody")
         said = self.said(MoorRun(control_plane, config, kubeconfig=nobody))
-        assert 'User "nobody" cannot list resource "namespaces" in API group ""' in said
-        assert "grant it with an RBAC role. Also refused: nodes, " in said
+        # Which of them are refused in time to be named, and which is the first, nobody can say.
+        assert re.search(r'User "nobody" cannot list resource "\w+" in API group "', said)
+        assert "grant it with an RBAC role. Also refused: " in said
 
     def test_wrong_credentials(self, plane: Plane, config: dict[str, Any], tmp_path: Path) -> None:
         file = write_kubeconfig(tmp_path / "kubeconfig", plane.url, plane.ca_file, "no token")

@@ -44,7 +44,7 @@ T = TypeVar("T")
 logger = logging.getLogger("mooring.kube")
 
 WATCH_SECONDS = 300  # the API server ends a watch after one to two times this
-LIST_SECONDS = 300.0
+LIST_SECONDS = 90.0  # for a page; the API server itself gives up after 60 s
 _COMPLAINTS = 1000
 
 
@@ -198,15 +198,16 @@ class ListWatch(Generic[T]):
 
     async def _look_back(self) -> None:
         """List again if the API server stands behind the version to watch from."""
-        page = await self._page(self.query.params() | {"limit": 1})
+        # as quick as any request: until it is answered, nobody knows that something is wrong
+        page = await self._page(self.query.params() | {"limit": 1}, seconds=None)
         self._doubtful = False
         if self._state.is_older(page.metadata.resource_version):
             self._state.must_list()
 
-    async def _page(self, params: dict[str, str | int]) -> ListPage:
-        body = await self._client.request(
-            "GET", self.query.path, params=params, seconds=LIST_SECONDS
-        )
+    async def _page(
+        self, params: dict[str, str | int], seconds: float | None = LIST_SECONDS
+    ) -> ListPage:
+        body = await self._client.request("GET", self.query.path, params=params, seconds=seconds)
         try:
             return decode_page(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -4,8 +4,11 @@ import asyncio
 import logging
 
 import pytest
+from aiohttp import web
 
+from mooring.kube.client import Client
 from mooring.kube.informer import Informer
+from mooring.kube.session import Limits
 from mooring.kube.stalls import SILENCE_SECONDS, Stalled, ends_when_silent
 from tests.unit.kube.fake_api import FakeApi, fake_api
 from tests.unit.kube.harness import Listener, Thing, watching
@@ -115,6 +118,26 @@ def test_what_the_dead_connection_kept_back_arrives_with_the_next_watch() -> Non
             await listener.pass_by(_A_WHILE)
             await listener.until(lambda: "a" in listener.view)
             assert informer.counters.lists == 1
+
+    asyncio.run(main())
+
+
+def test_an_api_server_that_does_not_answer_any_more_is_told_soon() -> None:
+    async def never(request: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def main() -> None:
+        async with fake_api() as api:
+            # Of all time limits, the shortest is meant to be the one that counts.
+            client = Client(api.config, limits=Limits(request_seconds=1.0))
+            async with watching(api, client=client) as (informer, listener):
+                await opened(api, informer, listener, 1)
+                api.script.append(never)
+                await listener.pass_by(_A_WHILE)
+                await listener.until(lambda: "did not answer in time" in str(informer.error))
+                assert informer.stale_since is not None
+                await listener.until(lambda: informer.connected)
 
     asyncio.run(main())
 
