@@ -37,15 +37,15 @@ def snapshot(
         bool,
         typer.Option(
             "--redact",
-            help="Hash names, namespaces, images, annotations and labels; drop environment, "
-            "commands and everything else that scheduling does not read.",
+            help="Hash names, namespaces, images, annotations, labels and resources; drop "
+            "environment, commands and everything else that scheduling does not read.",
         ),
     ] = False,
     names: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="FILE",
-            help="With --redact: write here, for your eyes only, which object has which new name.",
+            help="With --redact: write here, for your eyes only, what has which new name.",
         ),
     ] = None,
 ) -> None:
@@ -62,7 +62,7 @@ def snapshot(
         asyncio.run(_copy(config, writer))
         if names is not None:
             with written(str(names)) as table:
-                table.write("".join(f"{line}\n" for line in writer.names).encode())
+                table.write("".join(f"{line}\n" for line in writer.table()).encode())
     writer.report(output)
 
 
@@ -113,6 +113,12 @@ class Writer:
         head = f'\n{{"apiVersion":"{api_version(kind)}","kind":"{kind.name}",'
         self._out.write(before + head.encode() + item[1:])
         self.counts[kind.name] += 1
+
+    def table(self) -> list[str]:
+        """All that has a new name: what it is, its old and its new name, with tabs between."""
+        named = self._aliases.named if self._aliases is not None else {}
+        others = [f"{what}\t{old}\t{new}" for (what, old), new in sorted(named.items())]
+        return list(dict.fromkeys([*self.names, *others]))  # a CSIDriver may be in both
 
     def end(self) -> None:
         """End the list; nothing at all was written before if there are no objects."""

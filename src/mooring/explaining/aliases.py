@@ -10,7 +10,15 @@ import hashlib
 import re
 from typing import Final
 
+from mooring.explaining.well_known import (
+    DEFAULT_SCHEDULER,
+    DRIVERS,
+    is_well_known,
+    is_well_known_resource,
+)
+from mooring.model.devices import DEVICE_CLASS_PREFIX
 from mooring.model.label_syntax import is_label_key
+from mooring.plugins.resource_names import is_extended
 
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,19}")
@@ -18,6 +26,12 @@ _WORD_BYTES, _TEXT_BYTES = 5, 10
 _LABEL_CHARACTERS: Final = 63
 #: Zones of a volume stand in one label value, with this between them.
 _ZONES_APART: Final = "__"
+_OF_DRIVERS: Final = "attachable-volumes-csi-"
+#: What kube-scheduler looks at in the name of a resource.
+_RESOURCE_PREFIXES: Final = (
+    _OF_DRIVERS, DEVICE_CLASS_PREFIX, "attachable-volumes-", "hugepages-", "requests."
+)  # fmt: skip
+_KUBERNETES: Final = "kubernetes.io/"
 #: Words that every cluster has, and words by which volumes are recognised.
 _KNOWN_WORDS: Final = frozenset(
     (
@@ -26,20 +40,6 @@ _KNOWN_WORDS: Final = frozenset(
         "aws", "vol", "projects", "UNSPECIFIED", "zones", "regions", "disks", "rbd",
     )
 )  # fmt: skip
-_KNOWN_KEYS: Final = frozenset(
-    ("pod-template-hash", "controller-revision-hash", "pod-template-generation")
-)
-_KNOWN_DOMAINS: Final = ("kubernetes.io", "k8s.io")
-
-
-def is_well_known(key: str) -> bool:
-    """Whether a label's or an annotation's key is one of Kubernetes' own, or about topology."""
-    domain, slash, _ = key.partition("/")
-    if not slash:
-        return key in _KNOWN_KEYS
-    return domain.startswith("topology.") or any(
-        domain == known or domain.endswith(f".{known}") for known in _KNOWN_DOMAINS
-    )
 
 
 class Aliases:
@@ -50,12 +50,14 @@ class Aliases:
 
     Attributes:
         originals: what each alias given out so far stands for.
+        named: what is no object and has a name: what it is, its old and its new name.
     """
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._known: dict[tuple[str, int], str] = {}
         self.originals: dict[str, str] = {}
+        self.named: dict[tuple[str, str], str] = {}
 
     def name(self, text: str) -> str:
         """Another name for an object; what stands between words stays."""
@@ -88,6 +90,37 @@ class Aliases:
     def image(self, name: str) -> str:
         """Another name for an image on a node; with a tag, so that nobody adds one."""
         return f"{self.text(name)}:x" if name else ""
+
+    def resource(self, name: str) -> str:
+        """Another name for a resource, which is counted as before; well-known ones stay."""
+        if is_well_known_resource(name):
+            return name
+        prefix = next((one for one in _RESOURCE_PREFIXES if name.startswith(one)), "")
+        rest = name.removeprefix(prefix)
+        if prefix == _OF_DRIVERS:
+            return prefix + self.driver(rest)
+        before, own, after = rest.partition(_KUBERNETES)
+        alias = prefix + self.name(before) + own + self.name(after)
+        if is_extended(alias) != is_extended(name):  # its new parts are too long
+            alias = f"{self.text(name)}.x/{self.text(name)}"
+        return self._named("Resource", name, alias)
+
+    def driver(self, name: str) -> str:
+        """Another name for a storage driver; those that plugins know by name stay."""
+        if name in DRIVERS:
+            return name
+        before, own, after = name.partition(_KUBERNETES)
+        return self._named("CSIDriver", name, self.name(before) + own + self.name(after))
+
+    def scheduler(self, name: str) -> str:
+        """Another name for a scheduler; the default one's stays."""
+        if name in ("", DEFAULT_SCHEDULER):
+            return name
+        return self._named("Scheduler", name, self.name(name))
+
+    def _named(self, what: str, name: str, alias: str) -> str:
+        self.named[what, name] = alias
+        return alias
 
     def _label_part(self, part: str) -> str:
         alias = self.name(part)

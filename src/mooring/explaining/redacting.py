@@ -2,14 +2,15 @@
 
 Only modelled fields come out at all: environment, commands, arguments, mounts, secrets and whatever
 else scheduling does not read is gone. Of the rest, names, namespaces, ids, images, annotations,
-labels, taints and volumes' handles get aliases, the same for the same, so that references and
-selectors still match. What stays: amounts, numbers, times, Kubernetes' own words, resource names,
-scheduler names and the names of storage drivers, which is software and not data.
+labels, taints, volumes' handles, resources, storage drivers and schedulers get aliases, the same
+for the same, so that references and selectors still match. What stays: amounts, numbers, times and
+the words of `well_known`. A text where such a word belongs, and which is none, gets an alias, too.
 
 Every text field has a rule here; a field without one is an error, not a leak.
 """
 
 import functools
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -17,7 +18,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from mooring.explaining.aliases import Aliases, is_well_known
+from mooring.explaining.aliases import Aliases
+from mooring.explaining.well_known import ADDRESSES, CONDITIONS, OWNERS, WORDS
 from mooring.model import devices, pod, selectors, storage, taints, volumes, workloads
 from mooring.model.meta import KubeObject, Meta, OwnerReference
 from mooring.model.node import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus
@@ -27,28 +29,8 @@ T = TypeVar("T", bound=KubeObject)
 #: Makes the new value of a field.
 Rule = Callable[[Aliases, Any], Any]
 
-_OWNERS: Final = frozenset(
-    (
-        "Pod", "Node", "ReplicaSet", "StatefulSet", "DaemonSet", "Deployment", "Job", "CronJob",
-        "ReplicationController",
-    )
-)  # fmt: skip
-#: Conditions and their reasons that Kubernetes itself sets.
-_CONDITIONS: Final = frozenset(
-    (
-        "Ready", "Initialized", "ContainersReady", "PodScheduled", "PodReadyToStartContainers",
-        "DisruptionTarget", "PodResizePending", "PodResizeInProgress", "MemoryPressure",
-        "DiskPressure", "PIDPressure", "NetworkUnavailable", "Infeasible", "Deferred",
-        "PreemptionByScheduler", "Unschedulable", "SchedulingGated", "KubeletReady",
-        "KubeletNotReady", "NodeStatusUnknown",
-    )
-)  # fmt: skip
-#: Addresses that mean every interface or none in particular.
-_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))  # noqa: S104
-_AS_IT_IS: Final = frozenset(
-    (storage.BIND_COMPLETED, storage.BOUND_BY_CONTROLLER, storage.MIGRATED_PLUGINS)
-)
-_OF_NAMES: Final = frozenset((storage.SELECTED_NODE, "volume.beta.kubernetes.io/storage-class"))
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}(Z|[+-][0-9]{2}:[0-9]{2})")
+_AMOUNT: Final = re.compile(r"[+-]?[0-9.]{1,40}([eE][+-]?[0-9]{1,3}|[numkMGTPE]|[KMGTPE]i)?")
 
 
 def redact(thing: T, aliases: Aliases) -> T:
@@ -66,8 +48,8 @@ def _meta(thing: KubeObject, aliases: Aliases) -> Meta:
     meta = thing.metadata
     name: Callable[[str], str] = aliases.name
     labels = _labels
-    if isinstance(thing, storage.CSIDriver | devices.DeviceClass):
-        name = str  # the name is written in many places; a class's, in names of resources
+    if isinstance(thing, storage.CSIDriver):
+        name = aliases.driver
     elif isinstance(thing, workloads.Namespace):
         name = aliases.label_value
     elif isinstance(thing, Node | storage.PersistentVolume):
@@ -77,8 +59,8 @@ def _meta(thing: KubeObject, aliases: Aliases) -> Meta:
         namespace=_namespace(aliases, meta.namespace),
         uid=_name(aliases, meta.uid),
         generation=meta.generation,
-        creation_timestamp=meta.creation_timestamp,
-        deletion_timestamp=meta.deletion_timestamp,
+        creation_timestamp=_time(aliases, meta.creation_timestamp),
+        deletion_timestamp=_time(aliases, meta.deletion_timestamp),
         labels=labels(aliases, meta.labels),
         annotations=_annotations(aliases, meta.annotations),
         owner_references=_each(_owner)(aliases, meta.owner_references),
@@ -110,6 +92,48 @@ _key: Final = _optional(lambda aliases, key: aliases.label_key(key))
 _value: Final = _optional(lambda aliases, value: aliases.label_value(value))
 _node_value: Final = _optional(lambda aliases, value: aliases.node_label_value(value))
 _node_image: Final = _optional(lambda aliases, name: aliases.image(name))
+_driver: Final = _optional(lambda aliases, name: aliases.driver(name))
+_resource: Final = _optional(lambda aliases, name: aliases.resource(name))
+_scheduler: Final = _optional(lambda aliases, name: aliases.scheduler(name))
+
+
+@_optional
+def _word(aliases: Aliases, word: str) -> str:
+    """One of a few words that a field may hold."""
+    return word if word in WORDS else aliases.name(word)
+
+
+@_optional
+def _time(aliases: Aliases, text: str) -> str:
+    return text if _TIME.fullmatch(text) else aliases.text(text)
+
+
+@_optional
+def _amount(aliases: Aliases, amount: str | float) -> str | float:
+    return (
+        amount
+        if isinstance(amount, int | float) or _AMOUNT.fullmatch(amount)
+        else (aliases.text(amount))
+    )
+
+
+@_optional
+def _resources(aliases: Aliases, amounts: ResourceList) -> ResourceList:
+    return {aliases.resource(name): _amount(aliases, one) for name, one in amounts.items()}
+
+
+def _drivers(aliases: Aliases, names: str) -> str:
+    return ",".join(aliases.driver(name) for name in names.split(","))
+
+
+#: Annotations that scheduling reads.
+_ANNOTATIONS: Final[dict[str, Rule]] = {
+    storage.SELECTED_NODE: _name,
+    "volume.beta.kubernetes.io/storage-class": _name,
+    storage.BIND_COMPLETED: _name,  # "yes"
+    storage.BOUND_BY_CONTROLLER: _name,
+    storage.MIGRATED_PLUGINS: _drivers,
+}
 
 
 def _pod_image(aliases: Aliases, name: str) -> str:
@@ -118,7 +142,7 @@ def _pod_image(aliases: Aliases, name: str) -> str:
 
 
 def _address(aliases: Aliases, text: str) -> str:
-    return text if text in _ADDRESSES else aliases.name(text)
+    return text if text in ADDRESSES else aliases.name(text)
 
 
 def _field(aliases: Aliases, path: str) -> str:
@@ -127,7 +151,7 @@ def _field(aliases: Aliases, path: str) -> str:
 
 @_optional
 def _condition(aliases: Aliases, word: str) -> str:
-    return word if word in _CONDITIONS else aliases.name(word)
+    return word if word in CONDITIONS else aliases.name(word)
 
 
 @_optional
@@ -144,26 +168,24 @@ def _node_labels(aliases: Aliases, labels: Mapping[str, str]) -> dict[str, str]:
 def _annotations(aliases: Aliases, annotations: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for key, text in annotations.items():
-        if key in _OF_NAMES:
-            found[key] = aliases.name(text)
-        else:
-            found[aliases.label_key(key)] = text if key in _AS_IT_IS else aliases.text(text)
+        rule = _ANNOTATIONS.get(key)
+        found[aliases.label_key(key)] = rule(aliases, text) if rule else aliases.text(text)
     return found
 
 
 @_optional
 def _names_to_times(aliases: Aliases, times: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {aliases.name(name): time for name, time in times.items()}
+    return {aliases.name(name): _time(aliases, time) for name, time in times.items()}
 
 
 def _owner(aliases: Aliases, owner: OwnerReference) -> OwnerReference:
-    known = owner.kind in _OWNERS
+    known = OWNERS.get(owner.kind)
     version = owner.api_version
     return OwnerReference(
-        kind=owner.kind if known else aliases.name(owner.kind),
+        kind=owner.kind if known is not None else aliases.name(owner.kind),
         name=aliases.name(owner.name),
         uid=aliases.name(owner.uid),
-        api_version=version if known or is_well_known(version) else aliases.name(version),
+        api_version=version if version in ("", known) else aliases.name(version),
         controller=owner.controller,
     )
 
@@ -171,7 +193,7 @@ def _owner(aliases: Aliases, owner: OwnerReference) -> OwnerReference:
 def _requirement(value: Rule, key: Rule = _key) -> Rule:
     def rule(aliases: Aliases, one: selectors.Requirement) -> selectors.Requirement:
         return selectors.Requirement(
-            key(aliases, one.key), one.operator, _each(value)(aliases, one.values)
+            key(aliases, one.key), _word(aliases, one.operator), _each(value)(aliases, one.values)
         )
 
     return rule
@@ -202,35 +224,35 @@ _RULES: Final[dict[type, dict[str, Rule]]] = {
         "match_label_keys": _each(_key),
         "mismatch_label_keys": _each(_key),
     },
-    taints.Taint: {"key": _key, "value": _value, "effect": _keep},
-    taints.Toleration: {"key": _key, "operator": _keep, "value": _value, "effect": _keep},
+    taints.Taint: {"key": _key, "value": _value, "effect": _word},
+    taints.Toleration: {"key": _key, "operator": _word, "value": _value, "effect": _word},
     # model/pod.py, model/resources.py
-    pod.ContainerPort: {"host_ip": _address, "protocol": _keep},
-    pod.RestartRule: {"action": _keep},
-    pod.Container: {"name": _name, "image": _pod_image, "restart_policy": _keep},
+    pod.ContainerPort: {"host_ip": _address, "protocol": _word},
+    pod.RestartRule: {"action": _word},
+    pod.Container: {"name": _name, "image": _pod_image, "restart_policy": _word},
     pod.TopologySpreadConstraint: {
         "topology_key": _key,
-        "when_unsatisfiable": _keep,
-        "node_affinity_policy": _keep,
-        "node_taints_policy": _keep,
+        "when_unsatisfiable": _word,
+        "node_affinity_policy": _word,
+        "node_taints_policy": _word,
         "match_label_keys": _each(_key),
     },
     pod.SchedulingGate: {"name": _name},
     pod.ResourceClaim: {"name": _name},
     pod.PodSpec: {
         "node_name": _name,
-        "scheduler_name": _keep,
+        "scheduler_name": _scheduler,
         "priority_class_name": _name,
-        "preemption_policy": _keep,
+        "preemption_policy": _word,
         "node_selector": _node_labels,
     },
     pod.PodCondition: {
         "type": _condition,
-        "status": _keep,
+        "status": _word,
         "reason": _condition,
         "message": _drop,
     },
-    pod.PodStatus: {"phase": _keep, "nominated_node_name": _name, "start_time": _keep},
+    pod.PodStatus: {"phase": _word, "nominated_node_name": _name, "start_time": _time},
     ResourceStatus: {"name": _name},
     # model/volumes.py
     volumes.Volume: {"name": _name},
@@ -239,51 +261,51 @@ _RULES: Final[dict[type, dict[str, Rule]]] = {
     volumes.AwsElasticBlockStore: {"volume_id": _name},
     volumes.Rbd: {"monitors": _each(_name), "image": _name, "pool": _name},
     volumes.Iscsi: {"iqn": _name},
-    volumes.AzureDisk: {"disk_uri": _name, "kind": _keep},
+    volumes.AzureDisk: {"disk_uri": _name, "kind": _word},
     volumes.AzureFile: {"share_name": _name, "secret_name": _drop},
     volumes.Cinder: {"volume_id": _name},
     volumes.PortworxVolume: {"volume_id": _name},
     volumes.VsphereVolume: {"volume_path": _name},
-    volumes.InlineCsi: {"driver": _keep},
+    volumes.InlineCsi: {"driver": _driver},
     volumes.ImageVolume: {"reference": _pod_image},
     # model/node.py
     NodeSpec: {"provider_id": _drop},
     ContainerImage: {"names": _each(_node_image)},
-    NodeCondition: {"type": _condition, "status": _keep, "reason": _condition},
-    NodeStatus: {"declared_features": _keep},
+    NodeCondition: {"type": _condition, "status": _word, "reason": _condition},
+    NodeStatus: {"declared_features": _each(_word)},
     # model/storage.py
     storage.ClaimSpec: {
-        "access_modes": _keep,
+        "access_modes": _each(_word),
         "selector": _node_selector,
         "volume_name": _name,
         "storage_class_name": _name,
-        "volume_mode": _keep,
+        "volume_mode": _word,
         "volume_attributes_class_name": _name,
     },
-    storage.PhaseStatus: {"phase": _keep},
+    storage.PhaseStatus: {"phase": _word},
     storage.ClaimReference: {"namespace": _namespace, "name": _name, "uid": _name},
-    storage.CsiSource: {"driver": _keep, "volume_handle": _name},
+    storage.CsiSource: {"driver": _driver, "volume_handle": _name},
     storage.VolumeSpec: {
-        "access_modes": _keep,
+        "access_modes": _each(_word),
         "storage_class_name": _name,
-        "volume_mode": _keep,
+        "volume_mode": _word,
         "volume_attributes_class_name": _name,
     },
     storage.TopologyRequirement: {"key": _key, "values": _each(_node_value)},
-    storage.StorageClass: {"provisioner": _keep, "volume_binding_mode": _keep},
-    storage.NodeDriver: {"name": _keep},
+    storage.StorageClass: {"provisioner": _driver, "volume_binding_mode": _word},
+    storage.NodeDriver: {"name": _driver},
     storage.CSIStorageCapacity: {
         "storage_class_name": _name,
         "node_topology": _node_selector,
-        "capacity": _keep,
-        "maximum_volume_size": _keep,
+        "capacity": _amount,
+        "maximum_volume_size": _amount,
     },
     storage.AttachmentSource: {"persistent_volume_name": _name},
-    storage.AttachmentSpec: {"attacher": _keep, "node_name": _name},
+    storage.AttachmentSpec: {"attacher": _driver, "node_name": _name},
     # model/devices.py
-    devices.DeviceClassSpec: {"extended_resource_name": _keep},
+    devices.DeviceClassSpec: {"extended_resource_name": _resource},
     # model/workloads.py
-    workloads.PriorityClass: {"preemption_policy": _keep},
+    workloads.PriorityClass: {"preemption_policy": _word},
     workloads.ServiceSpec: {"selector": _labels},
     workloads.TemplateMeta: {"labels": _labels},
     workloads.ReplicationControllerSpec: {"selector": _labels},
@@ -318,8 +340,10 @@ def _plan(kind: type[msgspec.Struct]) -> list[tuple[str, Rule]]:
 
 def _rule_for(kind: Any) -> Rule | None:
     """What to do with a value of a declared type; None if it may be a text."""
-    if kind in (bool, int, float) or kind == ResourceList:
+    if kind in (bool, int, float):
         return _keep
+    if kind == ResourceList:
+        return _resources
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         left = [one for one in arguments if one is not type(None)]

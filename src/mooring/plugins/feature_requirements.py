@@ -4,10 +4,14 @@ Called by NodeDeclaredFeatures. kube-scheduler's registry has more features, but
 only when a pod is changed, never when it is placed.
 """
 
+from typing import Final
+
 from mooring.model.pod import Pod
 
 _RESTART_ALL = "RestartAllContainersOnContainerExits"
 _USER_NAMESPACES = "UserNamespacesHostNetworkSupport"
+#: All features that a pod may need.
+KNOWN_FEATURES: Final = frozenset((_RESTART_ALL, _USER_NAMESPACES))
 
 
 def required_features(pod: Pod) -> frozenset[str]:

@@ -301,6 +301,28 @@ class TestRedacted:
         assert lines[0].startswith("moor: left out: Pod default/odd-0 cannot be read: field spec")
         assert lines[-1] == "moor: 2 more objects are left out"
 
+    def test_resources_and_schedulers(
+        self, moor: Moor, cluster: ClusterServer, tmp_path: Path
+    ) -> None:
+        container = {"name": "c", "resources": {"requests": {"acme.com/fpga": "2"}}}
+        cluster.put(
+            {
+                "kind": "Pod",
+                "metadata": {"name": "odd", "namespace": "acme-shop"},
+                "spec": {"schedulerName": "acme-packer", "containers": [container]},
+            },
+            {"kind": "CSIDriver", "metadata": {"name": "csi.acme.com"}, "spec": {}},
+        )
+        assert moor("snapshot", "--redact", "-o", "r.json", "--names", "names.tsv")[0] == 0
+        text = (tmp_path / "r.json").read_text()
+        assert "acme" not in text
+        lines = (tmp_path / "names.tsv").read_text().splitlines()
+        assert len(lines) == len(set(lines))
+        names = {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in lines}
+        assert f'"{names["Resource", "acme.com/fpga"]}":"2"' in text
+        assert f'"schedulerName":"{names["Scheduler", "acme-packer"]}"' in text
+        assert f'"name":"{names["CSIDriver", "csi.acme.com"]}"' in text
+
     def test_names_without_redacting(self, moor: Moor) -> None:
         code, _, err = moor("snapshot", "--names", "names.tsv")
         assert code == 2

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.explaining.aliases import Aliases, is_well_known
+from mooring.explaining.aliases import Aliases
+from mooring.explaining.well_known import is_well_known, is_well_known_resource
 from mooring.model.label_syntax import is_label_key, is_label_value
+from mooring.plugins.resource_names import is_counted, is_extended, is_scalar
 
 WORD = re.compile(r"x[a-z2-7]{8}")
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?", fullmatch=True)
@@ -103,7 +105,10 @@ class TestLabels:
             ("topology.kubernetes.io/zone", True),
             ("node-role.kubernetes.io/worker", True),
             ("node.cluster.x-k8s.io/pool", False),
-            ("node.k8s.io/pool", True),
+            ("node.k8s.io/pool", False),
+            ("acme.kubernetes.io/x", False),
+            ("topology.acme.com/rack", False),
+            ("node-role.kubernetes.io/acme", False),
             ("topology.gke.io/zone", True),
             ("topology.ebs.csi.aws.com/zone", True),
             ("pod-template-hash", True),
@@ -130,3 +135,54 @@ def test_images_have_a_tag(aliases: Aliases) -> None:
     alias = aliases.image("registry.acme.com:5000/shop/web")
     assert re.fullmatch(r"x[a-z2-7]{16}:x", alias)
     assert aliases.image("") == ""
+
+
+RESOURCES = st.one_of(
+    st.from_regex(
+        r"(requests\.|hugepages-|attachable-volumes-|attachable-volumes-csi-)?"
+        r"([a-z]{1,9}\.){0,5}([a-z]{1,9}|kubernetes\.io)(/[A-Za-z]([-A-Za-z0-9_.]{0,61}[a-z])?)?",
+        fullmatch=True,
+    ),
+    st.text(max_size=20),
+)
+
+
+class TestResources:
+    @pytest.mark.parametrize(
+        ("name", "stays"),
+        [
+            ("cpu", True), ("memory", True), ("pods", True), ("ephemeral-storage", True),
+            ("hugepages-2Mi", True), ("attachable-volumes-aws-ebs", True),
+            ("attachable-volumes-csi-ebs.csi.aws.com", True), ("nvidia.com/gpu", True),
+            ("nvidia.com/mig-1g.5gb", True), ("amd.com/gpu", True),
+            ("nvidia.com/acme", False), ("acme.com/gpu", False), ("acme.com/nvidia.com", False),
+            ("hugepages-acme", False), ("acme", False), ("acme.kubernetes.io/x", False),
+            ("attachable-volumes-csi-acme.com", False), ("requests.acme.com/x", False),
+        ],
+    )  # fmt: skip
+    def test_well_known_ones_stay(self, aliases: Aliases, name: str, stays: bool) -> None:
+        assert (aliases.resource(name) == name) is stays
+        assert "acme" not in aliases.resource(name)
+        assert aliases.resource(name) == Aliases(b"secret").resource(name)
+
+    @given(RESOURCES)
+    def test_a_resource_is_counted_as_before(self, name: str) -> None:
+        alias = Aliases(b"secret").resource(name)
+        for counts in (is_extended, is_scalar, is_counted):
+            assert counts(alias) == counts(name), alias
+        assert alias == name or not is_well_known_resource(alias)
+
+    @given(RESOURCES, RESOURCES)
+    def test_different_ones_stay_different(self, one: str, other: str) -> None:
+        aliases = Aliases(b"secret")
+        assert (aliases.resource(one) == aliases.resource(other)) == (one == other)
+
+    def test_drivers_and_schedulers(self, aliases: Aliases) -> None:
+        assert aliases.driver("ebs.csi.aws.com") == "ebs.csi.aws.com"
+        assert aliases.driver("kubernetes.io/no-provisioner") == "kubernetes.io/no-provisioner"
+        assert aliases.driver("kubernetes.io/acme") == f"kubernetes.io/{aliases.name('acme')}"
+        alias = aliases.driver("csi.acme.com")
+        assert aliases.resource("attachable-volumes-csi-csi.acme.com").endswith(alias)
+        assert aliases.scheduler("default-scheduler") == "default-scheduler"
+        assert aliases.scheduler("acme") == aliases.name("acme")
+        assert aliases.named[("Scheduler", "acme")] == aliases.name("acme")

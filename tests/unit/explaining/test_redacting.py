@@ -58,9 +58,8 @@ def _filled(kind: Any, word: str) -> Any:
     if origin is list:
         return [_filled(arguments[0], word)]
     if origin is dict:
-        if arguments[1] is str or arguments[1] == (str | None):
-            return {f"{word}.example/{word}": word}
-        return {"cpu": "1"}
+        domains = (f"{word}.example", f"{word}.kubernetes.io", f"topology.{word}.io", word)
+        return {f"{domain}/{word}": word for domain in domains} | {word: word}
     if arguments:
         return _filled(next(one for one in arguments if one is not type(None)), word)
     hints = typing.get_type_hints(kind)
@@ -73,36 +72,50 @@ def _filled(kind: Any, word: str) -> Any:
     )
 
 
-#: Fields in which any text stays: they hold Kubernetes' own words, times, or names of software.
-KEPT = {
-    "accessModes", "action", "attacher", "creationTimestamp", "declaredFeatures",
-    "deletionTimestamp", "driver", "effect", "extendedResourceName", "kind", "nodeAffinityPolicy",
-    "nodeTaintsPolicy", "operator", "phase", "preemptionPolicy", "protocol", "provisioner",
-    "restartPolicy", "schedulerName", "startTime", "status", "volumeBindingMode", "volumeMode",
-    "whenUnsatisfiable", "capacity", "maximumVolumeSize",
-}  # fmt: skip
-
-
 def _leaks(data: Any, word: str, path: str = "") -> set[str]:
     if isinstance(data, dict):
-        found = {f"{path} (key)" for key in data if word in key}
-        times = data.pop("disruptedPods", {})
-        return found.union(
-            _leaks(list(times), word, "disruptedPods"),
-            *(_leaks(value, word, key) for key, value in data.items()),
-        )
+        found = {f"{path} (key)" for key in data if word in key.lower()}
+        return found.union(*(_leaks(value, word, key) for key, value in data.items()))
     if isinstance(data, list):
         return set().union(*(_leaks(one, word, path) for one in data))
-    return {path} if isinstance(data, str) and word in data else set()
+    return {path} if isinstance(data, str) and word in data.lower() else set()
+
+
+#: A text around the word, for every way in which somebody may take it for something harmless.
+DISGUISES = (
+    "{}", "{}-1", "a.{}.io/b", "kubernetes.io/{}", "{}.kubernetes.io/x", "{}.k8s.io/x",
+    "topology.{}.io/zone", "node-role.kubernetes.io/{}", "nvidia.com/{}", "hugepages-{}",
+    "attachable-volumes-csi-{}", "requests.{}.io/x", "system-{}-critical", "{}__7", "7{}", "{}Mi",
+    "2026-01-01T00:00:00Z{}", "NoSchedule {}", "{}:latest", "aws://zone/vol-{}", "käse {}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_nothing_is_left_of_a_word_that_stands_everywhere(kind: Kind, aliases: Aliases) -> None:
-    thing = _filled(kind.type, "hunter2")
-    assert "hunter2" in thing.raw["metadata"]["name"]
-    left = _leaks(redact(thing, aliases).raw, "hunter2")
-    named = kind.name in ("CSIDriver", "CSINode", "DeviceClass")
-    assert left <= KEPT | ({"name"} if named else set())
+    for disguise in DISGUISES:
+        thing = _filled(kind.type, disguise.format("hunter"))
+        assert "hunter" in thing.raw["metadata"]["name"]
+        new = redact(thing, aliases)
+        assert _leaks(new.raw, "hunter") == set(), disguise
+        assert "hunter" not in redacted_key(thing, aliases)
+
+
+ANNOTATIONS = (
+    "volume.kubernetes.io/selected-node", "volume.beta.kubernetes.io/storage-class",
+    "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller",
+    "storage.alpha.kubernetes.io/migrated-plugins",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ANNOTATIONS)
+def test_nor_in_an_annotation_of_kubernetes_itself(aliases: Aliases, key: str) -> None:
+    for text in ("hunter", "yes,hunter", "kubernetes.io/aws-ebs,hunter", '{"a": "hunter"}'):
+        new = redact(
+            Pod.from_dict({"metadata": {"name": "p", "annotations": {key: text}}}), aliases
+        )
+        assert list(new.annotations) == [key]
+        assert "hunter" not in new.annotations[key]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -110,7 +123,7 @@ def test_it_survives_being_written_and_read(kind: Kind, aliases: Aliases) -> Non
     new = redact(_filled(kind.type, "word"), aliases)
     assert type(new).from_json(msgspec.json.encode(new.raw)) == new
     assert new.name == new.metadata.name
-    assert redact(new, aliases).key != new.key or kind.name in ("CSIDriver", "DeviceClass")
+    assert redact(new, aliases).key != new.key
 
 
 def test_what_is_not_modelled_is_gone(aliases: Aliases) -> None:
@@ -312,15 +325,15 @@ class TestReferences:
 
 def test_amounts_and_words_of_kubernetes_stay(aliases: Aliases) -> None:
     spec = {
-        "containers": [{"resources": {"requests": {"cpu": "1500m", "example.com/gpu": 2}}}],
-        "schedulerName": "my-scheduler",
+        "containers": [{"resources": {"requests": {"cpu": "1500m", "nvidia.com/gpu": 2}}}],
+        "schedulerName": "default-scheduler",
         "priority": 7,
         "preemptionPolicy": "Never",
         "hostNetwork": True,
     }
     pod = redact(Pod.from_dict({"metadata": {"name": "p"}, "spec": spec}), aliases)
-    assert dict(pod.requests) == {"cpu": 1500, "example.com/gpu": 2}
-    assert pod.scheduler_name == "my-scheduler"
+    assert dict(pod.requests) == {"cpu": 1500, "nvidia.com/gpu": 2}
+    assert pod.scheduler_name == "default-scheduler"
     assert (pod.priority, pod.spec.preemption_policy, pod.spec.host_network) == (7, "Never", True)
 
 
@@ -333,3 +346,37 @@ def test_conditions(aliases: Aliases) -> None:
     known, own = pod.status.conditions or []
     assert (known.type, known.reason) == ("DisruptionTarget", "PreemptionByScheduler")
     assert "acme" not in str(own).lower()
+
+
+def test_resources_have_one_new_name_everywhere(aliases: Aliases) -> None:
+    asked = {"requests": {"acme.com/fpga": "2", "cpu": "1"}, "limits": {"acme.com/fpga": "2"}}
+    pod = redact(
+        Pod.from_dict(
+            {
+                "metadata": {"name": "p"},
+                "spec": {
+                    "containers": [{"resources": asked}],
+                    "overhead": {"acme.com/fpga": "1"},
+                    "resources": {"requests": {"hugepages-2Mi": "4Mi"}},
+                },
+            }
+        ),
+        aliases,
+    )
+    node = redact(
+        Node.from_dict(
+            {
+                "status": {
+                    "allocatable": {"acme.com/fpga": "8", "cpu": "4"},
+                    "capacity": {"acme.com/fpga": "8"},
+                }
+            }
+        ),
+        aliases,
+    )
+    new = aliases.resource("acme.com/fpga")
+    assert dict(node.allocatable) == {new: 8, "cpu": 4000}
+    assert dict(node.capacity) == {new: 8}
+    assert pod.requests[new] == 3
+    assert pod.requests["hugepages-2Mi"] == 4 << 20
+    assert "acme" not in str(pod.raw) + str(node.raw)
