@@ -21,8 +21,8 @@ MINUTES = 60.0
 @pytest.mark.parametrize(
     ("replicas", "seed", "troubles"),
     [
-        (1, 11, {"broken-network", "restart-apiserver"}),
-        (2, 12, {"pause-beyond-the-lease", "broken-watches"}),
+        (1, 7, {"broken-network", "old-events"}),
+        (2, 5, {"pause-beyond-the-lease", "busy-apiserver"}),
     ],
 )
 def test_nothing_that_must_hold_is_violated(
