@@ -27,7 +27,7 @@ from tools.soak.workload import World
 _TEND_SECONDS: Final = 0.2
 _PROBE_SECONDS: Final = 2.0
 #: After the trouble, all must be well again within this time: far more than it takes.
-PATIENCE_SECONDS: Final = 150.0
+PATIENCE_SECONDS: Final = 200.0
 _IDLE_SECONDS: Final = 3.0
 _ON_ITS_WAY_SECONDS: Final = 0.5
 #: A share of one core, and memory, far above what a replica of this cluster needs.
@@ -47,11 +47,18 @@ class Soak:
         proxy: runs already, with a journal.
         journal: the proxy's.
         replicas: how many.
+        patience: how many seconds anything may take.
     """
 
     def __init__(
-        self, plane: ControlPlane, proxy: FaultyProxy, journal: Path, replicas: int
+        self,
+        plane: ControlPlane,
+        proxy: FaultyProxy,
+        journal: Path,
+        replicas: int,
+        patience: float = PATIENCE_SECONDS,
     ) -> None:
+        self._patience = patience
         self.admin = Admin(plane)
         self.proxy = proxy
         self.history = History(self.admin)
@@ -189,7 +196,7 @@ class Soak:
             left.extend(self._not_ready())
             return not left and self.kubelets.idle
 
-        self._until(settled, lambda: "; ".join(checks.shown(left)) or "the kubelets to rest", 0.5)
+        self._until(settled, lambda: "; ".join(checks.shown(left)) or "the kubelets to rest", 1.0)
 
     def _not_ready(self) -> list[str]:
         found = []
@@ -243,13 +250,13 @@ class Soak:
             self._probed = time.monotonic()
 
     def _until(
-        self, ready: Callable[[], bool], what: str | Callable[[], str], pause: float = 0.2
+        self, ready: Callable[[], bool], what: str | Callable[[], str], pause: float = 0.5
     ) -> None:
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + self._patience
         while not ready():
             if time.monotonic() > until:
                 text = what if isinstance(what, str) else what()
-                raise Violated(f"after {PATIENCE_SECONDS:g} s still waiting: {text}")
+                raise Violated(f"after {self._patience:g} s still waiting: {text}")
             self.wait(pause)
 
     def _bound(self) -> int:
@@ -276,6 +283,8 @@ def soak(
     script: Iterable[Phase],
     result: RunResult,
     told: Callable[[PhaseResult], None] = lambda _: None,
+    *,
+    patience: float = PATIENCE_SECONDS,
 ) -> RunResult:
     """Run phases until the time of `result` is up, or something must not be.
 
@@ -284,6 +293,7 @@ def soak(
         script: the phases.
         result: says seed, replicas and minutes; filled in.
         told: is told of every phase.
+        patience: how many seconds anything may take.
     """
     until = time.monotonic() + result.minutes * 60
     users = [f"moor-{name}" for name in "abcdef"[: result.replicas]]
@@ -292,7 +302,7 @@ def soak(
         ControlPlane(folder, audit_policy=audit.policy(users)) as plane,
         FaultyProxy(result.seed, journal=journal) as proxy,
     ):
-        one = Soak(plane, proxy, journal, result.replicas)
+        one = Soak(plane, proxy, journal, result.replicas, patience)
         with one.running():
             for phase in script:
                 if time.monotonic() > until:

@@ -17,9 +17,10 @@ from mooring.testing.kube import ControlPlane
 from mooring.testing.run import MoorRun
 
 LEASE: Final = "soak"
-LEASE_SECONDS: Final = 8
-RENEW_SECONDS: Final = 5
-RETRY_SECONDS: Final = 1
+#: As kube-scheduler has them.
+LEASE_SECONDS: Final = 15
+RENEW_SECONDS: Final = 10
+RETRY_SECONDS: Final = 2
 _HERTZ: Final = os.sysconf("SC_CLK_TCK")
 _LOST: Final = "does not lead any more"
 _PROBE_SECONDS: Final = 10.0

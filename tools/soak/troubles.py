@@ -94,7 +94,7 @@ def swap_leaders(stage: Stage, phase: Phase) -> None:
     for _ in range(3):
         stage.leader().terminate()
         stage.gone()
-        stage.wait(phase.seconds / 2)
+        stage.wait(phase.seconds)
 
 
 def pause_briefly(stage: Stage, phase: Phase) -> None:
