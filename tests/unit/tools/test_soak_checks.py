@@ -156,5 +156,5 @@ def test_writes_are_joined_with_the_time_at_which_they_were_sent(tmp_path: Path)
 def test_the_published_table_is_that_of_the_figures() -> None:
     page = (FOLDER / "soak.md").read_text()
     runs = msgspec.json.decode((FOLDER / "soak.json").read_bytes())["runs"]
-    assert len(runs) >= 2
+    assert runs
     assert published(page, runs) == page
