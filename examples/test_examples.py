@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from starlette.applications import Starlette
-from starlette.types import Message
+from starlette.types import ASGIApp, Message
 
 import mooring as mr
 from mooring.cli.main import app as command_line
@@ -92,7 +91,7 @@ def ask(policy: mr.Policy, options: Options, path: str, body: bytes) -> tuple[in
     return asyncio.run(run())
 
 
-async def post(app: Starlette, path: str, body: bytes) -> tuple[int, bytes]:
+async def post(app: ASGIApp, path: str, body: bytes) -> tuple[int, bytes]:
     sent: list[Message] = []
 
     async def receive() -> Message:

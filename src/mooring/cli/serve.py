@@ -58,8 +58,22 @@ def serve(
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
     max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
+    max_held: Annotated[
+        str, typer.Option(help="Largest sum of all bodies and replies in memory, such as 1Gi.")
+    ] = "512Mi",
+    max_waiting: Annotated[
+        int, typer.Option(min=1, help="Requests that wait for an answer at once.")
+    ] = 256,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Connections at once; the longest idle one makes room.")
+    ] = 1000,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="The caller's httpTimeout in seconds.")
+        float,
+        typer.Option(
+            min=0.1,
+            help="The caller's httpTimeout in seconds. A function may take 0.8 of it; every "
+            "request is answered before it is over.",
+        ),
     ] = 5.0,
     drain: Annotated[
         float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
@@ -75,6 +89,7 @@ def serve(
     score is a line.
     """
     from mooring.extender.app import Routes
+    from mooring.extender.process import end_soon
     from mooring.extender.server import Options, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
@@ -85,6 +100,7 @@ def serve(
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):
         if not math.isfinite(seconds):
             raise InputError(f"{option} {seconds} is no time; give a number of seconds")
+    sock = inherited_socket()
     options = Options(
         policy=policy,
         host=host,
@@ -94,7 +110,10 @@ def serve(
             predicates=_path(predicates_prefix, "--predicates-prefix"),
             priorities=_path(priorities_prefix, "--priorities-prefix"),
         ),
-        max_body=_bytes(max_body),
+        max_body=_bytes(max_body, "--max-body"),
+        max_held=_bytes(max_held, "--max-held"),
+        max_waiting=max_waiting,
+        max_connections=max_connections,
         timeout=timeout,
         drain=drain,
         allow_hosts=read_allowed_hosts(allow_host or ()),
@@ -103,18 +122,20 @@ def serve(
         client_ca=client_ca,
         node_cache=node_cache is not False,
         reload=reload,
+        worker=sock is not None,
     )
     config = _cluster(node_cache, kubeconfig)
-    sock = inherited_socket()
     if sock is not None or workers == 1:
         with sock if sock is not None else listen(host, port) as own:
-            run(options, config, own)
-        return
+            code = run(options, config, own)
+        end_soon(code)
+        raise typer.Exit(code)
     # A policy or certificate that cannot be used is reported once, before any worker starts.
     load(policy)
     options.certificates()
     with listen(host, port) as shared:
-        raise typer.Exit(supervise(worker_command(sys.argv[1:]), shared, workers))
+        command = worker_command(sys.argv[1:])
+        raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + 5))
 
 
 def _cluster(node_cache: bool | None, kubeconfig: Path | None) -> ClusterConfig | None:
@@ -141,8 +162,8 @@ def _path(text: str, option: str) -> str:
     return f"/{path}" if path else ""
 
 
-def _bytes(text: str) -> int:
+def _bytes(text: str, option: str) -> int:
     if not _SIZE.fullmatch(text):
-        raise InputError(f"--max-body {text!r} is no size; write for example 64Mi or 1000000")
+        raise InputError(f"{option} {text!r} is no size; write for example 64Mi or 1000000")
     scale = {"K": 10, "M": 20, "G": 30}.get(text[-2:-1], 0) if text.endswith("i") else 0
     return int(text.removesuffix("i").rstrip("KMG")) << scale

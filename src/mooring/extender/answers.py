@@ -28,6 +28,7 @@ from mooring.extender.wire import (
 )
 from mooring.framework.asking import whole as whole_scores
 from mooring.framework.binding import Binding
+from mooring.framework.foreign import Interruption
 from mooring.framework.policy import Policy
 from mooring.framework.question import keep_victims, reject_nodes, score_nodes
 from mooring.framework.rules import FilterRule, Rule, ScoreRule
@@ -52,6 +53,9 @@ class Observer(Protocol):
     def failed(self, rule: Rule) -> None:
         """A function raised or returned something illegal."""
 
+    def hung(self, rule: Rule) -> None:
+        """A function did not return in time and was interrupted."""
+
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
         """A filter rejected nodes for a reason."""
 
@@ -66,6 +70,9 @@ class Silent:
         """Nothing."""
 
     def failed(self, rule: Rule) -> None:
+        """Nothing."""
+
+    def hung(self, rule: Rule) -> None:
         """Nothing."""
 
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
@@ -336,7 +343,15 @@ class Answers:
         start = self._clock()
         try:
             yield
-        except Exception:
+        except Exception as error:
             self._observer.failed(rule)
+            if _interrupted(error):
+                self._observer.hung(rule)
             raise
         self._observer.ran(rule, self._clock() - start)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, Interruption):
+        error = error.__cause__
+    return error is not None

@@ -2,13 +2,16 @@
 
 Turns HTTP requests into questions for the `Service` and its answers into replies. Filter and bind
 have an error field, so their errors are replies with status 200, which kube-scheduler shows in the
-pod's event; prioritize and preempt have none, so theirs are status 400 with a JSON error.
+pod's event; prioritize and preempt have none, so theirs are a JSON error with status 400, or 503 if
+there was no time or room for the question. Of a status other than 200 kube-scheduler reads nothing
+but the number.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -17,22 +20,26 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from mooring.errors import InputError, MooringError, PolicyError
-from mooring.extender.service import Late, Service
+from mooring.extender.service import Service
+from mooring.extender.turn import Caller, NotDecided
 from mooring.extender.wire import ExtenderBindingResult, ExtenderFilterResult
 from mooring.framework.rules import ScoreRule
+from mooring.serving.admission import Admission, Parcel
+from mooring.serving.admitted import Admitted, parcel_of
+from mooring.serving.repeats import Repeats
 from mooring.version import __version__
 
 log = logging.getLogger("mooring.extender")
 
 DEFAULT_MAX_BODY: Final = 256 << 20
+DEFAULT_MAX_HELD: Final = 512 << 20
 #: A call that took this part of the caller's timeout is worth a warning.
 _NEAR: Final = 0.8
-#: One question that keeps the decision thread for so many caller's timeouts is stuck for good.
-_STUCK_TIMEOUTS: Final = 24
 
-Verb = Callable[[bytes], Awaitable[bytes]]
+Verb = Callable[[bytes, Caller], Awaitable[bytes]]
 
 
 class Routes(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +63,7 @@ class App:
         service: who answers.
         routes: where the verbs are served.
         max_body: the largest request body in bytes.
-        body_seconds: how long a client may take to send its body.
+        admission: counts the bytes in memory; None makes one with the default limit.
     """
 
     def __init__(
@@ -65,15 +72,20 @@ class App:
         *,
         routes: Routes | None = None,
         max_body: int = DEFAULT_MAX_BODY,
-        body_seconds: float = 30.0,
+        admission: Admission | None = None,
     ) -> None:
         self.service = service
+        self.admission = admission if admission is not None else Admission(DEFAULT_MAX_HELD)
         self._routes = routes if routes is not None else Routes()
         self._max_body = max_body
-        self._body_seconds = body_seconds
+        self._repeats = Repeats(log, time.monotonic)
 
-    def asgi(self) -> Starlette:
+    def asgi(self) -> ASGIApp:
         """The application to be served."""
+        return Admitted(self.plain(), self.admission)
+
+    def plain(self) -> Starlette:
+        """The application without what counts its requests, for who puts something between."""
         at = self._routes.prefix
         gets: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/": self._index,
@@ -115,68 +127,77 @@ class App:
 
     def _filter_answer(self, rules: Any) -> Verb:
         service = self.service
-        return lambda body: service.decide(service.answers.filter, body, rules)
+        return lambda body, caller: service.decide(
+            partial(service.answers.filter, body, rules), caller
+        )
 
     async def _prioritize(self, request: Request) -> Response:
-        return await self._verb(request, "prioritize", self._score_answer(None), _bad_request)
+        return await self._verb(request, "prioritize", self._score_answer(None), _json_error)
 
     async def _priority(self, request: Request) -> Response:
         name = request.path_params["name"]
         rules = [rule for rule in self.service.policy.scores if rule.name == name]
         if not rules:
             raise _no_function("score", name, self.service.policy.scores)
-        return await self._verb(request, "prioritize", self._score_answer(rules), _bad_request)
+        return await self._verb(request, "prioritize", self._score_answer(rules), _json_error)
 
     def _score_answer(self, rules: Any) -> Verb:
         service = self.service
-        return lambda body: service.decide(service.answers.prioritize, body, rules)
+        return lambda body, caller: service.decide(
+            partial(service.answers.prioritize, body, rules), caller
+        )
 
     async def _preempt(self, request: Request) -> Response:
         service = self.service
         return await self._verb(
             request,
             "preempt",
-            lambda body: service.decide(service.answers.preempt, body),
-            _bad_request,
+            lambda body, caller: service.decide(partial(service.answers.preempt, body), caller),
+            _json_error,
         )
 
     async def _bind(self, request: Request) -> Response:
-        async def answer(body: bytes) -> bytes:
-            return msgspec.json.encode(ExtenderBindingResult(await self.service.bind(body)))
+        async def answer(body: bytes, caller: Caller) -> bytes:
+            return msgspec.json.encode(ExtenderBindingResult(await self.service.bind(body, caller)))
 
         return await self._verb(request, "bind", answer, _bind_error)
 
     async def _verb(
-        self, request: Request, verb: str, answer: Verb, refuse: Callable[[str], Response]
+        self, request: Request, verb: str, answer: Verb, refuse: Callable[[str, int], Response]
     ) -> Response:
         metrics = self.service.metrics
-        start = time.monotonic()
+        parcel = parcel_of(request.scope)
+        caller = Caller(time.monotonic(), parcel)
+        size = 0
         try:
-            body = await self._body(request)
+            body = await self._body(request, parcel)
+            size = len(body)
+            response = Response(await answer(body, caller), media_type="application/json")
         except HTTPException as error:
             metrics.errors.labels(verb, "input").inc()
             metrics.requests.labels(verb, str(error.status_code)).inc()
-            log.warning("%s refused: %s", verb, error.detail)
+            self._repeats.log((verb, "input"), logging.WARNING, f"{verb} refused: {error.detail}")
             raise
-        try:
-            response = Response(await answer(body), media_type="application/json")
         except MooringError as error:
-            response = refuse(self._explain(verb, error))
-        except Exception:
-            log.exception("%s failed inside mooring", verb)
+            status = 503 if isinstance(error, NotDecided) else 400
+            response = refuse(self._explain(verb, error), status)
+        except Exception as error:  # noqa: BLE001 - the caller gets an answer all the same
+            self._repeats.log((verb, ""), logging.ERROR, f"{verb} failed inside mooring", error)
             metrics.errors.labels(verb, "internal").inc()
-            response = refuse("mooring failed on this request; its log has the details")
-        seconds = time.monotonic() - start
+            response = refuse("mooring failed on this request; its log has the details", 400)
+        seconds = time.monotonic() - caller.began
         metrics.requests.labels(verb, str(response.status_code)).inc()
         metrics.seconds.labels(verb).observe(seconds)
-        metrics.request_bytes.labels(verb).inc(len(body))
+        metrics.request_bytes.labels(verb).inc(size)
         metrics.reply_bytes.labels(verb).inc(len(response.body))
         if seconds > _NEAR * self.service.timeout:
             metrics.slow.labels(verb).inc()
-            log.warning(
-                "%s took %.2f s, near the caller's timeout of %g s", verb, seconds,
-                self.service.timeout,
-            )  # fmt: skip
+            self._repeats.log(
+                (verb, "slow"),
+                logging.WARNING,
+                f"{verb} took {seconds:.2f} s, near the caller's timeout of "
+                f"{self.service.timeout:g} s",
+            )
         return response
 
     def _explain(self, verb: str, error: MooringError) -> str:
@@ -184,25 +205,36 @@ class App:
         kind = "internal"
         if isinstance(error, PolicyError):
             kind = "policy"
-            log.error("%s: %s", verb, error, exc_info=error.__cause__)
+            # At the end functions are interrupted on purpose: where they were is no news.
+            cause = error.__cause__ if not self.service.draining else None
+            self._repeats.log((verb, error.function), logging.ERROR, f"{verb}: {error}", cause)
         elif isinstance(error, InputError):
             kind = "input"
-            log.warning("%s refused: %s", verb, error)
+            self._repeats.log((verb, kind), logging.WARNING, f"{verb} refused: {error}")
         else:
-            kind = "late" if isinstance(error, Late) else kind
-            log.warning("%s failed: %s", verb, error)
+            kind = error.kind if isinstance(error, NotDecided) else kind
+            self._repeats.log((verb, kind), logging.WARNING, f"{verb} failed: {error}")
         self.service.metrics.errors.labels(verb, kind).inc()
         return str(error)
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, parcel: Parcel) -> bytes:
+        """The request's body.
+
+        Raises:
+            HTTPException: it is too large, did not come in time or not completely.
+            NotDecided: there is no room for it.
+        """
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > self._max_body:
             raise self._too_large()
         chunks = []
         size = 0
+        seconds = self.service.timeout
         try:
-            async with asyncio.timeout(self._body_seconds):
+            async with asyncio.timeout(seconds):
+                self._check_room(parcel)
                 async for chunk in request.stream():
+                    self._check_room(parcel)
                     size += len(chunk)
                     if size > self._max_body:
                         raise self._too_large()
@@ -210,12 +242,34 @@ class App:
         except TimeoutError:
             raise HTTPException(
                 408,
-                f"the request's body did not arrive within {self._body_seconds:g} s",
+                f"the request's body did not arrive within the caller's timeout of {seconds:g} s",
                 {"connection": "close"},
             ) from None
         except ClientDisconnect:
             raise HTTPException(400, "the caller hung up before its body was complete") from None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def _check_room(self, parcel: Parcel) -> None:
+        if parcel.refused:
+            raise NotDecided(
+                "busy",
+                f"requests of {self.admission.bytes >> 20} MiB are in memory already, and there is "
+                f"room for {self.admission.max_bytes >> 20} MiB (--max-held); ask again later",
+            )
+
+    def tick(self) -> None:
+        """Log what was only counted so far, and bring gauges up to date; called now and then."""
+        self._repeats.tick()
+        self._update_gauges()
+
+    def _update_gauges(self) -> None:
+        self.service.update_gauges()
+        self.service.metrics.held_bytes.set(self.admission.bytes)
+        self.service.metrics.connections.set(self.admission.connections)
+
+    def flush(self) -> None:
+        """Log all that was only counted so far; nothing comes after it."""
+        self._repeats.flush()
 
     def _too_large(self) -> HTTPException:
         return HTTPException(
@@ -265,35 +319,34 @@ class App:
         return PlainTextResponse("ok")
 
     async def _livez(self, request: Request) -> Response:  # noqa: ARG002
-        if self.service.stuck(_STUCK_TIMEOUTS * self.service.timeout):
-            return PlainTextResponse("a function of the policy does not return", 503)
-        return PlainTextResponse("ok")
+        problem = self.service.stuck()
+        return PlainTextResponse(problem or "ok", 503 if problem else 200)
 
     async def _readyz(self, request: Request) -> Response:  # noqa: ARG002
         problem = self.service.not_ready()
         return PlainTextResponse(problem or "ok", 503 if problem else 200)
 
     async def _metrics(self, request: Request) -> Response:  # noqa: ARG002
-        self.service.update_gauges()
+        self._update_gauges()
         return Response(
             self.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
         )
 
 
-def _filter_error(sentence: str) -> Response:
+def _filter_error(sentence: str, status: int) -> Response:  # noqa: ARG001 - the reply has a field
     return Response(
         msgspec.json.encode(ExtenderFilterResult(error=sentence)), media_type="application/json"
     )
 
 
-def _bind_error(sentence: str) -> Response:
+def _bind_error(sentence: str, status: int) -> Response:  # noqa: ARG001 - the reply has a field
     return Response(
         msgspec.json.encode(ExtenderBindingResult(sentence)), media_type="application/json"
     )
 
 
-def _bad_request(sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, 400)
+def _json_error(sentence: str, status: int) -> Response:
+    return JSONResponse({"error": sentence}, status)
 
 
 def _no_function(kind: str, name: str, rules: Any) -> HTTPException:

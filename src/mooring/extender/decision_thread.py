@@ -1,51 +1,49 @@
-"""The one thread on which a policy decides.
+"""The one thread on which a policy decides: calls, made one after the other in the order they came.
 
-Used by `Service` as an executor of its event loop. Unlike a `ThreadPoolExecutor`'s, the thread does
-not keep the process alive: a policy's function that never returns cannot hold up the exit.
+``moor serve`` decides on its main thread, the only one that signals of the operating system reach:
+there a function that does not return can be interrupted (`process`). Elsewhere `DecisionThread`
+decides; it does not keep the process alive, so a function that never returns cannot hold up the
+exit. A call reports what came of it in its own way (`turns`) and must not raise.
 """
 
+import logging
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from functools import partial
 from queue import SimpleQueue
-from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from threading import Thread, get_ident
 
-P = ParamSpec("P")
-T = TypeVar("T")
+log = logging.getLogger("mooring.extender")
 
 
-class DecisionThread(Executor):
-    """Runs one call after the other, in the order they came."""
+class Decisions:
+    """Calls that wait for the thread that makes them, whichever calls `run`."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        Thread(target=self._run, name="decide", daemon=True).start()
+        #: The thread that decides; None before it does.
+        self.thread_id: int | None = None
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function on the thread, after all that was submitted before."""
-        future: Future[T] = Future()
-        self._calls.put(partial(_call, future, partial(fn, *args, **kwargs)))
-        return future
+    def put(self, call: Callable[[], None]) -> None:
+        """Make a call after all that were put before."""
+        self._calls.put(call)
 
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Let the thread end after what was submitted; it is not waited for."""
+    def stop(self) -> None:
+        """Let `run` end after what was put before; it is not waited for."""
         self._calls.put(None)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Make the calls on this thread until `stop`."""
+        self.thread_id = get_ident()
         while (call := self._calls.get()) is not None:
-            call()
+            try:
+                call()
+            except Exception:
+                log.exception("a decision failed inside mooring")
             del call  # and with it the request's bytes
 
 
-def _call(future: Future[Any], function: Callable[[], Any]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = function()
-    except BaseException as error:  # noqa: BLE001 - it is raised where the result is awaited
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-    finally:
-        del future  # an error would keep it alive through its traceback
+class DecisionThread(Decisions):
+    """Decides on a thread of its own, from the beginning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        Thread(target=self.run, name="decide", daemon=True).start()

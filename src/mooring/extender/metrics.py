@@ -47,7 +47,8 @@ class Metrics:
         )
         self.errors = Counter(
             "mooring_extender_errors",
-            "Requests the policy did not answer, by kind: input, policy, late, cluster, internal.",
+            "Requests the policy did not answer, by kind: input, policy, late, busy, stuck, "
+            "stopping, gone, cluster, internal.",
             ["verb", "kind"], registry=registry,
         )  # fmt: skip
         self.slow = Counter(
@@ -75,6 +76,24 @@ class Metrics:
             "themselves, further ones as other.",
             ["function", "reason"], registry=registry,
         )  # fmt: skip
+        self.hangs = Counter(
+            "mooring_policy_function_hangs",
+            "Times a function of the policy did not return in time and was interrupted, "
+            "or could not be.",
+            ["hook", "function"], registry=registry,
+        )  # fmt: skip
+        self.waiting = Gauge(
+            "mooring_extender_waiting_requests", "Requests that wait for their answer now.",
+            registry=registry, multiprocess_mode="livesum",
+        )  # fmt: skip
+        self.held_bytes = Gauge(
+            "mooring_extender_held_bytes", "Bytes of bodies and replies that are in memory now.",
+            registry=registry, multiprocess_mode="livesum",
+        )  # fmt: skip
+        self.connections = Gauge(
+            "mooring_extender_connections", "Connections that are open now.",
+            registry=registry, multiprocess_mode="livesum",
+        )  # fmt: skip
         self.cache_nodes = Gauge(
             "mooring_node_cache_nodes", "Nodes in the node cache.",
             registry=registry, multiprocess_mode="livemax",
@@ -100,6 +119,10 @@ class Metrics:
     def failed(self, rule: Rule) -> None:
         """A function raised or returned something illegal."""
         self.function_errors.labels(rule.kind, rule.name).inc()
+
+    def hung(self, rule: Rule) -> None:
+        """A function did not return in time."""
+        self.hangs.labels(rule.kind, rule.name).inc()
 
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
         """A filter rejected nodes for a reason."""

@@ -1,41 +1,45 @@
-"""Running the extender: sockets, TLS, signals, the policy file's reload.
+"""Running the extender: sockets, TLS, the way to the end, the policy file's reload.
 
 One process serves; with several workers `workers` starts this in each of them on a shared socket.
 On SIGTERM ``/readyz`` turns red, new requests are still answered for the drain time, then the
-sockets close, what is in flight is finished and the process ends with 0.
+sockets close, what is in flight is finished and the process ends with 0 (`ending`).
 """
 
 import asyncio
-import contextlib
-import importlib.util
 import ipaddress
 import logging
-import signal
 import socket
-import sys
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Final
 
 import msgspec
-import uvloop
 
 from mooring.errors import InputError
-from mooring.extender.app import DEFAULT_MAX_BODY, App, Routes
-from mooring.extender.service import Service
-from mooring.framework.loading import load, source_files
+from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, App, Routes
+from mooring.extender.decision_thread import Decisions
+from mooring.extender.ending import Ending
+from mooring.extender.process import SignalSocket, decide_and_serve
+from mooring.extender.reloading import reload
+from mooring.extender.service import Limits, Service
+from mooring.extender.turns import FUNCTION_PART, TimeLimit
+from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
+from mooring.serving.admission import Admission
+from mooring.serving.admitted import Admitted, connections
 from mooring.serving.memory import keep_warm
 from mooring.serving.origin import OwnOrigin
-from mooring.serving.protocol import WholeBodyProtocol
-from mooring.serving.running import Server, make_server
+from mooring.serving.running import make_server
 from mooring.serving.tls import Certificates
 
 log = logging.getLogger("mooring.extender")
 
 #: Go's client keeps idle connections for 90 s; it should be the one to close them.
-_KEEP_ALIVE_SECONDS = 120
+_KEEP_ALIVE_SECONDS: Final = 120
+#: A worker with a function that has not returned for so many timeouts of the caller is replaced.
+_STUCK_TIMEOUTS: Final = 2
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +51,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         port: the port; 0 takes a free one.
         routes: where the verbs are served.
         max_body: the largest request body in bytes.
+        max_held: bytes of bodies and replies in memory at once.
+        max_waiting: requests that wait for an answer at once.
+        max_connections: open at once.
         timeout: the caller's ``httpTimeout`` in seconds.
         drain: how long requests are still answered after SIGTERM, in seconds.
         allow_hosts: further names for `OwnOrigin`.
@@ -55,6 +62,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         client_ca: the authority that client certificates must come from.
         node_cache: watch the cluster's nodes and pods, if a cluster is configured.
         reload: load the policy again when its file changes.
+        worker: end when a function is stuck for good: somebody starts another worker.
     """
 
     policy: str
@@ -62,6 +70,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 8888
     routes: Routes = Routes()
     max_body: int = DEFAULT_MAX_BODY
+    max_held: int = DEFAULT_MAX_HELD
+    max_waiting: int = 256
+    max_connections: int = 1000
     timeout: float = 5.0
     drain: float = 3.0
     allow_hosts: frozenset[str] = frozenset()
@@ -70,6 +81,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     client_ca: Path | None = None
     node_cache: bool = True
     reload: bool = False
+    worker: bool = False
 
     def certificates(self) -> Certificates | None:
         """The certificates, if TLS is on.
@@ -84,28 +96,46 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key, self.client_ca)
 
 
-def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
-    """Serve until a signal says stop.
+def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> int:
+    """Serve until a signal says stop; the exit code.
 
     Raises:
         InputError: the policy or a certificate cannot be used.
     """
-    keep_warm()
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(options, config, sock))
-
-
-async def _serve(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
     policy = load(options.policy)
     certificates = options.certificates()
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(
-            Service(policy, config, node_cache=options.node_cache, timeout=options.timeout)
+    keep_warm()
+
+    async def main(decisions: Decisions, interrupt: TimeLimit, signals: SignalSocket) -> int:
+        service = Service(
+            policy,
+            config,
+            node_cache=options.node_cache,
+            limits=Limits(timeout=options.timeout, waiting=options.max_waiting),
+            decisions=decisions,
+            interrupt=interrupt,
         )
-        app = App(service, routes=options.routes, max_body=options.max_body)
+        return await serve(options, service, sock, certificates, signals)
+
+    return decide_and_serve(main, FUNCTION_PART * options.timeout)
+
+
+async def serve(
+    options: Options,
+    service: Service,
+    sock: socket.socket,
+    certificates: Certificates | None = None,
+    signals: SignalSocket | None = None,
+) -> int:
+    """Serve on this event loop until a signal says stop; the exit code."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(service)
+        admission = Admission(max(options.max_held, options.max_body), options.max_connections)
+        app = App(service, routes=options.routes, max_body=options.max_body, admission=admission)
         server = make_server(
-            OwnOrigin(app.asgi(), sock, options.allow_hosts),
-            http=type("Protocol", (WholeBodyProtocol,), {"max_body": options.max_body}),
+            # Everything is admitted first, or what is refused here would be counted for ever.
+            Admitted(OwnOrigin(app.plain(), sock, options.allow_hosts), admission),
+            http=connections(admission, max_body=options.max_body, reply_seconds=options.timeout),
             certificates=certificates,
             close_seconds=30,
             keep_alive_seconds=_KEEP_ALIVE_SECONDS,
@@ -113,26 +143,27 @@ async def _serve(options: Options, config: ClusterConfig | None, sock: socket.so
         if certificates is not None:
             _background(stack, certificates.watch())
         if options.reload:
-            _background(stack, _reload(options.policy, service))
-        _on_signals(server, service, options.drain)
+            _background(stack, reload(options.policy, lambda policy: _replace(service, policy)))
+        ending = Ending(server, service, options.drain)
+        if signals is not None:
+            signals.listen(ending.on_signal)
+        _background(stack, _tick(app, ending, options))
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
+        app.flush()
     log.info("stopped")
+    return ending.code
 
 
-def _on_signals(server: Server, service: Service, drain: float) -> None:
-    loop = asyncio.get_running_loop()
-
-    def stop(seconds: float) -> None:
-        if service.draining:
-            server.should_exit = True
-            return
-        service.draining = True
-        log.info("stopping: requests are answered for another %g s", seconds)
-        loop.call_later(seconds, setattr, server, "should_exit", True)
-
-    loop.add_signal_handler(signal.SIGTERM, stop, drain)
-    loop.add_signal_handler(signal.SIGINT, stop, 0.0)
+async def _tick(app: App, ending: Ending, options: Options) -> None:
+    """Now and then: report what was only counted, and end a worker that is stuck for good."""
+    while True:
+        await asyncio.sleep(min(1.0, options.timeout))
+        app.tick()
+        if options.worker and app.service.stuck_for() > _STUCK_TIMEOUTS * options.timeout:
+            log.error("this worker is stuck: %s; ending it", app.service.stuck())
+            ending.code = 1
+            ending.stop(0.0, 0.0)
 
 
 def _announce(options: Options, service: Service, sock: socket.socket) -> None:
@@ -166,6 +197,11 @@ def _summary(service: Service) -> str:
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
 
 
+def _replace(service: Service, policy: Policy) -> None:
+    service.replace_policy(policy)
+    log.info("reloaded policy %s: %s", policy.name, _summary(service))
+
+
 def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:
     task = asyncio.ensure_future(work)
 
@@ -174,44 +210,3 @@ def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:
         await asyncio.gather(task, return_exceptions=True)
 
     stack.push_async_callback(end)
-
-
-async def _reload(source: str, service: Service, seconds: float = 0.5) -> None:
-    """Load the policy again whenever one of its files changes; a broken one is not taken."""
-    # Files are never left out again: one that cannot be imported now may be mended.
-    files = set(source_files(source))
-    stamps = _stamps(files)
-    while True:
-        await asyncio.sleep(seconds)
-        files.update(source_files(source))
-        now = _stamps(files)
-        if now == stamps:
-            continue
-        stamps = now
-        try:
-            policy = await asyncio.to_thread(_load_again, source, files)
-        except InputError as error:
-            log.error("kept the old policy: %s", error)  # noqa: TRY400 - the sentence says it all
-            continue
-        service.replace_policy(policy)
-        log.info("reloaded policy %s: %s", policy.name, _summary(service))
-
-
-def _stamps(files: set[Path]) -> dict[Path, int]:
-    found = {}
-    for path in files:
-        with contextlib.suppress(OSError):
-            found[path] = path.stat().st_mtime_ns
-    return found
-
-
-def _load_again(source: str, files: set[Path]) -> Policy:
-    for file in files:
-        # Bytecode is told from old by whole seconds; a file may be written twice in one.
-        with contextlib.suppress(OSError):
-            Path(importlib.util.cache_from_source(str(file))).unlink()
-    changed = set(map(str, files))
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) in changed:
-            del sys.modules[name]
-    return load(source)

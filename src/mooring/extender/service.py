@@ -1,12 +1,12 @@
-"""One policy in service: the thread that decides, the node cache that feeds it, readiness.
+"""One policy in service: who is decided next, the node cache that feeds it, health.
 
 Exactly one thread, the decision thread, asks the policy and changes the cluster's state. The event
 loop only hands it questions and changes, so a policy's functions never run at the same time and see
 one state of the cluster from beginning to end. Called by `app`; knows nothing of HTTP.
 
-    informers ──changes──> pending ──┐
-                                     ├──> decision thread: apply changes, then answer
-    app ──────────question───────────┘
+    informers ──changes──> pending ───────┐
+                                          ├──> decision thread: apply changes, then answer
+    app ──────question──> turns ──────────┘
 """
 
 import asyncio
@@ -15,16 +15,21 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any, ParamSpec, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from mooring.errors import ApiError, InputError, KubeError, MooringError
+import msgspec
+
+from mooring.errors import InputError
 from mooring.extender.answers import Answers
-from mooring.extender.decision_thread import DecisionThread
+from mooring.extender.bindings import Bindings
+from mooring.extender.decision_thread import Decisions, DecisionThread
 from mooring.extender.metrics import Metrics
-from mooring.framework.binding import Binding
+from mooring.extender.turn import Caller
+from mooring.extender.turns import TimeLimit, Turns
+from mooring.extender.waiting_functions import WaitingFunctions
 from mooring.framework.policy import Policy
-from mooring.framework.verdict import Verdict
-from mooring.kube.client import Client, api_path
+from mooring.kube.client import Client
 from mooring.kube.cluster import ClusterConfig
 from mooring.kube.informer import Informer
 from mooring.kube.resources import UNFINISHED_PODS, list_watch
@@ -34,12 +39,23 @@ from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.extender")
-P = ParamSpec("P")
 R = TypeVar("R")
 
+#: How often within the caller's timeout is looked who has waited too long.
+_LOOKS: Final = 20
+_MOST_SECONDS: Final = 0.25
 
-class Late(MooringError):  # noqa: N818 - reads as the sentence it is raised with
-    """A request waited so long for its turn that the caller has given up."""
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done at once at most, and how long.
+
+    Attributes:
+        timeout: the caller's ``httpTimeout`` in seconds; every request is answered before.
+        waiting: requests that wait for their turn.
+    """
+
+    timeout: float = 5.0
+    waiting: int = 256
 
 
 class Service:
@@ -49,7 +65,9 @@ class Service:
         policy: the policy to ask.
         config: the cluster to bind in and to watch; None if there is none.
         node_cache: whether to watch the cluster's nodes and pods.
-        timeout: the caller's ``httpTimeout`` in seconds; what waited longer is not answered.
+        limits: what is done at once at most, and how long.
+        decisions: the decision thread; None makes one, on which no function can be interrupted.
+        interrupt: what interrupts functions on the decision thread.
     """
 
     def __init__(
@@ -58,21 +76,33 @@ class Service:
         config: ClusterConfig | None = None,
         *,
         node_cache: bool = True,
-        timeout: float = 5.0,
+        limits: Limits | None = None,
+        decisions: Decisions | None = None,
+        interrupt: TimeLimit | None = None,
     ) -> None:
+        limits = limits if limits is not None else Limits()
         self.metrics = Metrics()
-        self.timeout = timeout
+        self.timeout = limits.timeout
         self.draining = False
         self._config = config
         cached = config is not None and node_cache
         self._cluster = Cluster(has_pods=policy.needs_pods) if cached else None
-        self._client: Client | None = None
         self._informers: list[Informer[Any]] = []
         self._pending: deque[list[Any]] = deque()
         self._applying = False
         self._synced = False
-        self._busy_since: float | None = None
-        self._thread = DecisionThread()
+        self._decisions = decisions if decisions is not None else DecisionThread()
+        self.turns = Turns(
+            self._decisions,
+            timeout=limits.timeout,
+            limit=limits.waiting,
+            before=self._apply,
+            clock=_now,
+            interrupt=interrupt,
+        )
+        self.turns.on_stuck = lambda found: self.metrics.hung(found.rule)
+        self._functions = WaitingFunctions(_now)
+        self._bindings = Bindings(self.turns, self._functions, self.metrics)
         self._stack = AsyncExitStack()
         self.answers = self._make_answers(policy)
 
@@ -98,29 +128,39 @@ class Service:
         if not self.synced:
             problem = next((one.error for one in self._informers if one.error is not None), None)
             return f"the node cache is not synced yet{f': {problem}' if problem else ''}"
+        return self.stuck()
+
+    def stuck(self) -> str:
+        """Why nothing is decided although it should be; empty when all is well."""
+        if why := self.turns.why_stuck():
+            return why
+        seconds = self._functions.blocked_for()
+        if seconds > self.timeout:
+            return f"an async function of the policy has blocked the others for {seconds:.0f} s"
         return ""
 
-    def stuck(self, limit: float) -> bool:
-        """Whether one question has kept the decision thread for longer than the limit."""
-        since = self._busy_since
-        return since is not None and time.monotonic() - since > limit
+    def stuck_for(self) -> float:
+        """For how long nothing has been decided; 0 when all is well."""
+        return max(self.turns.stuck_for(), self._functions.blocked_for())
 
     async def __aenter__(self) -> "Service":
+        tasks = [asyncio.create_task(self._keep_looking())]
         if self._config is not None:
             client = await self._stack.enter_async_context(Client(self._config))
-            self._client = client
-            if self._cluster is None:
-                return self
-            tasks = [asyncio.create_task(one.run()) for one in self._make_informers(client)]
-            tasks.append(asyncio.create_task(self._wait_synced()))
-            for task in tasks:
-                task.add_done_callback(_report)
-            self._stack.push_async_callback(_cancel, tasks)
+            self._bindings.client = client
+            if self._cluster is not None:
+                tasks += [asyncio.create_task(one.run()) for one in self._make_informers(client)]
+                tasks.append(asyncio.create_task(self._wait_synced()))
+        for task in tasks:
+            task.add_done_callback(_report)
+        # Before the client is closed that they use.
+        self._stack.push_async_callback(_cancel, tasks)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
-        self._thread.shutdown()
+        self._functions.stop()
+        self._decisions.stop()
 
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""
@@ -128,93 +168,24 @@ class Service:
             log.warning("the new policy reads pods, which are not watched; restart the server")
         self.answers = self._make_answers(policy)
 
-    async def decide(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run a function on the decision thread, after all changes known now.
+    async def decide(self, work: Callable[[], R], caller: Caller | None = None) -> R:
+        """Do a piece of work on the decision thread, after all changes known now.
 
         Raises:
-            Late: it waited for its turn longer than the caller waits for the answer.
+            NotDecided: too many wait, it waited too long, or its caller hung up.
         """
-        asked = time.monotonic()
+        return await self.turns.take(caller if caller is not None else Caller(_now()), work)
 
-        def turn() -> R:
-            start = time.monotonic()
-            if start - asked > self.timeout:
-                raise Late(
-                    f"the request waited {start - asked:.1f} s for its turn, longer than the "
-                    f"caller's timeout of {self.timeout:g} s"
-                )
-            self._busy_since = start
-            try:
-                self._apply()
-                return function(*args, **kwargs)
-            finally:
-                self._busy_since = None
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, turn)
-
-    async def bind(self, body: bytes) -> str:
+    async def bind(self, body: bytes, caller: Caller | None = None) -> str:
         """Bind a pod as asked; the sentence why not, empty when it is bound.
 
         Raises:
             InputError: the request is unreadable or incomplete.
-            PolicyError: the policy's function raised or returned something illegal.
+            PolicyError: the policy's function raised, did not return or returned something illegal.
+            NotDecided: its turn did not come in time.
         """
-        answers = self.answers
-        prepared = await self.decide(lambda: answers.prepare(answers.binding(body)))
-        if isinstance(prepared, Verdict):
-            return prepared.reason
-        bound = False
-        try:
-            problem = await self._finish(answers, prepared)
-            bound = not problem
-        finally:
-            if not bound:
-                await self._forget(answers, prepared)
-        return problem
-
-    async def _finish(self, answers: Answers, binding: Binding) -> str:
-        """Bind a pod that is counted on its node already."""
-        prepared = await answers.prepare_async(binding)
-        if isinstance(prepared, Verdict):
-            return prepared.reason
-        if prepared is not binding:
-            await self.decide(answers.assume, prepared)
-        if self._client is None:
-            return (
-                "this server has no cluster to bind in: "
-                "start it with --kubeconfig FILE or inside the cluster"
-            )
-        try:
-            await self._create_binding(self._client, prepared)
-        except KubeError as error:
-            self.metrics.errors.labels("bind", "cluster").inc()
-            return str(error)
-        log.info("bound pod %s to node %s", prepared.key, prepared.node_name)
-        return ""
-
-    async def _forget(self, answers: Answers, binding: Binding) -> None:
-        # Not through `decide`: taking an assumption back must happen however late it is.
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, answers.forget, binding)
-
-    async def _create_binding(self, client: Client, binding: Binding) -> None:
-        try:
-            await client.bind(
-                binding.namespace,
-                binding.name,
-                binding.uid or None,
-                binding.node_name,
-                dict(binding.annotations),
-            )
-        except ApiError as error:
-            # A caller that timed out asks again for what already happened.
-            if error.status != 409 or not await self._is_bound(client, binding):
-                raise
-
-    async def _is_bound(self, client: Client, binding: Binding) -> bool:
-        path = api_path("api", "v1", "namespaces", binding.namespace, "pods", binding.name)
-        pod = await client.get(path, Pod)
-        return pod.node_name == binding.node_name and binding.uid in ("", pod.uid)
+        caller = caller if caller is not None else Caller(_now())
+        return await self._bindings.bind(self.answers, body, caller)
 
     def _make_answers(self, policy: Policy) -> Answers:
         return Answers(policy, self._cluster, clock=time.perf_counter, observer=self.metrics)
@@ -230,7 +201,10 @@ class Service:
     async def _wait_synced(self) -> None:
         for informer in self._informers:
             await informer.synced.wait()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._apply)
+        loop, applied = asyncio.get_running_loop(), asyncio.Event()
+        self._decisions.put(self._apply)
+        self._decisions.put(partial(_tell, loop, applied))
+        await applied.wait()
         self._synced = True
         cluster = self._cluster
         if cluster is not None:
@@ -241,7 +215,7 @@ class Service:
         self._pending.append(changes)
         if not self._applying:
             self._applying = True
-            self._thread.submit(self._apply)
+            self._decisions.put(self._apply)
 
     def _apply(self) -> None:
         """On the decision thread: apply what informers have seen so far."""
@@ -256,8 +230,16 @@ class Service:
                 except InputError as error:
                     log.warning("skipped %r: %s", change.object, error)
 
+    async def _keep_looking(self) -> None:
+        """Answer in time for those whose turn does not come."""
+        seconds = min(self.timeout / _LOOKS, _MOST_SECONDS)
+        while True:
+            await asyncio.sleep(seconds)
+            self.turns.look()
+
     def update_gauges(self) -> None:
-        """Bring the node cache's gauges up to date; called before metrics are read."""
+        """Bring gauges up to date; called before metrics are read."""
+        self.metrics.waiting.set(self.turns.waiting)
         cluster = self._cluster
         if cluster is not None:
             self.metrics.cache_nodes.set(len(cluster.nodes))
@@ -266,10 +248,18 @@ class Service:
             self.metrics.cache_errors.set(sum(one.counters.errors for one in self._informers))
 
 
+def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    loop.call_soon_threadsafe(event.set)
+
+
+def _now() -> float:
+    return time.monotonic()
+
+
 def _report(task: asyncio.Task[None]) -> None:
-    """A task of the node cache should end only when it is cancelled."""
+    """A task of ours should end only when it is cancelled."""
     if not task.cancelled() and task.exception() is not None:
-        log.error("the node cache stopped", exc_info=task.exception())
+        log.error("a task of the server stopped", exc_info=task.exception())
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -1,7 +1,9 @@
 """Several server processes on one socket.
 
 The parent opens the socket and starts the same command once for each worker; a worker that dies is
-started again. SIGTERM and SIGINT are passed on, and the parent ends when the last worker has ended.
+started again, and so is one that ends itself because a function of the policy is stuck. SIGTERM and
+SIGINT are passed on, and the parent ends when the last worker has ended; one that does not end in
+time is killed.
 """
 
 import contextlib
@@ -43,32 +45,39 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def supervise(command: Sequence[str], sock: socket.socket, count: int) -> int:
+def supervise(
+    command: Sequence[str], sock: socket.socket, count: int, *, stop_seconds: float = 10.0
+) -> int:
     """Run workers until a signal says stop.
 
     Args:
         command: the command line of one worker.
         sock: the listening socket they share.
         count: how many workers.
+        stop_seconds: how long they may take to end; a worker ends itself sooner, if it can.
 
     Returns:
         The exit code: 0, or that of a worker that could not start at all.
     """
     with tempfile.TemporaryDirectory(prefix="mooring-metrics-") as metrics:
-        return _Supervisor(command, sock, Path(metrics)).run(count)
+        return _Supervisor(command, sock, Path(metrics), stop_seconds).run(count)
 
 
 class _Supervisor:
-    def __init__(self, command: Sequence[str], sock: socket.socket, metrics: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], sock: socket.socket, metrics: Path, stop_seconds: float
+    ) -> None:
         self._command = command
         self._sock = sock
         self._metrics = metrics
+        self._stop_seconds = stop_seconds
         self._workers: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
         self._stopping = False
 
     def run(self, count: int) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._pass_on)
+        signal.signal(signal.SIGALRM, self._kill)
         for _ in range(count):
             self._start()
         code = 0
@@ -78,6 +87,7 @@ class _Supervisor:
                 process, started = self._workers.pop(pid)
                 process.returncode = os.waitstatus_to_exitcode(status)
                 code = self._ended(process, time.monotonic() - started) or code
+        signal.setitimer(signal.ITIMER_REAL, 0)
         return code
 
     def _start(self) -> None:
@@ -107,14 +117,21 @@ class _Supervisor:
         log.error("worker %d ended with %d; starting another", process.pid, process.returncode)
         if seconds < _MIN_SECONDS:
             time.sleep(_MIN_SECONDS - seconds)
-        self._start()
+        if not self._stopping:
+            self._start()
         return 0
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         self._stop(number)
 
+    def _kill(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        for process, _ in list(self._workers.values()):
+            log.error("worker %d does not end; killing it", process.pid)
+            process.kill()
+
     def _stop(self, number: int) -> None:
         self._stopping = True
+        signal.setitimer(signal.ITIMER_REAL, self._stop_seconds)
         for process, _ in list(self._workers.values()):
             process.send_signal(number)
 

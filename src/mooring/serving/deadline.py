@@ -42,6 +42,8 @@ class Deadline:
         self.seconds = seconds
         self._clock = clock
         self._apart = min(seconds / _RINGS, _MOST_SECONDS)
+        self._limit = seconds
+        self._expired = ""
         self._spent = 0.0
         self._last: float | None = None
         self._before: Any = None
@@ -68,10 +70,26 @@ class Deadline:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def begin(self) -> None:
-        """Another piece of work begins, which has the whole time again."""
+    def begin(self, seconds: float | None = None) -> None:
+        """Another piece of work begins, which has the whole time again.
+
+        Args:
+            seconds: less than the whole time, for this piece of work.
+        """
+        self._limit = self.seconds if seconds is None else min(seconds, self.seconds)
         self._spent = 0.0
         self._last = None
+
+    def expire(self, why: str) -> None:
+        """No foreign code has any time from now on: interrupt what runs. From any thread.
+
+        Args:
+            why: completes a sentence, such as "the server is shutting down".
+        """
+        self._expired = why
+        main = threading.main_thread().ident
+        if self._usable and main is not None:
+            signal.pthread_kill(main, signal.SIGALRM)
 
     async def each_step(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine; the limit is for each stretch of it that waits for nobody."""
@@ -97,13 +115,13 @@ class Deadline:
             self._spent += min(now - self._last, 2 * self._apart)
         foreign = is_crossed(frame)
         self._last = now if foreign else None
-        if not foreign or self._spent < self.seconds:
+        if not foreign or (self._spent < self._limit and not self._expired):
             return False
         if crossing(frame) is None:
             return True
         # Who catches everything is interrupted again, but not while this one is on its way out.
-        self._spent = self.seconds / 2
-        raise Interruption(f"it did not return within {self.seconds:g} seconds")
+        self._spent = self._limit / 2
+        raise Interruption(self._expired or f"it did not return within {self._limit:.3g} seconds")
 
 
 class _Steps:

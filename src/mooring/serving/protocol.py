@@ -1,7 +1,11 @@
-"""uvicorn's HTTP protocol with what our servers need: large bodies, no waiting for the slow."""
+"""uvicorn's HTTP protocol with what our servers need: large bodies, no waiting for the slow.
+
+A client that sends its headers slowly or without end, or does not read its reply, is hung up on.
+`admitted` adds limits for all connections together.
+"""
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -10,6 +14,13 @@ from mooring.serving.origin import host_of_target
 
 #: How long a client may take from connecting to the end of its headers.
 _HEADER_SECONDS = 15.0
+#: How many bytes headers may have; a part of the body may have come along with them.
+_HEADER_BYTES: Final = 64 << 10
+#: How long the rest of a body is read, and thrown away, after the request was answered.
+_LINGER_SECONDS = 5.0
+#: Smaller pieces of a body are put together at once: each would cost more than it holds.
+_SMALL_PIECE: Final = 4096
+_LARGE_PIECE: Final = 1 << 20
 
 
 class WholeBodyProtocol(HttpToolsProtocol):
@@ -21,10 +32,15 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     #: What is larger than this is handed over at once, to be refused.
     max_body: ClassVar[int] = 0
+    #: How long a client may take to read its reply.
+    reply_seconds: ClassVar[float] = 120.0
 
     _deadline: asyncio.TimerHandle | None = None
-    _pieces: list[bytes]
-    _size: int
+    _reply_deadline: asyncio.TimerHandle | None = None
+    _head: int = 0
+    _in_body = False
+    _pieces: list[bytes | bytearray]
+    _size: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected; it has to send a request before long."""
@@ -32,9 +48,19 @@ class WholeBodyProtocol(HttpToolsProtocol):
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
-        self._headers_came()
+        """The client is gone, and so is what it sent."""
+        self._stop_waiting()
+        self._reply_was_read()
+        self._pieces = []
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Something arrived."""
+        if not self._in_body:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head > _HEADER_BYTES and not self.transport.is_closing():
+            self._refuse(b"431 Request Header Fields Too Large", "the headers are too long")
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -43,7 +69,8 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """A request's headers are complete."""
-        self._headers_came()
+        self._stop_waiting()
+        self._head, self._in_body = 0, True
         self._pieces, self._size = [], 0
         if not self.url.startswith(b"/"):
             self._believe_target()
@@ -53,8 +80,7 @@ class WholeBodyProtocol(HttpToolsProtocol):
         """A piece of a body arrived."""
         if self.cycle.response_complete or self._size > self.max_body:
             return  # nobody reads on what was refused
-        self._pieces.append(body)
-        self._size += len(body)
+        self._keep(body)
         if self._size > self.max_body:
             self.flow.pause_reading()
             self._hand_over()
@@ -62,9 +88,50 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is complete."""
-        if not self.cycle.response_complete and self._size <= self.max_body:
+        self._in_body = False
+        self._head = 0
+        if self.cycle.response_complete:
+            self._expect_next()  # it was answered before all of it had come
+        elif self._size <= self.max_body:
             self._hand_over()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """A request is answered."""
+        if self.flow.write_paused:
+            self._expect_reading()
+        super().on_response_complete()
+        if self._in_body and not self.pipeline:
+            self._pieces = []
+            self._stop_waiting()
+            self._deadline = self.loop.call_later(_LINGER_SECONDS, self._too_slow)
+
+    def resume_writing(self) -> None:
+        """The client has read nearly all there is."""
+        super().resume_writing()
+        self._reply_was_read()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, in JSON as everywhere."""
+        self._refuse(b"400 Bad Request", msg)
+
+    def _refuse(self, status: bytes, sentence: str) -> None:
+        content = msgspec.json.encode({"error": sentence})
+        self.transport.write(
+            b"HTTP/1.1 %b\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (status, len(content), content)
+        )
+        self.transport.close()
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        pieces = self._pieces
+        if len(piece) >= _SMALL_PIECE:
+            pieces.append(piece)
+        elif pieces and isinstance(pieces[-1], bytearray) and len(pieces[-1]) < _LARGE_PIECE:
+            pieces[-1] += piece
+        else:
+            pieces.append(bytearray(piece))
 
     def _hand_over(self) -> None:
         # uvicorn copies a bytearray into bytes for the application, but takes bytes as they are.
@@ -74,14 +141,12 @@ class WholeBodyProtocol(HttpToolsProtocol):
     def _unsupported_upgrade_warning(self) -> None:
         """An upgrade that was asked for is not made, and nobody need hear of it."""
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, in JSON as everywhere."""
-        content = msgspec.json.encode({"error": msg})
-        self.transport.write(
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-            b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(content), content)
+    def _expect_next(self) -> None:
+        self._stop_waiting()
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
-        self.transport.close()
 
     def _believe_target(self) -> None:
         """A target that is a whole URL says which host is meant, whatever ``Host`` says."""
@@ -94,13 +159,23 @@ class WholeBodyProtocol(HttpToolsProtocol):
         self.headers.append((b"host", host))
 
     def _expect_headers(self) -> None:
-        self._headers_came()
+        self._stop_waiting()
         self._deadline = self.loop.call_later(_HEADER_SECONDS, self._too_slow)
 
-    def _headers_came(self) -> None:
+    def _stop_waiting(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _expect_reading(self) -> None:
+        self._reply_was_read()
+        # Closing would wait until all is sent.
+        self._reply_deadline = self.loop.call_later(self.reply_seconds, self.transport.abort)
+
+    def _reply_was_read(self) -> None:
+        if self._reply_deadline is not None:
+            self._reply_deadline.cancel()
+            self._reply_deadline = None
 
     def _too_slow(self, *_: Any) -> None:
         self.transport.close()

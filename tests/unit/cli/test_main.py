@@ -289,7 +289,7 @@ current-context: x
     [("0", 0), ("1000000", 1_000_000), ("1Ki", 1024), ("64Mi", 64 << 20), ("2Gi", 2 << 30)],
 )
 def test_sizes_are_read(text: str, count: int) -> None:
-    assert _bytes(text) == count
+    assert _bytes(text, "--max-body") == count
 
 
 @pytest.mark.parametrize(

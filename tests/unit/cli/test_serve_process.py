@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from mooring.testing.certificates import Authority, KeyPair
-from mooring.testing.kube import wait_for
+from mooring.testing.kube import free_port, wait_for
 from tests.unit.cli.conftest import Serve
 from tests.unit.cli.moor import POLICY, Moor, environment, exchange, filter_body
 from tests.unit.extender.asgi import sample
@@ -382,6 +382,46 @@ async def mark(binding):
     asyncio.run(main())
 
 
+class TestStandardStreams:
+    """What a process is started with must not decide how it ends."""
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+    def test_may_be_closed(self, policy: Path, closed: str) -> None:
+        self.served_and_stopped(policy, closed)
+
+    @pytest.mark.parametrize("full", [">/dev/full", "2>/dev/full"])
+    def test_may_take_nothing(self, policy: Path, full: str) -> None:
+        self.served_and_stopped(policy, full)
+
+    def test_may_lose_their_reader(self, policy: Path) -> None:
+        self.served_and_stopped(policy, "2> >(exec true) > >(exec true)")
+
+    def served_and_stopped(self, policy: Path, streams: str) -> None:
+        port = free_port()
+        command = f"exec {sys.executable} -m mooring.cli serve {policy} --port {port} --drain 0"
+        process = subprocess.Popen(
+            ["bash", "-c", f"{command} {streams}"],
+            cwd=policy.parent, env=environment(policy.parent, LOG_LEVEL="DEBUG"),
+        )  # fmt: skip
+
+        def answers() -> bool:
+            assert process.poll() is None, f"ended with {process.returncode}"
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                with contextlib.closing(connection):
+                    return exchange(connection, "POST", "/filter", filter_body()).status == 200
+            except ConnectionError:
+                return False
+
+        try:
+            wait_for(answers, "the server to answer")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+            process.wait()
+
+
 class TestRefusals:
     def run(self, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -405,24 +445,3 @@ class TestRefusals:
         assert (done.returncode, done.stdout) == (2, "")
         assert "Address already in use; choose others with --host and --port" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-
-
-def test_a_policy_that_hangs_does_not_hang_the_others(serve: Serve, policy: Path) -> None:
-    """A request that waited too long for its turn is told so; health is always told."""
-    moor = serve(policy, "--timeout", "0.1", "--drain", "0")
-
-    def ask(pod: str) -> str:
-        return str(moor.post("/filter", filter_body(pod)).json()["Error"])
-
-    with ThreadPoolExecutor(2) as pool:
-        slow = pool.submit(ask, "slow")
-        wait_for(policy.with_name("reached").exists, "the first request to be decided")
-        late = pool.submit(ask, "late")
-        wait_for(lambda: moor.get("/livez").status == 503, "livez to turn red")
-        assert moor.get("/healthz").status == 200
-        assert not late.done()
-        policy.with_name("gate").touch()
-        assert slow.result(30) == ""
-        assert "longer than the caller's timeout of 0.1 s" in late.result(30)
-    assert moor.get("/livez").status == 200
-    assert "near the caller's timeout of 0.1 s" in moor.log()

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message
 
 from mooring.extender.answers import Answers
 from mooring.extender.app import App
-from mooring.extender.service import Service
+from mooring.extender.service import Limits, Service
 from mooring.framework.policy import Policy
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -147,10 +147,15 @@ def sample(text: bytes, name: str, **labels: str) -> float:
 
 @contextmanager
 def extender(
-    policy: Policy, *, cluster: Cluster | None = None, timeout: float = 5.0, **options: Any
+    policy: Policy,
+    *,
+    cluster: Cluster | None = None,
+    timeout: float = 5.0,
+    waiting: int = 256,
+    **options: Any,
 ) -> Iterator[Caller]:
     """Serve a policy for the length of a block; with a cluster, as if it had been watched."""
-    service = Service(policy, timeout=timeout)
+    service = Service(policy, limits=Limits(timeout=timeout, waiting=waiting))
     if cluster is not None:
         service.answers = Answers(policy, cluster, observer=service.metrics)
     with asyncio.Runner() as runner:

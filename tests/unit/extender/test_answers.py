@@ -387,6 +387,9 @@ class Recorder:
     def failed(self, rule: Rule) -> None:
         self.told.append(("failed", rule.name))
 
+    def hung(self, rule: Rule) -> None:
+        self.told.append(("hung", rule.name))
+
     def rejected(self, rule: Rule, reason: str, count: int) -> None:
         self.told.append(("rejected", rule.name, reason, count))
 

@@ -50,7 +50,7 @@ def caller() -> Iterator[Caller]:
         yield made
 
 
-def sentence(verb: str, reply: Reply) -> str:
+def sentence(verb: str, reply: Reply, status: int = 400) -> str:
     """The error in a reply, which must be of the verb's own form."""
     assert reply.headers["content-type"] == "application/json"
     found = reply.json()
@@ -60,7 +60,7 @@ def sentence(verb: str, reply: Reply) -> str:
         nothing = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes"]
         assert found == (dict.fromkeys(nothing) if verb == "filter" else {})
     else:
-        assert reply.status == 400
+        assert reply.status == status
         error = found.pop("error")
         assert found == {}
     assert isinstance(error, str)
@@ -313,7 +313,7 @@ class TestWrongRequests:
             assert "cannot be read" in sentence(verb, just_so)
             assert caller.metric("mooring_extender_requests_total", verb=verb, code="413") == 3
             assert errors(caller, verb, "input") == 4
-        assert len(caplog.records) == 4
+        assert len(caplog.records) == 1  # the others are counted
 
     def test_nonsense_lengths_are_left_to_the_body(self, caller: Caller) -> None:
         for length in ("x", "-5", ""):
@@ -322,11 +322,13 @@ class TestWrongRequests:
 
     @pytest.mark.parametrize("verb", VERBS)
     def test_slow_bodies(self, verb: str) -> None:
-        with extender(make_policy(), body_seconds=0.01) as caller:
+        with extender(make_policy(), timeout=0.01) as caller:
             reply = caller.post(f"/{verb}", Body([b'{"Pod"'], "silence"))
             assert reply.status == 408
             assert reply.headers["connection"] == "close"
-            assert reply.json() == {"error": "the request's body did not arrive within 0.01 s"}
+            assert reply.json() == {
+                "error": "the request's body did not arrive within the caller's timeout of 0.01 s"
+            }
             assert errors(caller, verb, "input") == 1
 
     def test_callers_that_hang_up(self, caller: Caller) -> None:
@@ -480,21 +482,26 @@ class TestTime:
                 first = asyncio.create_task(send(caller.app, "POST", "/filter", NAMES))
                 await asyncio.to_thread(started.wait, 20)
                 second = asyncio.create_task(send(caller.app, "POST", f"/{verb}", BODIES[verb]))
-                await eventually(lambda: not caller.service._thread._calls.empty())
+                await eventually(lambda: caller.service.turns.waiting == 2)
                 clock.now = 2.5
+                reply = await second  # although the first has not returned
                 go_on.set()
-                assert (await first).json()["NodeNames"] == ["a", "b"]
-                return await second
+                assert "has not returned" in sentence("filter", await first)
+                return reply
 
-            error = sentence(verb, caller.runner.run(main()))
+            error = sentence(verb, caller.runner.run(main()), 503)
             assert error == (
-                "the request waited 2.5 s for its turn, longer than the caller's timeout of 2 s"
+                "the request waited 2.5 s for its turn behind filter 'check' on node a, "
+                "too long for the caller's timeout of 2 s"
             )
+            caller.runner.run(caller.service.decide(lambda: None))
             assert len(asked) == 2  # both by the first request
             assert errors(caller, verb, "late") == 1
             assert f"{verb} failed: {error}" in caplog.messages
 
-    def test_a_function_that_does_not_return_turns_livez_red(self, clock: Clock) -> None:
+    def test_a_function_that_does_not_return_turns_livez_red(
+        self, clock: Clock, caplog: pytest.LogCaptureFixture
+    ) -> None:
         started, go_on = threading.Event(), threading.Event()
 
         def check(*_: object) -> None:
@@ -507,18 +514,28 @@ class TestTime:
                 stuck = asyncio.create_task(send(caller.app, "POST", "/filter", NAMES))
                 await asyncio.to_thread(started.wait, 20)
                 statuses = []
-                for now in (20.0, 24.5):
+                for now in (0.9, 1.1):
                     clock.now = now
-                    reply = await send(caller.app, "GET", "/livez")
-                    statuses.append(reply.status)
-                assert reply.body == b"a function of the policy does not return"
+                    caller.service.turns.look()
+                    for path in ("/livez", "/readyz"):
+                        reply = await send(caller.app, "GET", path)
+                        statuses.append(reply.status)
+                assert reply.body == (
+                    b"filter 'check' on node a has not returned for 1 s and cannot be interrupted"
+                )
                 assert (await send(caller.app, "GET", "/healthz")).status == 200
+                refused = await send(caller.app, "POST", "/prioritize", NAMES)
+                assert "nothing can be decided" in sentence("prioritize", refused, 503)
                 go_on.set()
                 await stuck
+                await eventually(lambda: not caller.service.stuck())
                 statuses.append((await send(caller.app, "GET", "/livez")).status)
                 return statuses
 
-            assert caller.runner.run(main()) == [200, 503, 200]
+            assert caller.runner.run(main()) == [200, 200, 503, 503, 200]
+            assert errors(caller, "prioritize", "stuck") == 1
+            assert "filter 'check' on node a (pod default/web" in caplog.text
+            assert "cannot be interrupted; /livez fails" in caplog.text
 
     def test_readyz_turns_red_when_stopping(self, caller: Caller) -> None:
         caller.service.draining = True

@@ -1,62 +1,72 @@
-import asyncio
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
-from mooring.extender.decision_thread import DecisionThread
+from mooring.extender.decision_thread import Decisions, DecisionThread
 from mooring.testing.kube import wait_for
 
 
 def test_calls_run_one_after_the_other_in_order() -> None:
     thread = DecisionThread()
     seen: list[int] = []
-    futures = [thread.submit(seen.append, number) for number in range(100)]
-    assert thread.submit(sorted, [2, 1], reverse=False).result(20) == [1, 2]
-    assert thread.submit(lambda: threading.current_thread().name).result(20) == "decide"
+    names: list[str] = []
+    done = threading.Event()
+    for number in range(100):
+        thread.put(lambda number=number: seen.append(number))  # type: ignore[misc]
+    thread.put(lambda: names.append(threading.current_thread().name))
+    thread.put(done.set)
+    assert done.wait(20)
     assert seen == list(range(100))
-    assert all(future.done() for future in futures)
-    thread.shutdown()
+    assert names == ["decide"]
+    thread.stop()
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt()])
-def test_errors_are_raised_where_the_result_is_awaited(error: BaseException) -> None:
-    def fail() -> None:
-        raise error
+def test_any_thread_may_decide() -> None:
+    decisions = Decisions()
+    assert decisions.thread_id is None
+    seen: list[int] = []
+    decisions.put(lambda: seen.append(threading.get_ident()))
+    decisions.stop()
+    decisions.run()
+    assert seen == [threading.get_ident()] == [decisions.thread_id]
 
-    thread = DecisionThread()
-    assert thread.submit(fail).exception(20) is error
-    assert thread.submit(lambda: "goes on").result(20) == "goes on"
-    thread.shutdown()
+
+def test_a_fault_of_our_own_does_not_end_it(caplog: pytest.LogCaptureFixture) -> None:
+    decisions, seen = Decisions(), []
+    decisions.put(lambda: seen.append(1 // 0))
+    decisions.put(lambda: seen.append(2))
+    decisions.stop()
+    decisions.run()
+    assert seen == [2]
+    assert "a decision failed inside mooring" in caplog.text
 
 
-def test_what_is_cancelled_before_its_turn_does_not_run() -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        gate = threading.Event()
-        thread = DecisionThread()
-        ran: list[str] = []
-        first = loop.run_in_executor(thread, gate.wait, 20)
-        second = loop.run_in_executor(thread, ran.append, "second")
-        second.cancel()
-        await asyncio.sleep(0)  # until then the thread does not know
-        third = loop.run_in_executor(thread, ran.append, "third")
-        gate.set()
-        await asyncio.gather(first, third)
-        assert ran == ["third"]
-        thread.shutdown()
+def test_what_was_called_is_forgotten_before_the_next_call() -> None:
+    class Body:
+        def call(self) -> None: ...
 
-    asyncio.run(main())
+    decisions, alive = Decisions(), []
+    body = Body()
+    gone = weakref.ref(body)
+    decisions.put(body.call)
+    decisions.put(lambda: alive.append(gone() is not None))
+    decisions.stop()
+    del body
+    decisions.run()
+    assert alive == [False]
 
 
 def test_the_thread_ends_after_its_work() -> None:
     before = set(threading.enumerate())
     thread = DecisionThread()
     (worker,) = set(threading.enumerate()) - before
-    last = thread.submit(lambda: "done")
-    thread.shutdown()
-    assert last.result(20) == "done"
+    done = threading.Event()
+    thread.put(done.set)
+    thread.stop()
+    assert done.wait(20)
     wait_for(lambda: not worker.is_alive(), "the thread to end")
 
 

@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ import uvloop
 
 import mooring as mr
 from mooring.errors import InputError
-from mooring.extender import server
+from mooring.extender import reloading, server
+from mooring.extender.ending import Ending
+from mooring.extender.process import SignalSocket
 from mooring.extender.server import Options
-from mooring.extender.service import Service
+from mooring.extender.service import Limits, Service
 from mooring.framework.loading import load
 from mooring.serving import protocol
 from mooring.serving.running import Server
@@ -69,25 +72,31 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
 
 
 @asynccontextmanager
-async def serving(
-    policy: Path, monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> AsyncIterator[int]:
+async def serving(policy: Path, **options: Any) -> AsyncIterator[int]:
     """Serve in this process; the port."""
-    started: list[uvicorn.Server] = []
-    # Signals are for the process that runs the tests.
-    monkeypatch.setattr(server, "_on_signals", lambda made, *_: started.append(made))
+    signals = FakeSignals()
     sock = listen("127.0.0.1", 0)
     port = int(sock.getsockname()[1])
-    task = asyncio.create_task(
-        server._serve(Options(policy=str(policy), port=0, **options), None, sock)
-    )
-    await eventually(lambda: task.done() or (bool(started) and started[0].started))
+    made = Options(policy=str(policy), port=0, drain=0.0, **options)
+    service = Service(load(str(policy)), limits=Limits(timeout=made.timeout))
+    task = asyncio.create_task(server.serve(made, service, sock, made.certificates(), signals))
+    await eventually(lambda: task.done() or bool(signals.tell))
     try:
         yield port
     finally:
-        if started:
-            started[0].should_exit = True
-        await task
+        for tell in signals.tell:
+            tell(signal.SIGINT)
+        assert await task == 0
+
+
+class FakeSignals(SignalSocket):
+    """Signals are for the process that runs the tests; here they are told by the test."""
+
+    def __init__(self) -> None:
+        self.tell: list[Callable[[signal.Signals], None]] = []
+
+    def listen(self, tell: Callable[[signal.Signals], None]) -> None:
+        self.tell.append(tell)
 
 
 class Connection:
@@ -133,7 +142,7 @@ def request(body: bytes, path: str = "/filter", *headers: str) -> bytes:
 class TestConnections:
     def test_are_used_again(self, policy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port, connected(port) as connection:
+            async with serving(policy) as port, connected(port) as connection:
                 for _ in range(3):
                     await connection.send(request(NAMES))
                     status, headers, found = await connection.reply()
@@ -159,7 +168,7 @@ class TestConnections:
         self, garbage: bytes, policy: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 async with connected(port) as connection:
                     await connection.send(garbage)
                     status, headers, found = await connection.reply()
@@ -179,7 +188,7 @@ class TestConnections:
         monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
 
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 async with connected(port) as silent, connected(port) as slow:
                     await slow.send(b"POST /filter HTTP/1.1\r\nContent-")
                     assert await silent.ended() == b""
@@ -206,7 +215,7 @@ class TestConnections:
         monkeypatch.setattr(protocol.WholeBodyProtocol, "_too_slow", too_slow)
 
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 async with connected(port) as slow, connected(port) as silent:
                     await slow.send(request(NAMES)[:-5])
                     await silent.ended()  # the time for headers is over
@@ -216,11 +225,9 @@ class TestConnections:
 
         run(main)
 
-    def test_carry_bodies_that_come_in_many_pieces(
-        self, policy: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_carry_bodies_that_come_in_many_pieces(self, policy: Path) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port, connected(port) as connection:
+            async with serving(policy) as port, connected(port) as connection:
                 names = [f"node-{number}" for number in range(100_000)]
                 await connection.send(request(args(make_pod("web"), names=names)))
                 assert (await connection.reply())[2]["NodeNames"] == names
@@ -234,11 +241,9 @@ class TestConnections:
 
         run(main)
 
-    def test_with_too_large_a_body_are_answered_and_closed(
-        self, policy: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_with_too_large_a_body_are_answered_and_closed(self, policy: Path) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch, max_body=1000) as port:
+            async with serving(policy, max_body=1000) as port:
                 async with connected(port) as told:
                     await told.send(request(b"x" * 1001)[:-1001])
                     status, headers, found = await told.reply()
@@ -259,11 +264,9 @@ class TestConnections:
 
         run(main)
 
-    def test_that_dawdle_hold_nobody_up(
-        self, policy: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_that_dawdle_hold_nobody_up(self, policy: Path) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 dawdlers = [connected(port) for _ in range(20)]
                 for number, dawdler in enumerate(dawdlers):
                     connection = await dawdler.__aenter__()
@@ -280,7 +283,7 @@ class TestConnections:
         self, policy: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 async with connected(port) as rude:
                     await rude.send(request(NAMES)[:-5])
                 await eventually(lambda: "hung up" in caplog.text)
@@ -299,7 +302,7 @@ class TestStart:
         self, policy: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         async def main() -> None:
-            async with serving(policy, monkeypatch) as port:
+            async with serving(policy) as port:
                 assert caplog.messages[0] == "policy served: filter check"
                 assert caplog.messages[1].startswith("stateless: no node cache")
                 assert caplog.messages[2] == (
@@ -319,7 +322,7 @@ class TestStart:
     ) -> None:
         async def main() -> None:
             options = {"tls_cert": pair.certificate, "tls_key": pair.key, "reload": True}
-            async with serving(policy, monkeypatch, **options) as port:
+            async with serving(policy, **options) as port:
                 assert f"urlPrefix https://127.0.0.1:{port}" in caplog.text
                 tls = ssl.create_default_context(cafile=str(authority.file))
                 async with asyncio.timeout(30):
@@ -350,15 +353,16 @@ class TestSignals:
         async def main() -> None:
             service = Service(mr.Policy("p"))
             stopping = Server(uvicorn.Config(app="nothing"))
-            server._on_signals(stopping, service, 600)
+            ending = Ending(stopping, service, 600)
             assert service.not_ready() == ""
-            signal.raise_signal(number)
-            await eventually(lambda: service.draining)
+            ending.on_signal(number)
             assert service.not_ready() == "shutting down"
             if number == signal.SIGTERM:
+                await asyncio.sleep(0)
                 assert not stopping.should_exit
-                signal.raise_signal(number)  # twice means now
+                ending.on_signal(number)  # twice means now
             await eventually(lambda: stopping.should_exit)
+            assert ending.code == 0
 
         run(main)
 
@@ -386,21 +390,22 @@ class TestReload:
     def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """Grows with every look at the files; bytecode is written as usual."""
         made: list[int] = []
-        plain = server._stamps
+        plain = reloading._stamps
 
         def look(files: set[Path]) -> dict[Path, int]:
             made.append(len(files))
             return plain(files)
 
         monkeypatch.setattr(sys, "dont_write_bytecode", False)
-        monkeypatch.setattr(server, "_stamps", look)
+        monkeypatch.setattr(reloading, "_stamps", look)
         return made
 
     @asynccontextmanager
     async def reloading(self, source: str) -> AsyncIterator[Service]:
         service = Service(load(source))
         async with service:
-            task = asyncio.create_task(server._reload(source, service, 0.01))
+            replace = partial(server._replace, service)
+            task = asyncio.create_task(reloading.reload(source, replace, 0.01))
             await asyncio.sleep(0)  # it looks at the files as they are now
             try:
                 yield service

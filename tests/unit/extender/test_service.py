@@ -11,13 +11,13 @@ from aiohttp import web
 
 import mooring as mr
 from mooring.extender.app import App
-from mooring.extender.service import Service
+from mooring.extender.service import Limits, Service
 from mooring.kube.cluster import ClusterConfig
 from mooring.testing import make_pod
 from mooring.testing.kube import free_port
 from tests.unit.extender.asgi import Reply, args, compact, eventually, sample, send
 from tests.unit.extender.fake_cluster import FakeCluster, fake_cluster
-from tests.unit.kube.fake_api import FakeApi
+from tests.unit.kube.fake_api import FakeApi, status_body
 
 BINDING = compact({"PodName": "web", "PodNamespace": "ns", "PodUID": "uid-web", "Node": "a"})
 
@@ -189,7 +189,7 @@ class TestNodeCache:
                 )
                 await asyncio.to_thread(started.wait, 20)
                 question = asyncio.create_task(made.fitting("a", "b"))
-                await eventually(lambda: not made.service._thread._calls.empty())
+                await eventually(lambda: made.service.turns.waiting == 2)
                 made.cluster.put_pod("web", "a")  # after the question was asked
                 await eventually(lambda: bool(made.service._pending))
                 go_on.set()
@@ -374,16 +374,16 @@ class TestBind:
 class TestAsyncBind:
     def test_may_wait_without_holding_up_decisions(self) -> None:
         async def main() -> None:
-            waiting, gate = asyncio.Event(), asyncio.Event()
+            waiting, gate = threading.Event(), threading.Event()
 
             async def note(binding: mr.Binding) -> mr.Binding:
                 waiting.set()
-                await gate.wait()
+                await asyncio.to_thread(gate.wait, 20)
                 return binding.annotate({"waited": "yes"})
 
             async with rig(make_policy(note)) as made:
                 binding = asyncio.create_task(made.bind())
-                await waiting.wait()
+                await asyncio.to_thread(waiting.wait, 20)
                 assert await made.fitting("a", "b") == ["b"]  # counted while it waits
                 assert made.cluster.bindings == []
                 gate.set()
@@ -424,52 +424,88 @@ class TestAsyncBind:
 
         run(main)
 
-    def test_that_comes_too_late_leaves_nothing_behind(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        class Clock:
-            now = 0.0
-
-            def monotonic(self) -> float:
-                return self.now
-
-            perf_counter = monotonic
+    @pytest.mark.parametrize("blocking", [False, True])
+    def test_that_does_not_return_is_answered_for(self, blocking: bool) -> None:
+        """Whether it waits or blocks: the caller is told in time, and nobody else is held up."""
 
         async def main() -> None:
-            started, go_on = threading.Event(), threading.Event()
-            policy = make_policy()
+            gate = threading.Event()
 
-            @policy.filter
-            def dawdling(pod: mr.Pod, node: mr.Node) -> None:
-                if pod.name == "slow":
-                    started.set()
-                    go_on.wait(20)
+            async def note(binding: mr.Binding) -> None:
+                if blocking:
+                    gate.wait(20)
+                await asyncio.to_thread(gate.wait, 20)
 
-            @policy.bind
-            async def note(binding: mr.Binding) -> mr.Binding:
-                # The decision thread is busy from now on.
-                made.slow = asyncio.create_task(
-                    made.post("/filter", args(make_pod("slow"), names=["b"]))
-                )
-                await asyncio.to_thread(started.wait, 20)
-                return binding.annotate({"x": "y"})
-
-            class SlowRig(Rig):
-                slow: asyncio.Task[Reply]
-
-            async with rig(policy) as plain:
-                made = SlowRig(plain.cluster, plain.service)
-                binding = asyncio.create_task(made.bind())
-                await asyncio.to_thread(started.wait, 20)
-                await eventually(lambda: not made.service._thread._calls.empty())
-                Clock.now = 60.0
-                go_on.set()
-                assert "longer than the caller's timeout" in await binding
-                await made.slow
+            async with rig(make_policy(note), limits=Limits(timeout=0.2)) as made:
+                error = await made.bind()
+                assert error.startswith("bind 'note' failed on node a: it did not return within ")
                 assert made.cluster.bindings == []
-                assert await made.fitting("a", "b") == ["a", "b"]
+                assert await made.fitting("a") == ["a"]
+                hangs = "mooring_policy_function_hangs_total"
+                assert await made.metric(hangs, hook="bind", function="note") == 1
+                if blocking:
+                    await eventually(lambda: "an async function" in made.service.stuck())
+                    assert (await made.get("/livez")).status == 503
+                gate.set()
+                await eventually(lambda: not made.service.stuck())
 
-        monkeypatch.setattr("mooring.extender.service.time", Clock())
+        run(main)
+
+    def test_that_cancels_itself_is_an_error(self) -> None:
+        async def main() -> None:
+            async def note(binding: mr.Binding) -> None:
+                raise asyncio.CancelledError
+
+            async with rig(make_policy(note)) as made:
+                assert await made.bind() == "bind 'note' failed on node a: it was cancelled"
+                assert await made.fitting("a") == ["a"]
+
+        run(main)
+
+
+class TestSlowBind:
+    def test_an_api_server_that_does_not_answer_is_told_in_time(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """What comes of the Binding is taken note of all the same."""
+
+        async def main() -> None:
+            async with rig(limits=Limits(timeout=0.2)) as made:
+                gate = asyncio.Event()
+
+                async def late(request: web.Request) -> web.StreamResponse:
+                    await gate.wait()
+                    body = status_body(403, "not allowed", "Forbidden")
+                    return web.Response(status=403, body=body)
+
+                made.cluster.script.append(late)
+                error = await made.bind()
+                assert error == (
+                    "the API server has not answered the Binding of pod ns/web to node a in time; "
+                    "it may still be bound"
+                )
+                assert await made.fitting("a", "b") == ["b"]  # it may be, so it is counted
+                gate.set()
+                await made.becomes(["a", "b"], "a", "b")
+
+        run(main)
+        assert "a Binding that took too long failed: " in caplog.text
+        assert "not allowed" in caplog.text
+
+    def test_a_bind_function_that_returns_too_late_leaves_nothing_behind(self) -> None:
+        async def main() -> None:
+            gate = threading.Event()
+
+            def note(binding: mr.Binding) -> None:
+                gate.wait(20)
+
+            async with rig(make_policy(note), limits=Limits(timeout=0.2)) as made:
+                assert "bind 'note' on node a has not returned" in await made.bind()
+                gate.set()
+                await eventually(lambda: not made.service.stuck())
+                assert await made.fitting("a", "b") == ["a", "b"]
+                assert made.cluster.bindings == []
+
         run(main)
 
 

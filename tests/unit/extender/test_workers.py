@@ -16,7 +16,8 @@ from mooring.extender.workers import inherited_socket, supervise, worker_command
 
 @pytest.fixture(autouse=True)
 def same_signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+    before = {number: signal.getsignal(number) for number in numbers}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -75,6 +76,22 @@ sys.exit(1 if number == 0 else 2)
     assert found == ["", "counter", "counter counter"]
     told = [message.split(" ", 2)[2] for message in caplog.messages if "ended" in message]
     assert told == ["ended with 1; starting another", "ended with -9; starting another"]
+
+
+def test_a_worker_that_does_not_end_is_killed(
+    sock: socket.socket, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = f"""
+import os, pathlib, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+pathlib.Path({str(tmp_path / "deaf")!r}).touch()
+os.kill(os.getppid(), signal.SIGTERM)
+while True:
+    signal.pause()
+"""
+    assert supervise(python(script), sock, 1, stop_seconds=0.01) == 0
+    assert (tmp_path / "deaf").exists()
+    assert "does not end; killing it" in caplog.text
 
 
 def test_the_listening_socket_is_handed_down(

@@ -1,0 +1,265 @@
+"""Turns on the decision thread: who waits for one, for how long at most, and who is told no.
+
+A request is answered before its caller gives up, whatever the policy does:
+
+    asked ──> waits for its turn ──> decided ──> answered
+                │                      │ 0.8 × timeout: the function is interrupted, an error
+                │                      │ 0.9 × timeout: not interruptible, an error all the same
+                ├── too many wait: refused at once
+                ├── a function is stuck: refused at once
+                ├── the caller hung up: dropped
+                └── 0.9 × timeout: an error that names what it waited for
+
+All belongs to the event loop, except what `_run` does on the decision thread. The clock is passed
+in; `look` is called again and again by `Service`.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+
+from mooring.errors import MooringError, PolicyError
+from mooring.extender.decision_thread import Decisions
+from mooring.extender.in_progress import InProgress, in_progress
+from mooring.extender.turn import Caller, NotDecided, Turn, gone
+
+log = logging.getLogger("mooring.extender")
+R = TypeVar("R")
+
+#: The part of the caller's timeout that functions may take.
+FUNCTION_PART: Final = 0.8
+#: The part after which a request is answered in any case.
+_ANSWER_PART: Final = 0.9
+#: The part after which the log names a function that has not returned.
+_TELL_PART: Final = 0.5
+#: More than this between two looks means that the process was stopped.
+_PAUSE_SECONDS: Final = 1.0
+
+
+class TimeLimit(Protocol):
+    """What interrupts a function, if anything can: `Deadline`, in practice."""
+
+    def begin(self, seconds: float | None = None) -> None:
+        """Another piece of work begins, which may take so long."""
+
+    def expire(self, why: str) -> None:
+        """Interrupt the work as soon as possible; from another thread."""
+
+
+class Turns:
+    """Who decides next.
+
+    Args:
+        decisions: what the decision thread has to do.
+        timeout: the caller's timeout in seconds.
+        limit: how many requests may wait.
+        before: called on the decision thread before each piece of work.
+        clock: seconds that only grow.
+        interrupt: what interrupts functions; None if nothing can.
+    """
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        *,
+        timeout: float,
+        limit: int,
+        before: Callable[[], None],
+        clock: Callable[[], float],
+        interrupt: TimeLimit | None = None,
+    ) -> None:
+        self.timeout = timeout
+        self.limit = limit
+        self._decisions = decisions
+        self._before = before
+        self._clock = clock
+        self._interrupt = interrupt
+        self._open: dict[Turn[Any], None] = {}
+        self._current: Turn[Any] | None = None
+        self._stopping = ""
+        self._looked = clock()
+        self._named: Turn[Any] | None = None
+        self._stuck: Turn[Any] | None = None
+        #: Called with a function that cannot be interrupted.
+        self.on_stuck: Callable[[InProgress], None] = lambda _: None
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for an answer, the one that is being decided included."""
+        return len(self._open)
+
+    def later(self, call: Callable[[], None]) -> None:
+        """Do something on the decision thread for which nobody waits."""
+        self._decisions.put(call)
+
+    def functions_within(self, caller: Caller) -> float:
+        """How many seconds functions still have for this caller."""
+        return max(caller.began + FUNCTION_PART * self.timeout - self._clock(), 0.0)
+
+    def answer_within(self, caller: Caller) -> float:
+        """How many seconds there still are to answer this caller."""
+        return max(caller.began + _ANSWER_PART * self.timeout - self._clock(), 0.0)
+
+    async def take(
+        self, caller: Caller, work: Callable[[], R], undo: Callable[[R], None] | None = None
+    ) -> R:
+        """Do a piece of work on the decision thread and wait for what comes of it.
+
+        Args:
+            caller: who waits.
+            work: what is to be done.
+            undo: done on the decision thread with the result if nobody waits for it any more.
+
+        Raises:
+            NotDecided: it was not done, or not in time.
+        """
+        parcel = caller.parcel
+        if parcel is not None and parcel.gone:
+            raise gone()
+        self._refuse()
+        turn = Turn(caller, work, undo)
+        self._open[turn] = None
+        if parcel is not None:
+            parcel.when_gone(lambda: turn.give_up(gone()))
+        self._decisions.put(partial(self._run, turn))
+        try:
+            return await turn.wait()
+        finally:
+            del self._open[turn]
+            if parcel is not None:
+                parcel.when_gone(None)
+
+    def stuck_for(self) -> float:
+        """For how long a function has not returned that should have; 0 if all is well."""
+        turn = self._current
+        if turn is None or turn.started is None:
+            return 0.0
+        seconds = self._clock() - turn.started
+        return seconds if seconds > self.timeout else 0.0
+
+    def why_stuck(self) -> str:
+        """The sentence about a function that does not return; empty if all is well."""
+        seconds = self.stuck_for()
+        if not seconds:
+            return ""
+        found = in_progress(self._decisions.thread_id)
+        what = str(found) if found is not None else "a decision"
+        return f"{what} has not returned for {seconds:.0f} s and cannot be interrupted"
+
+    def look(self) -> None:
+        """See who has waited too long, and for what."""
+        now = self._clock()
+        turn, pause = self._current, now - self._looked - _PAUSE_SECONDS
+        if turn is not None and turn.started is not None and pause > 0:
+            turn.started += pause  # the whole process stood still
+        self._looked = now
+        self._look_at_current(now)
+        late = [
+            turn for turn in self._open
+            if now - turn.caller.began >= _ANSWER_PART * self.timeout and not turn.is_answered
+        ]  # fmt: skip
+        if late:
+            found = in_progress(self._decisions.thread_id)
+            for turn in late:
+                turn.give_up(self._late(turn, now, found))
+
+    def stop(self, why: str) -> None:
+        """Decide nothing more: who waits is told why, and the function that runs is interrupted."""
+        self._stopping = why
+        for turn in list(self._open):
+            if turn is not self._current:
+                turn.give_up(NotDecided("stopping", why))
+        if self._interrupt is not None:
+            self._interrupt.expire(why)
+
+    def abandon(self) -> None:
+        """Leave behind what could not be interrupted, with an answer."""
+        for turn in list(self._open):
+            turn.give_up(NotDecided("stopping", self._stopping))
+
+    def _refuse(self) -> None:
+        if self._stopping:
+            raise NotDecided("stopping", self._stopping)
+        if stuck := self.why_stuck():
+            raise NotDecided("stuck", f"{stuck}; nothing can be decided until it does")
+        if len(self._open) >= self.limit:
+            raise NotDecided(
+                "busy",
+                f"{len(self._open)} requests wait already, as many as may (--max-waiting); "
+                f"ask again later",
+            )
+
+    def _run(self, turn: Turn[Any]) -> None:
+        """On the decision thread: do a piece of work."""
+        work = turn.claim()
+        if work is None:
+            return
+        now = self._clock()
+        left = turn.caller.began + FUNCTION_PART * self.timeout - now
+        result: Any = None
+        error: BaseException | None = None
+        if left <= 0:
+            error = self._late(turn, now, None)
+        else:
+            turn.started, self._current = now, turn
+            if self._interrupt is not None:
+                self._interrupt.begin(left)
+            try:
+                self._before()
+                result = work()
+            except BaseException as raised:  # noqa: BLE001 - it is raised where it is awaited
+                error = raised
+            self._current = None
+        del work
+        if turn.is_answered and error is None and turn.undo is not None:
+            # Before anybody else's turn; if it is given up after this line, `_finish` sees to it.
+            undo, turn.undo = turn.undo, None
+            undo(result)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for anything any more
+            turn.loop.call_soon_threadsafe(self._finish, turn, result, error)
+
+    def _finish(self, turn: Turn[R], result: R, error: BaseException | None) -> None:
+        turn.let_go()
+        if not turn.answer(result, error) and error is None and turn.undo is not None:
+            self._decisions.put(partial(turn.undo, result))
+
+    def _look_at_current(self, now: float) -> None:
+        turn = self._current
+        if self._stuck is not None and turn is not self._stuck:
+            log.warning("the function that was stuck has returned; requests are decided again")
+            self._stuck = None
+        if turn is None or turn.started is None:
+            return
+        seconds = now - turn.started
+        if seconds > _TELL_PART * self.timeout and turn is not self._named:
+            self._named = turn
+            found = in_progress(self._decisions.thread_id)
+            if found is not None:
+                log.warning("%s has not returned for %.1f s%s", found, seconds, found.where)
+        if seconds > self.timeout and turn is not self._stuck:
+            self._stuck = turn
+            found = in_progress(self._decisions.thread_id)
+            log.error(
+                "%s%s cannot be interrupted; /livez fails, requests are refused until it returns",
+                found if found is not None else "a decision", found.where if found else "",
+            )  # fmt: skip
+            if found is not None:
+                self.on_stuck(found)
+
+    def _late(self, turn: Turn[Any], now: float, found: InProgress | None) -> MooringError:
+        waited = now - turn.caller.began
+        if turn.started is not None and found is not None:
+            return PolicyError(
+                f"{found} has not returned for {now - turn.started:.1f} s and cannot be "
+                f"interrupted; the caller's timeout is {self.timeout:g} s",
+                function=found.rule.name,
+                node=found.node or None,
+            )
+        behind = f" behind {found}" if found is not None else ""
+        return NotDecided(
+            "late",
+            f"the request waited {waited:.1f} s for its turn{behind}, too long for the caller's "
+            f"timeout of {self.timeout:g} s",
+        )

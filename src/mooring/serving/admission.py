@@ -1,0 +1,127 @@
+"""How much a server takes in at once: connections, and bytes of bodies and replies.
+
+One `Admission` belongs to one server process and lives on its event loop. `admitted` opens a
+`Parcel` for each request and adds what arrives; whoever holds the request's bytes on (the
+application, a decision that cannot be taken back) keeps a hold on the parcel, and its bytes are
+given back with the last one. Never refuses anything itself: it says yes or no.
+
+    headers ──> Parcel ──add──> bytes counted ──> held by the application, the decision, the reply
+                                                     └── last hold released ──> given back
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Connection(Protocol):
+    """What can be closed to make room."""
+
+    def make_room(self) -> None:
+        """Close: another connection needs the place."""
+
+
+class Admission:
+    """What is there, and how much may be.
+
+    Args:
+        max_bytes: of bodies and replies at once.
+        max_connections: open at once.
+    """
+
+    def __init__(self, max_bytes: int, max_connections: int = 1000) -> None:
+        self.max_bytes = max_bytes
+        self.max_connections = max_connections
+        #: Bytes of bodies and replies that are in memory now.
+        self.bytes = 0
+        #: The most bytes there have been at once.
+        self.peak_bytes = 0
+        #: Connections that are open now.
+        self.connections = 0
+        #: Connections that were closed to make room for others.
+        self.displaced = 0
+        # In the order in which they began to wait for their clients; the first has waited longest.
+        self._idle: dict[Connection, None] = {}
+
+    def open(self) -> "Parcel":
+        """A request begins."""
+        return Parcel(self)
+
+    def connected(self, connection: Connection) -> None:
+        """A client connected. If there are too many, the longest idle one is closed."""
+        self.connections += 1
+        self._idle[connection] = None
+        if self.connections > self.max_connections:
+            longest = next(iter(self._idle))
+            del self._idle[longest]
+            self.displaced += 1
+            longest.make_room()
+
+    def disconnected(self, connection: Connection) -> None:
+        """A client is gone."""
+        self.connections -= 1
+        self._idle.pop(connection, None)
+
+    def waits_for_client(self, connection: Connection) -> None:
+        """Nothing is being done for this connection: it may be closed to make room."""
+        self._idle.pop(connection, None)
+        self._idle[connection] = None
+
+    def waits_for_us(self, connection: Connection) -> None:
+        """A request is complete and wants its answer: the connection is not closed."""
+        self._idle.pop(connection, None)
+
+
+class Parcel:
+    """The bytes of one request and its reply; made by `Admission.open` with one hold on them."""
+
+    __slots__ = ("_admission", "_holds", "_on_gone", "gone", "refused", "size")
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
+        self._holds = 1
+        self._on_gone: Callable[[], None] | None = None
+        self.size = 0
+        #: Whether there was no room for it.
+        self.refused = False
+        #: Whether the caller has hung up.
+        self.gone = False
+
+    def fits(self, size: int) -> bool:
+        """Whether so many more bytes would find room now; if not, the parcel is refused."""
+        admission = self._admission
+        if admission.bytes + size > admission.max_bytes:
+            self.refused = True
+        return not self.refused
+
+    def add(self, size: int) -> None:
+        """So many more bytes are there; over the limit, too, for they are in memory already."""
+        self.size += size
+        admission = self._admission
+        admission.bytes += size
+        admission.peak_bytes = max(admission.peak_bytes, admission.bytes)
+
+    def hold(self) -> None:
+        """Another one keeps the bytes."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """One of those who kept the bytes has let them go."""
+        self._holds -= 1
+        if self._holds == 0:
+            self.discard()
+
+    def discard(self) -> None:
+        """The bytes are gone, whoever held them."""
+        self._admission.bytes -= self.size
+        self.size = 0
+
+    def when_gone(self, tell: Callable[[], None] | None) -> None:
+        """Call this once when the caller hangs up; None to be told no more."""
+        self._on_gone = tell
+
+    def hang_up(self) -> None:
+        """The caller has hung up."""
+        self.gone = True
+        tell, self._on_gone = self._on_gone, None
+        if tell is not None:
+            tell()

@@ -1,0 +1,167 @@
+"""Limits for all connections and requests of a server together.
+
+`connections` makes the class of its connections, which count what arrives; `Admitted` wraps the
+whole application and gives a request's bytes back when the application is done with it. Under any
+other server, and in tests without one, the bytes are counted as the application reads them.
+"""
+
+import asyncio
+from typing import Any, ClassVar, Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mooring.serving.admission import Admission, Parcel
+from mooring.serving.protocol import WholeBodyProtocol
+
+_EXTENSIONS: Final = "extensions"
+_PARCEL: Final = "mooring.parcel"
+
+
+class AdmittedProtocol(WholeBodyProtocol):
+    """One connection of a server that counts what it has in memory."""
+
+    admission: ClassVar[Admission]
+
+    _reply: Parcel | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # One for each request that has not been answered; more than one if they are pipelined.
+        self._parcels: list[Parcel] = []
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client connected."""
+        super().connection_made(transport)
+        self.admission.connected(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone: nobody waits for the answers to what it asked."""
+        self.admission.disconnected(self)
+        super().connection_lost(exc)
+        parcels, self._parcels = self._parcels, []
+        started = len(parcels) - len(self.pipeline)
+        for parcel in parcels[:started]:
+            parcel.hang_up()
+        for parcel in parcels[started:]:  # nobody has begun to answer these
+            parcel.discard()
+        self.pipeline.clear()
+
+    def on_headers_complete(self) -> None:
+        """A request's headers are complete; if its body will find no room, it is refused now."""
+        parcel = self.admission.open()
+        self._parcels.append(parcel)
+        extensions: dict[str, Any] = self.scope.setdefault("extensions", {})
+        extensions[_PARCEL] = parcel
+        length = next((value for name, value in self.headers if name == b"content-length"), b"")
+        if length.isdigit() and int(length) <= self.max_body:
+            parcel.fits(int(length))
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body arrived."""
+        if self.cycle.response_complete or not self._parcels:
+            return
+        parcel = self._parcels[-1]
+        if parcel.refused:
+            return
+        if parcel.fits(len(body)):
+            parcel.add(len(body))
+            super().on_body(body)
+            return
+        self._pieces = []
+        parcel.discard()
+        # The application waits for a body; with any piece it looks at its parcel.
+        self.cycle.body = b"?"  # type: ignore[assignment]
+        self.cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """A request is complete and wants its answer."""
+        if not self.cycle.response_complete:
+            self.admission.waits_for_us(self)
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """A request is answered."""
+        if self._parcels:
+            self._parcels.pop(0)
+        super().on_response_complete()
+        if not self.pipeline:
+            self.admission.waits_for_client(self)
+
+    def make_room(self) -> None:
+        """Close: another connection needs the place."""
+        self.transport.close()
+
+    def _hand_over(self) -> None:
+        if not self._parcels[-1].refused:
+            super()._hand_over()
+
+    def _expect_reading(self) -> None:
+        super()._expect_reading()
+        self._reply = self.admission.open()
+        self._reply.add(self.transport.get_write_buffer_size())
+
+    def _reply_was_read(self) -> None:
+        super()._reply_was_read()
+        if self._reply is not None:
+            self._reply.release()
+            self._reply = None
+
+
+def connections(
+    admission: Admission, *, max_body: int, reply_seconds: float
+) -> type[AdmittedProtocol]:
+    """The class of a server's connections.
+
+    Args:
+        admission: counts what they have in memory.
+        max_body: the largest body in bytes.
+        reply_seconds: how long a client may take to read its reply.
+    """
+    settings = {"admission": admission, "max_body": max_body, "reply_seconds": reply_seconds}
+    return type("Connection", (AdmittedProtocol,), settings)
+
+
+class Admitted:
+    """Gives every request a parcel, and its bytes back when the application is done with it.
+
+    Args:
+        app: what answers the requests.
+        admission: what counts them.
+    """
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        extensions = scope.setdefault(_EXTENSIONS, {})
+        parcel: Parcel | None = extensions.get(_PARCEL)
+        if parcel is None:
+            parcel = extensions[_PARCEL] = self._admission.open()
+            receive = _counting(receive, parcel)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            parcel.when_gone(None)
+            parcel.release()
+
+
+def parcel_of(scope: Scope) -> Parcel:
+    """The parcel of a request that `Admitted` has let in."""
+    found: Parcel = scope[_EXTENSIONS][_PARCEL]
+    return found
+
+
+def _counting(receive: Receive, parcel: Parcel) -> Receive:
+    async def counted() -> Message:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            parcel.hang_up()
+        size = len(message.get("body", b""))
+        if parcel.fits(size):
+            parcel.add(size)
+        return message
+
+    return counted
