@@ -8,6 +8,7 @@ sockets close, what is in flight is finished and the process ends with 0 (`endin
 import asyncio
 import ipaddress
 import logging
+import resource
 import socket
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
@@ -29,7 +30,7 @@ from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.admission import Admission
 from mooring.serving.admitted import Admitted, connections
-from mooring.serving.memory import keep_warm
+from mooring.serving.memory import give_back, keep_warm
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
 from mooring.serving.tls import Certificates
@@ -38,6 +39,11 @@ log = logging.getLogger("mooring.extender")
 
 #: Go's client keeps idle connections for 90 s; it should be the one to close them.
 _KEEP_ALIVE_SECONDS: Final = 120
+#: Sockets, files and pipes of the process besides the connections of callers.
+_OWN_FILES: Final = 50
+#: So much memory of requests that are over is given back to the kernel after some idle time.
+_MUCH_BYTES: Final = 64 << 20
+_IDLE_TICKS: Final = 60
 #: A worker with a function that has not returned for so many timeouts of the caller is replaced.
 _STUCK_TIMEOUTS: Final = 2
 
@@ -126,11 +132,12 @@ async def serve(
     sock: socket.socket,
     certificates: Certificates | None = None,
     signals: SignalSocket | None = None,
+    admission: Admission | None = None,
 ) -> int:
     """Serve on this event loop until a signal says stop; the exit code."""
+    admission = admission if admission is not None else admission_of(options)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(service)
-        admission = Admission(max(options.max_held, options.max_body), options.max_connections)
         app = App(service, routes=options.routes, max_body=options.max_body, admission=admission)
         server = make_server(
             # Everything is admitted first, or what is refused here would be counted for ever.
@@ -155,11 +162,32 @@ async def serve(
     return ending.code
 
 
+def admission_of(options: Options) -> Admission:
+    """What is taken in at once; no more connections than the process may have files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = options.max_connections + _OWN_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    else:
+        soft = wanted
+    most = min(options.max_connections, max(soft - _OWN_FILES, 1))
+    if most < options.max_connections:
+        log.warning("the process may open %d files: at most %d connections", soft, most)
+    return Admission(max(options.max_held, options.max_body), most)
+
+
 async def _tick(app: App, ending: Ending, options: Options) -> None:
     """Now and then: report what was only counted, and end a worker that is stuck for good."""
+    idle = 0
     while True:
         await asyncio.sleep(min(1.0, options.timeout))
         app.tick()
+        admission = app.admission
+        idle = idle + 1 if not admission.bytes and admission.peak_bytes > _MUCH_BYTES else 0
+        if idle > _IDLE_TICKS:
+            give_back()
+            admission.peak_bytes = 0
         if options.worker and app.service.stuck_for() > _STUCK_TIMEOUTS * options.timeout:
             log.error("this worker is stuck: %s; ending it", app.service.stuck())
             ending.code = 1

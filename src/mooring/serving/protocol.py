@@ -106,6 +106,12 @@ class WholeBodyProtocol(HttpToolsProtocol):
             self._stop_waiting()
             self._deadline = self.loop.call_later(_LINGER_SECONDS, self._too_slow)
 
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        super().pause_writing()
+        if self.cycle.response_complete:
+            self._expect_reading()
+
     def resume_writing(self) -> None:
         """The client has read nearly all there is."""
         super().resume_writing()
