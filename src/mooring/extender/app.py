@@ -8,7 +8,9 @@ but the number.
 """
 
 import asyncio
+import errno
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -261,6 +263,12 @@ class App:
         """Log what was only counted so far, and bring gauges up to date; called now and then."""
         self._repeats.tick()
         self._update_gauges()
+        try:
+            os.close(os.dup(0))
+        except OSError as error:
+            if error.errno == errno.EMFILE:
+                sentence = "no file descriptor is left: new connections are closed at once"
+                self._repeats.log("files", logging.ERROR, sentence)
 
     def _update_gauges(self) -> None:
         self.service.update_gauges()
