@@ -1,6 +1,7 @@
 """``moor explain``: one decision in full, from a snapshot or a live cluster."""
 
 import gc
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, read_live
-from mooring.errors import InputError
+from mooring.errors import InputError, PluginError, PolicyError
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
@@ -55,6 +56,12 @@ def explain(
         Output, typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON.")
     ] = Output.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
+        ),
+    ] = 5.0,
 ) -> None:
     """Explain where a pod goes, or why it goes nowhere and what would help.
 
@@ -68,11 +75,14 @@ def explain(
         cluster = find_cluster(kubeconfig, " or --snapshot FILE")
         if "/" not in pod and not Path(pod).is_file():
             pod = f"{cluster.namespace}/{pod}"
+    from mooring.serving.deadline import Deadline
+
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
     try:
-        explainer = _explainer(cluster or snapshot or "", config, policy)
-        found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
+        with Deadline(hook_timeout) as deadline:
+            explainer = _explainer(cluster or snapshot or "", config, policy, deadline.begin)
+            found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
         _report_skipped(explainer.snapshot)
         _print(found, explainer.snapshot, node, output)
     finally:
@@ -83,10 +93,17 @@ def explain(
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
     from msgspec.structs import replace
 
+    from mooring.serving.deadline import was_interrupted
+
     wanted, was_on = _find(explainer, pod, where)
     if node and node not in explainer.cluster.nodes:
         raise InputError(_unknown("node", node, list(explainer.cluster.nodes), where))
-    found = explainer.explain(wanted, node)
+    try:
+        found = explainer.explain(wanted, node)
+    except (PluginError, PolicyError) as error:
+        if was_interrupted(error):
+            raise InputError(f"{error}; correct it, or allow more with --hook-timeout") from error
+        raise
     if was_on:
         found = replace(found, bound_to=was_on)
     return found
@@ -109,7 +126,10 @@ def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Output
 
 
 def _explainer(
-    place: "ClusterConfig | str", config: Path | None, policy: str | None
+    place: "ClusterConfig | str",
+    config: Path | None,
+    policy: str | None,
+    before: Callable[[], None],
 ) -> "Explainer":
     from mooring.cli.snapshot_files import read_snapshot
     from mooring.explaining.explainer import Explainer
@@ -123,7 +143,7 @@ def _explainer(
         if isinstance(place, str)
         else read_live(place, keep_source=keep)
     )
-    return Explainer(snapshot, settings, policy=loaded)
+    return Explainer(snapshot, settings, policy=loaded, before=before)
 
 
 def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:

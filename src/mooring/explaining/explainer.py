@@ -55,6 +55,7 @@ class Explainer:
         policy: a policy that takes part beside the default plugins.
         pending: other waiting pods, which count where they are nominated.
         now_ns: the clock, nanoseconds since 1970.
+        before: called before each decision, those of what would help included; for a time limit.
 
     Raises:
         InputError: an object or the configuration cannot be used.
@@ -68,7 +69,9 @@ class Explainer:
         policy: Policy | None = None,
         pending: Iterable[Pod | Mapping[str, Any]] = (),
         now_ns: Callable[[], int] = lambda: 0,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before = before
         self._registry = default_registry()
         policies = [policy] if policy is not None else []
         self.profiles = build_profiles(config, self._registry, policies)
@@ -135,6 +138,7 @@ class Explainer:
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
+        self._before()
         if scheduler_name not in self._runtimes and scheduler_name in self.profiles:
             self._runtimes[scheduler_name] = build_runtime(
                 self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns

@@ -28,13 +28,13 @@ from mooring.extender.wire import (
 )
 from mooring.framework.asking import whole as whole_scores
 from mooring.framework.binding import Binding
-from mooring.framework.foreign import Interruption
 from mooring.framework.policy import Policy
 from mooring.framework.question import keep_victims, reject_nodes, score_nodes
 from mooring.framework.rules import FilterRule, Rule, ScoreRule
 from mooring.framework.verdict import Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.serving.deadline import was_interrupted
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.extender")
@@ -345,13 +345,7 @@ class Answers:
             yield
         except Exception as error:
             self._observer.failed(rule)
-            if _interrupted(error):
+            if was_interrupted(error):
                 self._observer.hung(rule)
             raise
         self._observer.ran(rule, self._clock() - start)
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, Interruption):
-        error = error.__cause__
-    return error is not None

@@ -124,6 +124,13 @@ class Deadline:
         raise Interruption(self._expired or f"it did not return within {self._limit:.3g} seconds")
 
 
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error comes from an interruption."""
+    while error is not None and not isinstance(error, Interruption):
+        error = error.__cause__
+    return error is not None
+
+
 class _Steps:
     """A coroutine each of whose steps is a piece of work of its own."""
 

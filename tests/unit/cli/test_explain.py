@@ -411,6 +411,23 @@ class TestConfigurationAndPolicy:
         assert "mine: no pod network" in out
         assert "✓ shop/web goes to b, the only node that fits." in out
 
+    @pytest.mark.parametrize("hangs", ["time.sleep(600)", "[x for x in iter(int, 1)]"])
+    def test_a_policy_that_hangs_is_interrupted_and_named(
+        self, explain: Explain, tmp_path: Path, hangs: str
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr, time\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            f"def stuck(pod, node):\n    {hangs}\n"
+        )
+        things = [*NODES, WAITING]
+        code, out, err = explain("shop/web", things, "--policy", "mine.py", "--hook-timeout", "0.1")
+        assert (code, out) == (2, "")
+        assert "filter 'stuck' failed on node a: it did not return within 0.1 seconds" in err
+        assert err.endswith("; correct it, or allow more with --hook-timeout\n")
+        assert len(err.splitlines()) == 1
+
 
 def test_json_is_what_the_library_says(explain: Explain) -> None:
     from mooring.explaining.explainer import explain as library

@@ -149,3 +149,20 @@ def test_many_pods_on_one_cluster_do_not_disturb_each_other() -> None:
 def test_a_node_that_is_not_there() -> None:
     with pytest.raises(InputError, match="no node 'z' among the objects"):
         Explainer(NODES).explain(make_pod(), "z")
+
+
+def test_a_time_limit_begins_anew_with_each_decision() -> None:
+    begun: list[int] = []
+    policy = mr.Policy("mine")
+    asked: list[int] = []
+
+    @policy.filter
+    def never(pod: mr.Pod, node: mr.Node) -> str:
+        asked.append(len(begun))
+        return "never"
+
+    explainer = Explainer([make_node("a")], policy=policy, before=lambda: begun.append(len(begun)))
+    assert not explainer.explain(make_pod("web", requests={"cpu": "900"})).record.feasible
+    assert len(begun) > 1
+    # Between two beginnings the function is asked about each node once, not for the whole search.
+    assert all(asked.count(number) <= 1 for number in set(asked))
