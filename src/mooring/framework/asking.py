@@ -64,20 +64,20 @@ class _PluralFilter:
 
     def __init__(self, plugin: hook.FilterNodes, name: str) -> None:
         self.name = name
-        self._plugin = plugin
-        self._foreign = foreign.is_foreign(type(plugin))
+        self._filter_nodes = foreign.entry(plugin.filter_nodes)
+        self._is_foreign = foreign.is_foreign(plugin.filter_nodes)
         self._rule = FilterRule(
             kind="filter_nodes", name=name, function=plugin.filter_nodes, reason=plugin.reason
         )
 
     def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
-        answers = foreign.call(self._plugin.filter_nodes, pod, nodes)
+        answers = self._filter_nodes(pod, nodes)
         if answers is None:
             return None
         if isinstance(answers, Verdicts):
             if len(answers) != len(nodes):
                 raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
-            return legal_verdicts(answers) if self._foreign else answers
+            return legal_verdicts(answers) if self._is_foreign else answers
         return _verdicts(self._rule.checked(answers, nodes), len(nodes))
 
 
@@ -112,17 +112,18 @@ class _RawScore:
 
     def __init__(self, plugin: hook.ScoreNodes, name: str) -> None:
         self.name = name
-        self._plugin = plugin
-        self._normalize = plugin.normalize if isinstance(plugin, hook.Normalize) else None
+        self._score_nodes = foreign.entry(plugin.score_nodes)
+        self._normalize = (
+            foreign.entry(plugin.normalize) if isinstance(plugin, hook.Normalize) else None
+        )
         self._rule = ScoreRule(kind="score_nodes", name=name, function=plugin.score_nodes)
 
     def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
-        raw = self._whole(foreign.call(self._plugin.score_nodes, cycle.pod, nodes), nodes)
+        raw = self._whole(self._score_nodes(cycle.pod, nodes), nodes)
         if self._normalize is None:
             normalized = raw
         else:
-            said = foreign.call(self._normalize, cycle, nodes, raw)
-            normalized = self._whole(said, nodes)
+            normalized = self._whole(self._normalize(cycle, nodes, raw), nodes)
         if len(normalized) and (normalized.min() < 0 or normalized.max() > MAX_SCORE):
             self._rule.checked(normalized, nodes)  # names the node
         return raw, normalized

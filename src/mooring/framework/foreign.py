@@ -9,6 +9,7 @@ the middle of changing the state, must never be interrupted.
                                               ┆      └────> node.free ─> state  may not, just now
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import FrameType
@@ -39,6 +40,11 @@ def call(function: Callable[..., T], *args: Any) -> T:
         raise
     except BaseException as error:
         raise _escape(error) from error
+
+
+def entry(function: Callable[..., T]) -> Callable[..., T]:
+    """The way to call a function often: through the border if it is foreign, or as it is."""
+    return functools.partial(call, function) if is_foreign(function) else function
 
 
 async def wait(function: Callable[..., object], *args: Any) -> object:

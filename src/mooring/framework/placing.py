@@ -45,12 +45,12 @@ class Placing:
 
     def __init__(self, points: Mapping[str, Sequence[Placed]]) -> None:
         self._reserves = [
-            (one.name, one.plugin)
+            (one.name, foreign.entry(one.plugin.reserve), foreign.entry(one.plugin.unreserve))
             for one in points.get("reserve", ())
             if isinstance(one.plugin, hook.Reserve)
         ]
         self._permits = [
-            (one.name, one.plugin)
+            (one.name, foreign.entry(one.plugin.permit))
             for one in points.get("permit", ())
             if isinstance(one.plugin, hook.Permit)
         ]
@@ -76,9 +76,9 @@ class Placing:
         Raises:
             PluginError: a plugin failed; everything is taken back.
         """
-        for name, plugin in self._reserves:
+        for name, reserve, _ in self._reserves:
             try:
-                verdict = one_verdict(foreign.call(plugin.reserve, cycle, node), name)
+                verdict = one_verdict(reserve(cycle, node), name)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 self.unreserve(cycle, node)
                 blame(error, name, "reserve", cycle.pod)
@@ -93,9 +93,9 @@ class Placing:
         One that fails is only logged: the placement is undone whatever happens, and the others
         must give back what they have.
         """
-        for name, plugin in reversed(self._reserves):
+        for name, _, unreserve in reversed(self._reserves):
             try:
-                foreign.call(plugin.unreserve, cycle, node)
+                unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
                 log.error("%s", failed, exc_info=error)  # noqa: TRY400 - the sentence comes first
@@ -107,9 +107,9 @@ class Placing:
             PluginError: a plugin failed.
         """
         waits: dict[str, float] = {}
-        for name, plugin in self._permits:
+        for name, permit in self._permits:
             try:
-                answer = foreign.call(plugin.permit, cycle, node)
+                answer = permit(cycle, node)
                 if isinstance(answer, hook.Wait):
                     waits[name] = min(legal_wait(answer), LONGEST_WAIT)
                     continue

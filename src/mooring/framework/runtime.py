@@ -18,6 +18,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
 from mooring.framework.handle import NobodyWaits, Waiting
 from mooring.framework.hook_answers import legal_post_filter, legal_pre_filter, one_verdict
+from mooring.framework.nodes import Nodes
 from mooring.framework.placing import Placing, blame
 from mooring.framework.points import Points
 from mooring.framework.policy_plugin import PolicyPreempt
@@ -104,10 +105,10 @@ class Runtime:
         self.waiting: Waiting = NobodyWaits()
         self.points: Points = {}
         self.placing = Placing({})
-        self.pre_filters: list[tuple[str, hook.PreFilter]] = []
+        self._pre_filters: list[tuple[str, Callable[[Cycle], hook.PreFilterAnswer]]] = []
         self.filters: list[AskFilter] = []
         self.post_filters: list[tuple[str, hook.PostFilter]] = []
-        self.pre_scores: list[tuple[str, hook.PreScore]] = []
+        self._pre_scores: list[tuple[str, Callable[[Cycle, Nodes], object]]] = []
         self.scores: list[tuple[AskScore, int]] = []
         self.preempts: list[PreemptRule] = []
         self._what_ifs: list[tuple[str, hook.WhatIf]] = []
@@ -127,14 +128,13 @@ class Runtime:
         self.name = name
         self.points = points
         self.placing = Placing(points)
-        self.pre_filters = [
+        pre_filters = [
             (one.name, one.plugin)
             for one in points.get("preFilter", ())
             if isinstance(one.plugin, hook.PreFilter)
         ]
-        self._what_ifs = [
-            (name, one) for name, one in self.pre_filters if isinstance(one, hook.WhatIf)
-        ]
+        self._pre_filters = [(name, _pre_filter(plugin)) for name, plugin in pre_filters]
+        self._what_ifs = [(name, one) for name, one in pre_filters if isinstance(one, hook.WhatIf)]
         self.filters = [
             filter_asker(one.plugin, one.name)
             for one in points.get("filter", ())
@@ -145,8 +145,8 @@ class Runtime:
             for one in points.get("postFilter", ())
             if isinstance(one.plugin, hook.PostFilter)
         ]
-        self.pre_scores = [
-            (one.name, one.plugin)
+        self._pre_scores = [
+            (one.name, foreign.entry(one.plugin.pre_score))
             for one in points.get("preScore", ())
             if isinstance(one.plugin, hook.PreScore)
         ]
@@ -263,9 +263,9 @@ class Runtime:
 
     def pre_filter(self, cycle: Cycle) -> Iterator[tuple[str, hook.PreFilterAnswer]]:
         """Ask each plugin; the caller decides how far to go."""
-        for name, plugin in self.pre_filters:
+        for name, ask in self._pre_filters:
             try:
-                answer = legal_pre_filter(foreign.call(plugin.pre_filter, cycle))
+                answer = ask(cycle)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "pre_filter", cycle.pod)
             if answer is hook.SKIP:
@@ -363,9 +363,9 @@ class Runtime:
         if len(rows) < len(nodes):
             nodes = nodes.subset(rows)
         skipped = set()
-        for name, plugin in self.pre_scores:
+        for name, ask in self._pre_scores:
             try:
-                if foreign.call(plugin.pre_score, cycle, nodes) is hook.SKIP:
+                if ask(cycle, nodes) is hook.SKIP:
                     skipped.add(name)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "pre_score", cycle.pod)
@@ -434,6 +434,13 @@ class Runtime:
             return Decision(cycle, filtering, feasible)
         total = self.score(cycle, feasible).total
         return Decision(cycle, filtering, feasible[total == total.max()])
+
+
+def _pre_filter(plugin: hook.PreFilter) -> Callable[[Cycle], hook.PreFilterAnswer]:
+    ask = plugin.pre_filter
+    if not foreign.is_foreign(ask):
+        return ask
+    return lambda cycle: legal_pre_filter(foreign.call(ask, cycle))
 
 
 def _nothing_left(plugins: Sequence[str]) -> Refusal:
