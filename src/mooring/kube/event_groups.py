@@ -5,14 +5,23 @@ only counted; six minutes after the last one the final count is written and all 
 
     new ──observe──> single ──observe──> series ──observe──> series, only counted
                        │                    │
-                       └── 6 min: forgotten └── 6 min, or too many: written, forgotten
+                       │                    │
+              6 min, or the object is gone  │
+                   forgotten           6 min, too many, or the object is gone: written, forgotten
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from mooring.kube.event_body import Occurrence, cut_note, event_body, event_name, series_patch
+from mooring.kube.event_body import (
+    Occurrence,
+    Reference,
+    cut_note,
+    event_body,
+    event_name,
+    series_patch,
+)
 
 # parity v1.36.4: client-go/tools/events/event_broadcaster.go finishTime
 FINISH_NS: Final = 6 * 60 * 1_000_000_000
@@ -101,6 +110,22 @@ class EventGroups:
                 del groups[oldest.occurrence]
                 if oldest.count > oldest.written:
                     yield oldest
+
+    def gone(self, is_gone: Callable[[Reference], bool]) -> Iterator[Group]:
+        """Forget what is about objects that are gone; write the series among it.
+
+        What waits to be created is not forgotten.
+        """
+        for groups in self._by_type.values():
+            over = [
+                group
+                for occurrence, group in groups.items()
+                if not group.pending and is_gone(occurrence.regarding)
+            ]
+            for group in over:
+                del groups[group.occurrence]
+                if group.count > group.written:
+                    yield group
 
     def forget(self, group: Group) -> None:
         """Begin anew with the next occurrence: this event could not be written."""

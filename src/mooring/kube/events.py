@@ -175,6 +175,15 @@ class Recorder:
         if group.pending:
             self._enqueue(group)
 
+    def forget_gone(self, is_gone: Callable[[Reference], bool]) -> None:
+        """Forget events about objects that are gone: nothing more will happen to them.
+
+        Args:
+            is_gone: whether an object does not exist any more.
+        """
+        for group in self._groups.gone(is_gone):
+            self._enqueue(group)
+
     async def flush(self, seconds: float) -> bool:
         """Write what waits and the counts of all series; say whether the time sufficed."""
         for group in list(self._groups.series()):

@@ -19,9 +19,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 from mooring.errors import KubeError
+from mooring.kube.event_body import Reference
 from mooring.live.assembly import Parts
 from mooring.live.checking import check_state, report
 from mooring.live.reaching import reach, wait_synced
+from mooring.model.pod import Pod
 from mooring.serving.memory import give_back
 
 log = logging.getLogger("mooring.live")
@@ -150,9 +152,15 @@ class Running:
 
     async def _forget(self) -> None:
         """Forget what nobody asks for any more, and give its memory back."""
+        cluster = self._parts.live.core.cluster
+
+        def is_gone(thing: Reference) -> bool:
+            return thing.kind == Pod.kind_name and cluster.pod_by_uid(thing.uid) is None
+
         while True:
             await asyncio.sleep(_FORGET_SECONDS)
-            self._parts.live.core.cluster.forget_unused()
+            cluster.forget_unused()
+            self._parts.recorder.forget_gone(is_gone)
             if self._whole_process:
                 give_back()
 

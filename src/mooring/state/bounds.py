@@ -35,8 +35,8 @@ class Bounds(NamedTuple):
 
     array_share: int = 128
     results: int = 4096
-    result_bytes: int = 8 << 20
-    result_bytes_per_node: int = 5 << 10
+    result_bytes: int = 4 << 20
+    result_bytes_per_node: int = 3 << 10
     kinds: int = 128
     key_bytes: int = 8 << 20
     selectors: int = 512
