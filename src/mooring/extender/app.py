@@ -84,10 +84,6 @@ class App:
 
     def asgi(self) -> ASGIApp:
         """The application to be served."""
-        return Admitted(self.plain(), self.admission)
-
-    def plain(self) -> Starlette:
-        """The application without what counts its requests, for who puts something between."""
         at = self._routes.prefix
         gets: dict[str, Callable[[Request], Awaitable[Response]]] = {
             "/": self._index,
@@ -115,7 +111,7 @@ class App:
             exception_handlers={HTTPException: _http_error, Exception: _unexpected},
         )
         app.router.redirect_slashes = False
-        return app
+        return Admitted(app, self.admission)
 
     async def _filter(self, request: Request) -> Response:
         return await self._verb(request, "filter", self._filter_answer(None), _filter_error)

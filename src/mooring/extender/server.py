@@ -29,7 +29,7 @@ from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.admission import Admission
-from mooring.serving.admitted import Admitted, connections
+from mooring.serving.admitted import connections
 from mooring.serving.memory import give_back, keep_warm
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
@@ -140,8 +140,7 @@ async def serve(
         await stack.enter_async_context(service)
         app = App(service, routes=options.routes, max_body=options.max_body, admission=admission)
         server = make_server(
-            # Everything is admitted first, or what is refused here would be counted for ever.
-            Admitted(OwnOrigin(app.plain(), sock, options.allow_hosts), admission),
+            OwnOrigin(app.asgi(), sock, options.allow_hosts),
             http=connections(admission, max_body=options.max_body, reply_seconds=options.timeout),
             certificates=certificates,
             close_seconds=30,

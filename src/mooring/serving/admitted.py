@@ -1,8 +1,9 @@
 """Limits for all connections and requests of a server together.
 
-`connections` makes the class of its connections, which count what arrives; `Admitted` wraps the
-whole application and gives a request's bytes back when the application is done with it. Under any
-other server, and in tests without one, the bytes are counted as the application reads them.
+`connections` makes the class of its connections, which count what arrives until it is answered or
+the client has gone; `Admitted` wraps the application and has a request's bytes counted until the
+application is done with them. Under any other server, and in tests without one, they are counted as
+the application reads them.
 """
 
 import asyncio
@@ -42,6 +43,7 @@ class AdmittedProtocol(WholeBodyProtocol):
         started = len(parcels) - len(self.pipeline)
         for parcel in parcels[:started]:
             parcel.hang_up()
+            parcel.release()
         for parcel in parcels[started:]:  # nobody has begun to answer these
             parcel.discard()
         self.pipeline.clear()
@@ -83,7 +85,7 @@ class AdmittedProtocol(WholeBodyProtocol):
     def on_response_complete(self) -> None:
         """A request is answered."""
         if self._parcels:
-            self._parcels.pop(0)
+            self._parcels.pop(0).release()
         super().on_response_complete()
         if not self.pipeline:
             self.admission.waits_for_client(self)
@@ -123,7 +125,7 @@ def connections(
 
 
 class Admitted:
-    """Gives every request a parcel, and its bytes back when the application is done with it.
+    """Has the bytes of every request counted until the application is done with them.
 
     Args:
         app: what answers the requests.
@@ -141,6 +143,8 @@ class Admitted:
         if parcel is None:
             parcel = extensions[_PARCEL] = self._admission.open()
             receive = _counting(receive, parcel)
+        else:
+            parcel.hold()
         try:
             await self._app(scope, receive, send)
         finally:

@@ -68,7 +68,7 @@ def gauge(moor: Moor, name: str) -> float:
 
 def large(pod: str, size: int) -> bytes:
     body = filter_body(pod)[:-1] + b',"Padding":"' + b"x" * size + b'"}'
-    head = f"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /filter HTTP/1.1\r\nHost: [::1]\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 

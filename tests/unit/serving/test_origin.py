@@ -6,6 +6,7 @@ Every case is sent as bytes over a socket to each real server.
 import asyncio
 import json
 import logging
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -13,16 +14,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import uvicorn
 
 from mooring.embedded.server import EmbeddedCluster
 from mooring.embedded.server import Options as ClusterOptions
 from mooring.errors import InputError
 from mooring.extender import server as extender_server
+from mooring.extender.service import Service
+from mooring.framework.loading import load
 from mooring.live.health import Health
 from mooring.live.server import App, serving
 from mooring.serving.origin import OwnOrigin, read_allowed_hosts
 from mooring.serving.sockets import listen
+from tests.unit.extender.sockets import FakeSignals
 
 #: Nobody waits so long unless something is wrong.
 PATIENCE = 30.0
@@ -56,27 +59,25 @@ Start = Callable[[str], AbstractAsyncContextManager[Served]]
 
 
 @asynccontextmanager
-async def extender(
-    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Served]:
+async def extender(host: str, tmp_path: Path) -> AsyncIterator[Served]:
     """What ``moor serve`` serves."""
     policy = tmp_path / "policy.py"
     policy.write_text("import mooring as mr\npolicy = mr.Policy('p', usage=False)\n")
-    started: list[uvicorn.Server] = []
-    # Signals are for the process that runs the tests.
-    monkeypatch.setattr(extender_server, "_on_signals", lambda made, *_: started.append(made))
+    signals = FakeSignals()
     sock = listen(host, 0)
     port = sock.getsockname()[1]
     options = extender_server.Options(policy=str(policy), allow_hosts=ALLOWED)
-    task = asyncio.create_task(extender_server._serve(options, None, sock))
+    service = Service(load(str(policy)))
+    task = asyncio.create_task(extender_server.serve(options, service, sock, None, signals))
     async with asyncio.timeout(PATIENCE):
-        while not (task.done() or (started and started[0].started)):  # noqa: ASYNC110
+        while not (task.done() or signals.tell):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     body = json.dumps({"Pod": {"metadata": {"name": "p"}}, "NodeNames": ["n"]}).encode()
     try:
         yield Served(host, port, "/version", "/filter", body, 200, 200)
     finally:
-        started[0].should_exit = True
+        for tell in signals.tell:
+            tell(signal.SIGINT)
         await task
 
 
@@ -107,8 +108,8 @@ SERVERS: dict[str, Callable[..., AbstractAsyncContextManager[Served]]] = {
 
 
 @pytest.fixture(params=SERVERS)
-def start(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    return lambda host: SERVERS[request.param](host, tmp_path, monkeypatch)
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Start:
+    return lambda host: SERVERS[request.param](host, tmp_path)
 
 
 class Case(NamedTuple):
