@@ -78,6 +78,7 @@ class Forwarding:
         self._decide = decide
         self._passed = passed
         self._tls = Tls(config)
+        self._proxy = proxy_for(config)
         self._session: aiohttp.ClientSession | None = None
         #: Requests that are held back, by fault; set when another of the kind was answered.
         self._held: dict[int, asyncio.Event] = {}
@@ -205,7 +206,7 @@ class Forwarding:
             headers=headers,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             allow_redirects=False,
-            proxy=proxy_for(config),
+            proxy=self._proxy,
             ssl=context,
             server_hostname=config.tls_server_name or None,
         ) as answer:

@@ -69,7 +69,9 @@ class FaultyProxy(Startable):
             raise InputError("The proxy is running already.")
         self._folder = Path(tempfile.mkdtemp(prefix="mooring-proxy-"))
         self._file = self._journal.open("ab") if self._journal is not None else None
-        self._loop = asyncio.new_event_loop()
+        import uvloop  # noqa: PLC0415 - slow to import
+
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="faulty-proxy", daemon=True
         )
