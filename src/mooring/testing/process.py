@@ -5,7 +5,9 @@ Owns every process that `mooring.testing.kube` starts. Never looks into what the
 
 import atexit
 import contextlib
+import os
 import secrets
+import signal
 import socket
 import subprocess
 import threading
@@ -22,6 +24,7 @@ T = TypeVar("T")
 
 _POLL_SECONDS = 0.05
 _TAIL_LINES = 30
+_ENDING_SECONDS = 30.0
 
 # Below the range from which Linux takes the local ports of outgoing connections, so that no
 # client can sit on the port of a server that is being restarted.
@@ -236,6 +239,31 @@ class Program(Startable):
             self._process.stop()
             self._process = None
         atexit.unregister(self.stop)
+
+    def kill(self) -> None:
+        """End it with SIGKILL, at once and without a last word."""
+        self.send(signal.SIGKILL)
+        self.wait_ended()
+        self.stop()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process is not None and self._process.running
+
+    def wait_ended(self, seconds: float = _ENDING_SECONDS) -> int:
+        """Wait until the process has ended by itself or by a signal; its exit code.
+
+        Raises:
+            ProcessError: it was not started, or does not end.
+        """
+        if self._process is None:
+            raise ProcessError(f"{type(self).__name__} is not running.")
+        return self._process.wait_ended(seconds)
 
     def _launch(self, process: Process, ready: Callable[[], bool], seconds: float) -> None:
         """Keep a process that has just been started, and wait until it is ready."""

@@ -5,8 +5,6 @@ Starts the real command in a process of its own, as a user would, and is used li
 
 import contextlib
 import http.client
-import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ import yaml
 
 from mooring.errors import InputError, KubeError
 from mooring.testing.plane import Plane
-from mooring.testing.process import Process, ProcessError, Program, free_port
+from mooring.testing.process import Process, Program, free_port
 
 _START_SECONDS = 90.0
 #: `moor run` waits so long for bindings under way, and a little longer for the rest.
@@ -98,31 +96,6 @@ class MoorRun(Program):
         if self._process is not None:
             self._process.stop(_STOP_SECONDS)
         super().stop()
-
-    def kill(self) -> None:
-        """End it with SIGKILL, at once and without a last word."""
-        os.kill(self.pid, signal.SIGKILL)
-        self.wait_ended()
-        super().stop()
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal."""
-        os.kill(self.pid, number)
-
-    @property
-    def running(self) -> bool:
-        """Whether the process has not ended."""
-        return self._process is not None and self._process.running
-
-    def wait_ended(self, seconds: float = _STOP_SECONDS) -> int:
-        """Wait until the process has ended by itself or by a signal; its exit code.
-
-        Raises:
-            ProcessError: it was not started, or does not end.
-        """
-        if self._process is None:
-            raise ProcessError("moor run is not running.")
-        return self._process.wait_ended(seconds)
 
     @property
     def url(self) -> str:

@@ -1,0 +1,161 @@
+"""The command line of the benchmark: `python -m benchmarks.faults`, run by `make bench-faults`.
+
+Exit codes: 0 done, 1 a goal is not met and ``--check`` was given, 2 it could not run, or not all.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from benchmarks import command
+from benchmarks.command import BenchError, Say
+from benchmarks.environment import Quiet, environment
+from benchmarks.faults import contenders, leader, objects, placing, slow, waiting, woken
+from benchmarks.faults.goals import goals
+from benchmarks.faults.report import print_report
+from benchmarks.faults.results import Found, Report
+from benchmarks.reporting import write_json
+from mooring.errors import MooringError
+from mooring.testing.kube import ControlPlane, find_binaries
+
+T = TypeVar("T")
+
+SCENARIOS: Final = ("waiting", "slow", "leader", "woken")
+
+
+class Effort(NamedTuple):
+    """How much is done.
+
+    Attributes:
+        nodes: how many nodes.
+        claims: how many waiting claims, one run for each number.
+        rounds: how often 200 pods come.
+        slow_pods: how many pods a slow API server is to take.
+        slow_seconds: and how long at most.
+        leaders: how often the leader ends, by each signal.
+        woken: how many pods that fit nowhere.
+    """
+
+    nodes: int = 100
+    claims: tuple[int, ...] = (600, 2000)
+    rounds: int = 3
+    slow_pods: int = 2000
+    slow_seconds: float = 60.0
+    leaders: int = 3
+    woken: int = 20_000
+
+
+_QUICK: Final = Effort(
+    claims=(300,), rounds=1, slow_pods=300, slow_seconds=20.0, leaders=1, woken=2000
+)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.faults",
+        description="Measure kube-scheduler and `moor run` in trouble, on a real API server.",
+    )
+    command.add_common_options(parser, "faults", "300 claims, 2,000 woken pods, one round each")
+    parser.add_argument(
+        "--scenario", choices=SCENARIOS, nargs="+", default=list(SCENARIOS), metavar="NAME",
+        help=f"some of {', '.join(SCENARIOS)} (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scheduler", choices=contenders.SCHEDULERS, nargs="+", metavar="NAME",
+        default=list(contenders.SCHEDULERS),
+        help=f"some of {', '.join(contenders.SCHEDULERS)} (default: all)",
+    )  # fmt: skip
+    return parser.parse_args(arguments)
+
+
+class Bench:
+    """A run of the whole benchmark, and what it has found so far.
+
+    Args:
+        options: of the command line.
+        say: is told what is going on.
+    """
+
+    def __init__(self, options: argparse.Namespace, say: Say) -> None:
+        self.effort = _QUICK if options.quick else Effort()
+        self.found = Found()
+        self.failures: list[str] = []
+        self._scenarios: list[str] = options.scenario
+        self._schedulers: list[str] = options.scheduler
+        self._say = say
+
+    def measure(self, plane: ControlPlane) -> None:
+        """Measure everything; what fails is noted, and the rest goes on."""
+        effort, found = self.effort, self.found
+        placing.create(plane, objects.nodes(effort.nodes))
+        plane.create(objects.STORAGE_CLASS)
+        if "waiting" in self._scenarios:
+            for count in effort.claims:
+                measure = partial(waiting.measure, plane, count, rounds=effort.rounds)
+                found.waiting += self._turns(f"{count:,} waiting claims", measure)
+        if "slow" in self._scenarios:
+            found.slow += self._turns(
+                "slow API server",
+                lambda name: slow.measure(plane, name, effort.slow_pods, effort.slow_seconds),
+            )
+        if "leader" in self._scenarios:
+            found.leader += self._turns(
+                "the leader ends", lambda name: leader.measure(plane, name, effort.leaders)
+            )
+        if "woken" in self._scenarios:
+            # Last: so many pods are not deleted again.
+            self._say(f"creating {effort.woken:,} pods that fit nowhere")
+            woken.prepare(plane, effort.woken)
+            found.woken += self._turns(
+                "woken pods", lambda name: woken.measure(plane, name, effort.woken)
+            )
+
+    def _turns(self, title: str, measure: Callable[[str], T]) -> list[T]:
+        results = []
+        for name in self._schedulers:
+            self._say(f"{title}: {name}")
+            try:
+                results.append(measure(name))
+            except (BenchError, MooringError) as error:
+                self.failures.append(f"{title}, {name}: {error}")
+                self._say(f"{title}, {name} failed: {error}")
+        return results
+
+
+def _run(options: argparse.Namespace) -> int:
+    say = command.progress()
+    out: Path = options.out
+    command.make_folder(out)
+    find_binaries()  # before minutes of work, not after
+    quiet = Quiet()
+    bench = Bench(options, say)
+    with ControlPlane() as plane:
+        bench.measure(plane)
+    report = Report(
+        environment=environment(),
+        quick=options.quick,
+        nodes=bench.effort.nodes,
+        other_load=quiet.other_load(),
+        found=bench.found,
+        goals=goals(bench.found),
+        failures=bench.failures,
+    )
+    print_report(report, command.output())
+    write_json(report, out / "faults.json")
+    say(f"written: {out / 'faults.json'}")
+    if report.failures:
+        return 2
+    return 1 if options.check and not all(goal.met for goal in report.goals) else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return its exit code."""
+    options = _arguments(arguments)
+    return command.run("bench-faults", lambda: _run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

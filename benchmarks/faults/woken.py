@@ -1,0 +1,105 @@
+"""Many pods that fit nowhere are woken by one event, and one comes that fits.
+
+Both schedulers have the same pods, and the event is the same: a node gets the label that all of
+them want. Each of them is tried once more, in vain; the new pod stands behind them in the queue.
+Called by `__main__`.
+"""
+
+import re
+import time
+from typing import Final
+
+import msgspec
+
+from benchmarks.faults import contenders, objects, placing
+from benchmarks.process import cpu_ms
+from benchmarks.scheduler.contenders import Scheduler
+from mooring.testing.kube import ControlPlane
+from mooring.testing.process import wait_for
+
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_ATTEMPTS: Final = re.compile(
+    r'^scheduler_schedule_attempts_total\{.*result="unschedulable".*\} (\S+)$', re.MULTILINE
+)
+_PENDING: Final = re.compile(
+    r'^scheduler_pending_pods\{queue="(active|backoff)"\} (\S+)$', re.MULTILINE
+)
+_LONGEST_SECONDS: Final = 600.0
+#: The longest backoff of a pod has passed then, so that the event alone decides.
+_BACKOFF_SECONDS: Final = 11.0
+
+
+class Woken(msgspec.Struct):
+    """What it costs to wake many pods.
+
+    Attributes:
+        scheduler: its name.
+        pods: how many were woken.
+        seconds: from the event until the new pod was bound.
+        cpu_seconds: CPU time of the scheduler until all of them were tried.
+        tried: how many attempts there were that found no node.
+        cpu_ms_per_try: CPU time by attempts.
+    """
+
+    scheduler: str
+    pods: int
+    seconds: float
+    cpu_seconds: float
+    tried: int
+    cpu_ms_per_try: float
+
+
+def prepare(plane: ControlPlane, pods: int) -> None:
+    """Create the pods that fit nowhere."""
+    placing.create(plane, objects.hopeless_pods(pods, placing.new_namespace(plane, "hopeless")))
+
+
+def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
+    """Let one scheduler wake all pods."""
+    where = placing.new_namespace(plane, "woken", name)
+    node = f"/api/v1/nodes/{objects.node_name(0)}"
+    with contenders.make(plane, name) as scheduler:
+        wait_for(
+            lambda: _tried(scheduler) >= pods and _idle(scheduler),
+            f"{name} to have tried {pods} pods",
+            _LONGEST_SECONDS,
+        )
+        time.sleep(_BACKOFF_SECONDS)
+        placing.settle(scheduler.pid)
+        tried, before = _tried(scheduler), cpu_ms(scheduler.pid)
+        begin = time.perf_counter()
+        _label(plane, node, "yes")
+        created = list(objects.ordinary_pods(range(1), where))
+        placing.place(plane, scheduler, created, where, seconds=_LONGEST_SECONDS)
+        seconds = time.perf_counter() - begin
+        wait_for(
+            lambda: _tried(scheduler) >= tried + pods and _idle(scheduler),
+            f"{name} to have tried {pods} pods again",
+            _LONGEST_SECONDS,
+        )
+        placing.settle(scheduler.pid)
+        used = cpu_ms(scheduler.pid) - before
+        again = _tried(scheduler) - tried
+    _label(plane, node, None)
+    placing.clear(plane, where)
+    return Woken(
+        scheduler=name,
+        pods=pods,
+        seconds=seconds,
+        cpu_seconds=used / 1e3,
+        tried=again,
+        cpu_ms_per_try=used / max(1, again),
+    )
+
+
+def _label(plane: ControlPlane, node: str, value: str | None) -> None:
+    labels = {"metadata": {"labels": {objects.WAKING_LABEL: value}}}
+    plane.request("PATCH", node, labels, content_type=_MERGE_PATCH)
+
+
+def _tried(scheduler: Scheduler) -> int:
+    return round(sum(map(float, _ATTEMPTS.findall(scheduler.metrics()))))
+
+
+def _idle(scheduler: Scheduler) -> bool:
+    return not sum(float(value) for _, value in _PENDING.findall(scheduler.metrics()))
