@@ -83,4 +83,5 @@ def test_six_hundred_claims_that_nobody_provisions_hold_up_no_other_pod(tmp_path
         scheduler.send(signal.SIGTERM)
         assert scheduler.wait_ended(PATIENCE) == 0
         assert bound(plane) == names
+        assert {one["reason"] for one in plane.list_objects("Event", "default")} == {"Scheduled"}
         assert "Traceback" not in scheduler.log()

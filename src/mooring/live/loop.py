@@ -287,7 +287,7 @@ class LiveScheduler:
 
     def _dispatch(self, effects: list[Effect]) -> None:
         for effect in effects:
-            if self._halted or (self._stopped and isinstance(effect, PatchStatus)):
+            if self._halted or (self._stopped and _is_failure(effect)):
                 continue  # who schedules next will see for itself
             if isinstance(effect, Tell):
                 self._binder.tell(effect)
@@ -371,3 +371,8 @@ class LiveScheduler:
                         "scheduler %s binds pods to the same nodes, such as %s to %s",
                         name, pod.key, pod.node_name,
                     )  # fmt: skip
+
+
+def _is_failure(effect: Effect) -> bool:
+    """Whether it only says that a pod could not be scheduled."""
+    return isinstance(effect, PatchStatus) or (isinstance(effect, Tell) and effect.warning)

@@ -127,7 +127,9 @@ def test_a_scheduler_that_stops_breaks_off_what_only_waits() -> None:
             async with scheduling(settings(cluster, patient), drain=FOR_EVER):
                 await until(lambda: len(patient.waiting) == 50)
             assert patient.waiting == set()
+            # Nothing is wrong with these pods, and nobody waits until they are told otherwise.
             assert cluster.patches == []
+            assert cluster.events == []
             return cluster.bindings
 
     async def limited() -> list[tuple[str, str]]:
