@@ -15,7 +15,8 @@ from rich.table import Table
 
 Number = TypeVar("Number", int, float)
 
-_MAX_OTHER_LOAD = 0.1
+#: Other programs that use more of the CPUs make times unreliable.
+MOST_OTHER_LOAD = 0.1
 
 
 class Goal(msgspec.Struct):
@@ -61,7 +62,7 @@ def new_table(title: str, console: Console) -> Table:
 def print_ending(other_load: float, goals: Iterable[Goal], console: Console) -> None:
     """Print how quiet the machine was, and the goals."""
     others = f"Other programs used {other_load:.0%} of the CPUs during this run"
-    verdict = "too much to trust the numbers" if other_load > _MAX_OTHER_LOAD else "fine"
+    verdict = "too much to trust the numbers" if other_load > MOST_OTHER_LOAD else "fine"
     console.print(f"{others}: {verdict}.", highlight=False, soft_wrap=True)
     for goal in goals:
         mark = "[green]ok     [/]" if goal.met else "[red]NOT MET[/]"

@@ -6,26 +6,29 @@ from benchmarks.faults.results import Found
 from benchmarks.reporting import Goal, times
 from benchmarks.scheduler.contenders import MOORING
 
-#: Other pods have at least this part of the speed that they have without waiting claims.
+#: Other pods have at least this part of the speed that they have without waiting claims. On a busy
+#: machine speed is chance, and CPU time is asked for instead.
 _LEAST_RATIO = 0.75
 _MOST_IDLE_PERCENT = 5.0
 _MOST_STOP_SECONDS = 5.0
 _MOST_SLOW_PERCENT = 50.0
 
 
-def goals(found: Found) -> list[Goal]:
-    """The goals about what was measured."""
-    return list(_goals(found))
+def goals(found: Found, *, quiet: bool) -> list[Goal]:
+    """The goals about what was measured; `quiet` if nobody else used the machine."""
+    return list(_goals(found, quiet=quiet))
 
 
-def _goals(found: Found) -> Iterator[Goal]:
+def _goals(found: Found, *, quiet: bool) -> Iterator[Goal]:
     for one in found.waiting:
         if one.scheduler != MOORING:
             continue
+        ratio = one.ratio if quiet else one.cpu_ms_per_pod_before / one.cpu_ms_per_pod
+        what = "the speed" if quiet else "the pods for each second of CPU that there are"
         yield Goal(
             goal=f"{one.claims:,} waiting claims: all other pods are bound, at full speed",
-            measured=f"{one.bound:,} of {one.others:,}, {times(one.ratio)} times the speed without",
-            met=one.bound == one.others and one.ratio >= _LEAST_RATIO,
+            measured=f"{one.bound:,} of {one.others:,}, {times(ratio)} times {what} without",
+            met=one.bound == one.others and ratio >= _LEAST_RATIO,
         )
         yield Goal(
             goal=f"{one.claims:,} waiting claims: idle CPU below {_MOST_IDLE_PERCENT:g} %",

@@ -20,8 +20,6 @@ STORAGE_CLASS: Final[Object] = {
     "volumeBindingMode": "WaitForFirstConsumer",
 }
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-#: The label that a node must have for the pods of `hopeless_pods`.
-WAKING_LABEL: Final = "example.com/wanted"
 TEMPLATES: Final = 5
 
 _IMAGE: Final = "registry.k8s.io/pause:3.10.2"
@@ -87,17 +85,14 @@ def ordinary_pods(numbers: range, where: str) -> Iterator[Request]:
 
 
 def hopeless_pods(count: int, where: str) -> Iterator[Request]:
-    """Pods of five templates that no node is right for, and for which none is large enough.
+    """Pods of five templates for which no node is large enough.
 
-    A node that gets the label is worth another try for all of them, and the try fails.
+    A pod that leaves any node is worth another try for all of them, and the try fails.
     """
-    term = {"matchExpressions": [{"key": WAKING_LABEL, "operator": "Exists"}]}
-    required = {"nodeSelectorTerms": [term]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     for number in range(count):
-        cores = 1000 + number % TEMPLATES
-        pod = _pod(f"hopeless-{number}", where, cpu=str(cores), affinity=affinity)
-        pod["metadata"]["labels"] = {"template": str(number % TEMPLATES)}
+        template = number % TEMPLATES
+        pod = _pod(f"hopeless-{number}", where, cpu=str(1000 + template))
+        pod["metadata"]["labels"] = {"template": str(template)}
         yield create_pod(pod)
 
 

@@ -1,8 +1,8 @@
 """Many pods that fit nowhere are woken by one event, and one comes that fits.
 
-Both schedulers have the same pods, and the event is the same: a node gets the label that all of
-them want. Each of them is tried once more, in vain; the new pod stands behind them in the queue.
-Called by `__main__`.
+Both schedulers have the same pods, and the event is the same: a pod leaves its node, which is worth
+another try for everybody who found too little room. Each try fails; the new pod stands behind them
+in the queue. Called by `__main__`.
 """
 
 import re
@@ -17,7 +17,6 @@ from benchmarks.scheduler.contenders import Scheduler
 from mooring.testing.kube import ControlPlane
 from mooring.testing.process import wait_for
 
-_MERGE_PATCH: Final = "application/merge-patch+json"
 _ATTEMPTS: Final = re.compile(
     r'^scheduler_schedule_attempts_total\{.*result="unschedulable".*\} (\S+)$', re.MULTILINE
 )
@@ -57,8 +56,8 @@ def prepare(plane: ControlPlane, pods: int) -> None:
 def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
     """Let one scheduler wake all pods."""
     where = placing.new_namespace(plane, "woken", name)
-    node = f"/api/v1/nodes/{objects.node_name(0)}"
     with contenders.make(plane, name) as scheduler:
+        placing.place(plane, scheduler, list(objects.ordinary_pods(range(1), where)), where)
         wait_for(
             lambda: _tried(scheduler) >= pods and _idle(scheduler),
             f"{name} to have tried {pods} pods",
@@ -68,8 +67,13 @@ def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
         placing.settle(scheduler.pid)
         tried, before = _tried(scheduler), cpu_ms(scheduler.pid)
         begin = time.perf_counter()
-        _label(plane, node, "yes")
-        created = list(objects.ordinary_pods(range(1), where))
+        plane.delete("Pod", "pod-0", where)
+        wait_for(
+            lambda: not _idle(scheduler) or _tried(scheduler) > tried,
+            f"{name} to wake the pods",
+            _LONGEST_SECONDS,
+        )
+        created = list(objects.ordinary_pods(range(1, 2), where))
         placing.place(plane, scheduler, created, where, seconds=_LONGEST_SECONDS)
         seconds = time.perf_counter() - begin
         wait_for(
@@ -80,7 +84,6 @@ def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
         placing.settle(scheduler.pid)
         used = cpu_ms(scheduler.pid) - before
         again = _tried(scheduler) - tried
-    _label(plane, node, None)
     placing.clear(plane, where)
     return Woken(
         scheduler=name,
@@ -90,11 +93,6 @@ def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
         tried=again,
         cpu_ms_per_try=used / max(1, again),
     )
-
-
-def _label(plane: ControlPlane, node: str, value: str | None) -> None:
-    labels = {"metadata": {"labels": {objects.WAKING_LABEL: value}}}
-    plane.request("PATCH", node, labels, content_type=_MERGE_PATCH)
 
 
 def _tried(scheduler: Scheduler) -> int:
