@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults soak docs clean
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ bench-memory: setup ## what names that tenants invent cost moor run; ARGS=--quic
 
 bench-faults: setup ## kube-scheduler and moor run in trouble, in turn; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.faults $(ARGS)
+
+bench-hostile: setup ## what callers get from moor serve beside hostile ones; ARGS=--quick
+	$(BIN)/python -m benchmarks.hostile $(ARGS)
 
 MINUTES ?= 10
 SEED ?= 1

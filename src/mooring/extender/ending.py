@@ -19,12 +19,12 @@ from mooring.serving.running import Server
 log = logging.getLogger("mooring.extender")
 
 #: All is over so long after SIGTERM, if the drain time lets it: kube-scheduler and people wait.
-_STOP_SECONDS: Final = 3.5
+_STOP_SECONDS: Final = 3.3
 #: What is in flight has at least so long after the drain time, or after SIGINT.
-_GRACE_SECONDS: Final = 0.5
+_GRACE_SECONDS: Final = 0.3
 _QUICK_GRACE_SECONDS: Final = 0.3
 #: How long a function may take to notice that it is interrupted, and an answer to be sent.
-_NOTICE_SECONDS: Final = 0.2
+_NOTICE_SECONDS: Final = 0.1
 
 
 class Ending:
