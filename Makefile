@@ -9,19 +9,20 @@ PYTEST_ARGS ?=
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs clean
+.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## prepare .venv with the moor command in .venv/bin
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml locks/build.txt locks/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "mooring needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation --editable .
 	@touch $@
 
 demo: setup ## a cluster in memory and pods being placed: nothing else is needed
@@ -89,6 +90,10 @@ soak: setup ## moor run while everything goes wrong: MINUTES=10 SEED=1 REPLICAS=
 
 docs: setup ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference
+
+lock: setup ## write locks/ anew after a change of constraints.txt (asks the package index)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable . --group dev hatchling
+	$(BIN)/python -m tools.lock
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -107,6 +107,8 @@ def cluster(
     created, bound pods run; who binds them is up to you: moor run, kube-scheduler or --scheduler.
     Ctrl-C and SIGTERM end it with exit code 0; the kubeconfig is removed and nothing remains.
     """
+    from mooring.serving.descriptors import allow_descriptors
+
     if nodes is not None and nodes_file is not None:
         raise InputError("--nodes and --nodes-file exclude each other; give one of them")
     if policy is not None and not scheduler:
@@ -120,6 +122,7 @@ def cluster(
         os.environ["LOG_LEVEL"] = "INFO"
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     set_up_logging(LogFormat.TEXT)
+    allow_descriptors()
     from mooring.cli.cluster_files import check_kubeconfig, read_tokens
     from mooring.serving.origin import read_allowed_hosts
 

@@ -40,7 +40,9 @@ def demo(
     from mooring.cli.demo_workload import equip
     from mooring.embedded.fleet import make_fleet
     from mooring.framework.loading import load
+    from mooring.serving.descriptors import allow_descriptors
 
+    allow_descriptors()
     if "LOG_LEVEL" not in os.environ:
         # A pod that waits is what the demo is about, and no news for a log.
         logging.basicConfig(level=logging.ERROR)

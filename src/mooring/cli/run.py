@@ -80,11 +80,13 @@ def run(
     from mooring.cli.snapshot_files import read_mapping
     from mooring.live.options import HookLimits, Options
     from mooring.live.run import main
+    from mooring.serving.descriptors import allow_descriptors
     from mooring.serving.origin import read_allowed_hosts
 
     if verbose:
         os.environ["LOG_LEVEL"] = "DEBUG"
     set_up_logging(log_format)
+    allow_descriptors()
     code = main(
         Options(
             policy=policy,

@@ -93,10 +93,12 @@ def serve(
     from mooring.extender.server import Options, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
+    from mooring.serving.descriptors import allow_descriptors
     from mooring.serving.origin import read_allowed_hosts
     from mooring.serving.sockets import listen
 
     set_up_logging(log_format)
+    allow_descriptors()
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):
         if not math.isfinite(seconds):
             raise InputError(f"{option} {seconds} is no time; give a number of seconds")

@@ -30,6 +30,7 @@ from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.admission import Admission
 from mooring.serving.admitted import connections
+from mooring.serving.descriptors import watch_descriptors
 from mooring.serving.memory import give_back, keep_warm
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
@@ -146,6 +147,7 @@ async def serve(
             close_seconds=30,
             keep_alive_seconds=_KEEP_ALIVE_SECONDS,
         )
+        _background(stack, watch_descriptors())
         if certificates is not None:
             _background(stack, certificates.watch())
         if options.reload:

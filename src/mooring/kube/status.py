@@ -4,6 +4,7 @@
 words, never credentials.
 """
 
+import errno
 import os
 import ssl
 from http import HTTPStatus
@@ -76,6 +77,11 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return KubeError(f"The proxy to the API server {server} cannot be reached; check it.")
     if isinstance(error, aiohttp.ClientConnectorError):
+        if error.os_error.errno in (errno.EMFILE, errno.ENFILE):
+            return KubeError(
+                f"There is no file descriptor left for a connection to the API server {server}; "
+                "raise the limit with ulimit -n."
+            )
         why = _os_words(error.os_error)
         return KubeError(
             f"The API server {server} cannot be reached: {why}; "

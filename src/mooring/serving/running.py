@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
 
+from mooring.serving.descriptors import watch_descriptors
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.tls import Certificates
@@ -75,6 +76,7 @@ async def serving(
         abort: hang up on all clients at the end, whatever they wait for.
     """
     tasks = [asyncio.create_task(server.serve(sockets=[sock]))]
+    tasks.append(asyncio.create_task(watch_descriptors()))
     if certificates is not None:
         tasks.append(asyncio.create_task(certificates.watch()))
     try:
