@@ -54,6 +54,7 @@ def measure(plane: ControlPlane, name: str, pods: int, seconds: float) -> Slow:
             created = list(objects.ordinary_pods(range(pods), where))
             placed = placing.place(plane, scheduler, created, where, seconds=seconds)
             proxy.clear()
+            placing.settle(scheduler.pid)  # what is held back arrives before it ends
     placing.clear(plane, where)
     return Slow(
         scheduler=name,
