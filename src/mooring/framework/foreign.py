@@ -35,7 +35,7 @@ def call(function: Callable[..., T], *args: Any) -> T:
         Exception: whatever else it raised.
     """
     try:
-        return function(*args)
+        return _cross(function, args)
     except Exception:
         raise
     except BaseException as error:
@@ -58,13 +58,29 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
         Exception: whatever else it raised.
     """
     try:
-        answer = function(*args)
-        return await answer if inspect.isawaitable(answer) else answer
-    except (SystemExit, KeyboardInterrupt, Interruption) as error:
+        return await _cross_and_wait(function, args)
+    except (Exception, GeneratorExit):
+        raise
+    except BaseException as error:
+        if type(error).__name__ == "CancelledError":  # asyncio's, of which nothing is known here
+            raise
         raise _escape(error) from error
 
 
-_BORDER: Final = frozenset({call.__code__, wait.__code__})
+# The border itself: whatever is raised in these frames, from their first instruction on, is caught
+# by their callers.
+
+
+def _cross(function: Callable[..., T], args: tuple[Any, ...]) -> T:
+    return function(*args)
+
+
+async def _cross_and_wait(function: Callable[..., object], args: tuple[Any, ...]) -> object:
+    answer = function(*args)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+_BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 
 def crossing(frame: FrameType | None) -> FrameType | None:
@@ -94,7 +110,10 @@ def is_crossed(frame: FrameType | None) -> bool:
 
 
 def is_foreign(thing: type | Callable[..., object]) -> bool:
-    """Whether a class or function is not mooring's own."""
+    """Whether a class or function is not mooring's own; of a method, its object's class counts."""
+    owner = getattr(thing, "__self__", None)
+    if owner is not None and not inspect.ismodule(owner):
+        thing = type(owner)
     return not _is_ours(getattr(thing, "__module__", None))
 
 

@@ -64,6 +64,7 @@ class Informer(Generic[T]):
         self.synced = asyncio.Event()
         self.connected = False
         self.stale_since: float | None = clock()
+        self._lost_since: float | None = self.stale_since
         self.last_contact: float | None = None
         self.error: KubeError | None = None
         self.absent = False
@@ -101,6 +102,13 @@ class Informer(Generic[T]):
         if self.absent or self.stale_since is None:
             return 0.0
         return max(self._clock() - self.stale_since, 0.0)
+
+    @property
+    def lost_seconds(self) -> float:
+        """For how long there has been no watch; 0 if there is one, however silent."""
+        if self.absent or self._lost_since is None:
+            return 0.0
+        return max(self._clock() - self._lost_since, 0.0)
 
     async def run(self) -> None:
         """List and watch until cancelled or stopped."""
@@ -168,7 +176,7 @@ class Informer(Generic[T]):
         self.error = None
         self.absent = False
         self.connected = True
-        self.stale_since = None
+        self.stale_since = self._lost_since = None
 
     def events(self, items: list[Item[T]]) -> None:
         """Events that came together."""
@@ -179,7 +187,8 @@ class Informer(Generic[T]):
     def watch_closed(self, *, stalled: bool) -> None:
         """The watch ended."""
         self.connected = False
-        self.stale_since = self.last_contact if stalled else self._clock()
+        self._lost_since = self._clock()
+        self.stale_since = self.last_contact if stalled else self._lost_since
 
     def failed(self, error: KubeError) -> None:
         """A list or a watch failed; each sentence is logged once until all is well again."""

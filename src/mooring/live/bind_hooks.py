@@ -6,7 +6,9 @@ happens in a hook, its caller gets an answer or a `PluginError`. Called by `Bind
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from mooring.framework import foreign
@@ -18,6 +20,8 @@ from mooring.serving.deadline import Deadline
 
 #: Hooks of these modules wait for nobody.
 _IN_TREE: Final = "mooring.plugins."
+#: A plugin that leaves so many hooks behind is not asked any more.
+_MOST_LEFT_BEHIND: Final = 100
 
 Run = Callable[[Binding], Awaitable[object] | object]
 
@@ -35,8 +39,10 @@ class BindHooks:
         self._deadline = deadline
         self._seconds = seconds
         self._pauses = pauses
-        # Hooks that go on although they were cancelled: nobody waits for them any more.
-        self._left_behind: set[asyncio.Task[Any]] = set()
+        self._under_way: dict[asyncio.Task[Any], str] = {}
+        # Of those, the ones that nobody waits for any more, and how many each plugin has.
+        self._given_up: set[asyncio.Task[Any]] = set()
+        self._left_behind: Counter[str] = Counter()
 
     async def pre_bind(self, placing: Placing, binding: Binding) -> Binding | Refusal:
         """Prepare what the pod needs before it is bound.
@@ -63,7 +69,7 @@ class BindHooks:
             PluginError: a plugin failed; the pod stays bound.
         """
         for name, plugin in placing.post_binds:
-            await self._run(name, "post_bind", plugin.post_bind, binding)
+            await self._run(name, "post_bind", plugin.post_bind, binding, pause=False)
 
     async def _chain(
         self, point: str, hooks: Sequence[tuple[str, Run]], binding: Binding
@@ -79,31 +85,52 @@ class BindHooks:
             binding = found
         return binding
 
-    async def _run(self, name: str, point: str, run: Run, binding: Binding) -> object:
+    async def _run(
+        self, name: str, point: str, run: Run, binding: Binding, *, pause: bool = True
+    ) -> object:
         try:
-            if (getattr(run, "__module__", None) or "").startswith(_IN_TREE):
+            if type(getattr(run, "__self__", None)).__module__.startswith(_IN_TREE):
                 return await foreign.wait(run, binding)
-            return await self._limited(run, binding)
+            self._refuse_leaky(name)
+            with self._pauses.pause() if pause else nullcontext():
+                return await self._limited(name, run, binding)
         except Exception as error:  # noqa: BLE001
             blame(error, name, point, binding.pod)
 
-    async def _limited(self, run: Run, binding: Binding) -> object:
+    async def _limited(self, name: str, run: Run, binding: Binding) -> object:
         # A task of its own: who cancels what is then known, and it can be left behind.
         task = asyncio.create_task(self._deadline.each_step(foreign.wait(run, binding)))
-        self._left_behind.add(task)
+        self._under_way[task] = name
         task.add_done_callback(self._ended)
         try:
-            with self._pauses.pause():
-                done, _ = await asyncio.wait({task}, timeout=self._seconds)
+            done, _ = await asyncio.wait({task}, timeout=self._seconds)
         finally:
-            task.cancel()
+            if not task.done():
+                task.cancel()
+                self._given_up.add(task)
+                self._left_behind[name] += 1
         if not done:
             raise TimeoutError(f"it did not finish within {self._seconds:g} seconds")
         if task.cancelled():
             raise RuntimeError("it waited for something that was cancelled")
         return task.result()
 
+    def _refuse_leaky(self, name: str) -> None:
+        if self._left_behind[name] >= _MOST_LEFT_BEHIND:
+            raise RuntimeError(
+                f"{self._left_behind[name]} of its hooks have not ended although they were "
+                "cancelled; it is not asked again before one does"
+            )
+
+    @property
+    def left_behind(self) -> int:
+        """How many hooks have not ended although they were cancelled."""
+        return self._left_behind.total()
+
     def _ended(self, task: "asyncio.Task[Any]") -> None:
-        self._left_behind.discard(task)
+        name = self._under_way.pop(task)
+        if task in self._given_up:
+            self._given_up.discard(task)
+            self._left_behind[name] -= 1
         if not task.cancelled():
             task.exception()  # who waits for it has it; otherwise nobody wants it any more

@@ -5,6 +5,7 @@ method turns whatever goes wrong into a report or a log line; nothing here decid
 """
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,11 +16,12 @@ from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
 from mooring.framework.runtime import Runtime
-from mooring.kube.client import Client, api_path
+from mooring.kube.client import api_path
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import Recorder
 from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.live.bind_hooks import BindHooks
+from mooring.live.client import LiveClient
 from mooring.live.volumes import VolumeWriter
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import Bind, BindFailed, Bound, Evict, Evicted, PatchStatus, Tell
@@ -30,7 +32,9 @@ _CONFLICT = 409
 _NOT_FOUND = 404
 _SERVER_ERROR = 500
 #: Pauses between questions to an API server that is away.
-_AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
+_AWAY_SECONDS: Final = (0.2, 0.5, 1.0, 2.0)
+#: So many pods are read at the same time to find out whether they were bound.
+_DOUBTS_AT_ONCE: Final = 8
 
 
 class Binder:
@@ -48,7 +52,7 @@ class Binder:
 
     def __init__(
         self,
-        client: Client,
+        client: LiveClient,
         recorder: Recorder,
         runtimes: Mapping[str, Runtime],
         volumes: VolumeWriter,
@@ -59,6 +63,7 @@ class Binder:
     ) -> None:
         self._hooks = hooks
         self._sleep = sleep
+        self._doubts = asyncio.Semaphore(_DOUBTS_AT_ONCE)
         self._client = client
         self._recorder = recorder
         self._runtimes = runtimes
@@ -112,22 +117,27 @@ class Binder:
             )
         except KubeError as error:
             # An answer that was lost may have been a yes.
-            if _clear(error) or not await self._took_effect(pod, binding.node_name):
+            if _clear(error):
                 raise
+            with self._client.writing():
+                if not await self._took_effect(pod, binding.node_name):
+                    raise
 
     async def _took_effect(self, pod: Pod, node: str) -> bool:
         """Whether a binding without an answer is there; waits until the API server says.
 
-        Meanwhile the pod keeps its place: another pod might be bound to it otherwise.
+        Meanwhile the pod keeps its place, however long that takes: another pod might be bound to it
+        otherwise.
         """
-        for pause in _AWAY_SECONDS:
+        for pause in itertools.chain(_AWAY_SECONDS, itertools.repeat(_AWAY_SECONDS[-1])):
             try:
-                return await self._is_bound(pod, node)
+                async with self._doubts:
+                    return await self._is_bound(pod, node)
             except KubeError as error:
                 if getattr(error, "status", 0) == _NOT_FOUND:
                     return False
             await self._sleep(pause)
-        return await self._is_bound(pod, node)
+        raise AssertionError("this never ends without an answer")
 
     async def _is_bound(self, pod: Pod, node: str) -> bool:
         path = api_path("api", "v1", "namespaces", pod.namespace, "pods", pod.name)

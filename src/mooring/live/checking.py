@@ -117,6 +117,9 @@ def compare(
         fresh.put_node(node)
     listed = {pod.key: pod for pod in pods if not pod.finished}
     binding = 0
+    differences: list[Difference] = []
+    worked_on = {one.queued.pod.uid for one in core.binding}
+    worked_on |= {one.pod.uid for one in core.waiting}
     for pod in listed.values():
         known = state.pod(pod.namespace, pod.name)
         if pod.node_name:
@@ -124,7 +127,11 @@ def compare(
         elif known is not None and known.uid == pod.uid and known.node_name:
             fresh.assume(pod, known.node_name)
             binding += 1
-    differences = [*_nodes(state, fresh), *_queue(core, listed, schedulers)]
+            if pod.uid not in worked_on:
+                about = f"pod {pod.key} assumed"
+                text = f"pod {pod.key} has a node in the state only, and nobody binds it"
+                differences.append(Difference(about, text))
+    differences += [*_nodes(state, fresh), *_queue(core, listed, schedulers)]
     return Comparison(len(fresh.nodes), len(listed), binding, differences)
 
 

@@ -7,7 +7,8 @@ others.
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from mooring.errors import KubeError
@@ -93,7 +94,7 @@ class LiveClient(Client):
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._pace = Pace(rate) if rate is not None else None
         self._turns = asyncio.Semaphore(AT_ONCE)
-        #: How many writes are under way or wait for their turn.
+        #: How many writes are under way, wait for their turn or have an unknown outcome.
         self.writes = 0
 
     async def request(
@@ -118,10 +119,16 @@ class LiveClient(Client):
         )  # fmt: skip
         if method == "GET":
             return await send()
-        self.writes += 1
-        try:
+        with self.writing():
             async with self._turns:
                 return await send()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A write is under way inside this block, or it is not known yet what came of it."""
+        self.writes += 1
+        try:
+            yield
         finally:
             self.writes -= 1
 

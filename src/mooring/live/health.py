@@ -16,7 +16,7 @@ log = logging.getLogger("mooring.live")
 
 #: A loop that neither did anything nor rested for so long hangs or spins.
 STUCK_SECONDS: Final = 60.0
-#: Who has not heard of the cluster for so long decides on what may not be true any more.
+#: Who could not watch the cluster for so long decides on what may not be true any more.
 STALE_SECONDS: Final = 60.0
 
 
@@ -148,9 +148,9 @@ class Health:
 
     def _stale(self) -> str:
         stale = [
-            f"{resource} ({informer.stale_seconds:.0f} s)"
+            f"{resource} ({informer.lost_seconds:.0f} s)"
             for resource, informer in self._informers.items()
-            if informer.synced.is_set() and informer.stale_seconds > STALE_SECONDS
+            if informer.synced.is_set() and informer.lost_seconds > STALE_SECONDS
         ]
         return f"nothing is heard of {', '.join(stale)}" if stale else ""
 

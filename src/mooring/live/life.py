@@ -77,6 +77,14 @@ class Running:
             finally:
                 gc.unfreeze()
                 await self._clean_up()
+                self._leave_behind()
+
+    def _leave_behind(self) -> None:
+        """Wait for no hook that does not end: the event loop would."""
+        left = self._parts.live.left_behind
+        if left and self._whole_process:
+            log.warning("%d hooks have not ended although they were cancelled", left)
+            asyncio.get_running_loop().call_later(_GONE_SECONDS, self._leave, 1)
 
     def stop(self) -> None:
         """End in order, as the first SIGTERM does; `run` then returns."""

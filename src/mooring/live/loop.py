@@ -19,7 +19,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from mooring.errors import InputError, KubeError
+from mooring.errors import InputError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import Recorder
@@ -122,8 +122,10 @@ class LiveScheduler:
         self._deadline = deadline
         self._pauses = Pauses()
         self._volumes = VolumeWriter(client, runtimes, self._pauses)
-        hooks = BindHooks(deadline, binding_seconds, self._pauses)
-        self._binder = Binder(client, recorder, runtimes, self._volumes, hooks, extenders=extenders)
+        self._hooks = BindHooks(deadline, binding_seconds, self._pauses)
+        self._binder = Binder(
+            client, recorder, runtimes, self._volumes, self._hooks, extenders=extenders
+        )
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -187,15 +189,20 @@ class LiveScheduler:
                     await asyncio.wait(self._tasks)
                     self._apply()
 
+    @property
+    def left_behind(self) -> int:
+        """How many hooks have not ended although they were cancelled."""
+        return self._hooks.left_behind
+
     def overdue(self) -> list[str]:
         """The pods, by key, whose binding nobody works on, or that takes far too long."""
         now = self._clock()
-        reported = {one.pod.key for one in self._reports if not isinstance(one, Evicted)}
+        reported = {one.pod.uid for one in self._reports if not isinstance(one, Evicted)}
         return [
-            key
-            for key, since in self.core.binding.items()
-            if key not in reported
-            and (key not in self._bindings or now - since > self._overdue_seconds)
+            one.queued.key
+            for one in self.core.binding
+            if (uid := one.queued.pod.uid) not in reported
+            and (uid not in self._bindings or now - one.since > self._overdue_seconds)
         ]
 
     async def _rest(self) -> None:
@@ -227,8 +234,12 @@ class LiveScheduler:
                     log.exception("skipped %r: mooring failed on it", change.object)
             self._volumes.take(changes)
         while self._reports:
+            report = self._reports.popleft()
             self._deadline.begin()
-            self._dispatch(self.core.report(self._reports.popleft(), self._clock()))
+            try:
+                self._dispatch(self.core.report(report, self._clock()))
+            except Exception:
+                log.exception("mooring failed on %r", report)
         return worked
 
     async def _decide(self) -> bool:
@@ -258,7 +269,7 @@ class LiveScheduler:
             while True:
                 try:
                     answer = await self._ask(ask)
-                except KubeError as error:
+                except Exception as error:  # noqa: BLE001 - the decision fails, and says so
                     self._deadline.begin()
                     ask = turn.throw(error)
                 else:
@@ -292,8 +303,8 @@ class LiveScheduler:
             if isinstance(effect, Tell):
                 self._binder.tell(effect)
             elif isinstance(effect, Bind):
-                uid, key = effect.pod.uid, effect.pod.key
-                self._bindings[key] = self._start(self._bind(effect, self._patches.get(uid)))
+                uid = effect.pod.uid
+                self._bindings[uid] = self._start(self._bind(effect, self._patches.get(uid)))
             elif isinstance(effect, PatchStatus):
                 uid = effect.pod.uid
                 self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
@@ -324,8 +335,8 @@ class LiveScheduler:
         finally:
             # Without a report the pod would keep its place for ever.
             self._report(report)
-            if self._bindings.get(effect.pod.key) is asyncio.current_task():
-                del self._bindings[effect.pod.key]
+            if self._bindings.get(effect.pod.uid) is asyncio.current_task():
+                del self._bindings[effect.pod.uid]
         if isinstance(report, Bound):
             now = self._clock()
             self.metrics.attempt(effect.profile, "scheduled", now - start)

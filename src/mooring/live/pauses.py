@@ -39,6 +39,3 @@ class Pauses:
         self._over = True
         for task in list(self._tasks):
             task.cancel()
-
-    def __len__(self) -> int:
-        return len(self._tasks)

@@ -99,6 +99,7 @@ class Core:
         self.waiting = WaitingPods()
         self._choose = choose
         self._extended = extended
+        # By unique id: a pod may be gone, and another of its name there, before its report comes.
         self._flights: dict[str, Flight] = {}
         self._evictions = Evictions()
         # Pods that will look for victims when it is seen what becomes of those of others.
@@ -116,9 +117,9 @@ class Core:
             runtime.waiting = waiting
 
     @property
-    def binding(self) -> dict[str, float]:
-        """The pods that are being bound, by key, and since when."""
-        return {key: flight.since for key, flight in self._flights.items()}
+    def binding(self) -> list[Flight]:
+        """The pods that are being bound; two may have one name, if the first is deleted by now."""
+        return list(self._flights.values())
 
     # -- what happened in the cluster
 
@@ -156,7 +157,7 @@ class Core:
             self.waiting.remove(key)
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
-            assumed = key in self._flights or before is None
+            assumed = pod.uid in self._flights or before is None
             self.cluster.put_pod(pod)
             self._happened_on_node(pod.uid, None if assumed else before, pod, now)
         elif pod.scheduler_name in self._runtimes:
@@ -257,11 +258,15 @@ class Core:
         self.cluster.assume(pod, node.name)
         try:
             refusal = runtime.placing.reserve(cycle, node)
-            if refusal is not None:
-                self.cluster.forget(pod.key)
-                return self._refused(queued, refusal, now)
+        except Exception as error:  # noqa: BLE001 - as above; what was reserved is given back
+            self.cluster.forget(pod.key)
+            return self._broke(queued, error, now)
+        if refusal is not None:
+            self.cluster.forget(pod.key)
+            return self._refused(queued, refusal, now)
+        try:
             waits = runtime.placing.permit(cycle, node)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001
             self._take_back(runtime, cycle, node, pod)
             return self._broke(queued, error, now)
         if isinstance(waits, Refusal):
@@ -275,7 +280,7 @@ class Core:
     def _bind(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> Bind:
         pod = queued.pod
         self.queue.done(queued)
-        self._flights[pod.key] = Flight(queued, cycle, node, now)
+        self._flights[pod.uid] = Flight(queued, cycle, node, now)
         binding = Binding(
             namespace=pod.namespace,
             name=pod.name,
@@ -326,14 +331,14 @@ class Core:
 
     def _bound(self, report: Bound) -> list[Effect]:
         pod = report.pod
-        self._flights.pop(pod.key, None)
-        self.cluster.confirm(pod.key)
+        self._flights.pop(pod.uid, None)
+        self.cluster.confirm(pod.key, pod.uid)
         note = f"Successfully assigned {pod.key} to {report.node}"
         return [Tell(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
 
     def _not_bound(self, report: BindFailed, now: float) -> list[Effect]:
         pod = report.pod
-        flight = self._flights.pop(pod.key, None)
+        flight = self._flights.pop(pod.uid, None)
         if flight is None:
             return []
         runtime = self._runtimes[pod.scheduler_name]
@@ -377,7 +382,7 @@ class Core:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
         placed = self.cluster.pod(pod.namespace, pod.name)
         runtime.placing.unreserve(cycle, node)
-        self.cluster.forget(pod.key)
+        self.cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 
     def _room_again(self, placed: Pod | None, now: float) -> None:

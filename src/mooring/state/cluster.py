@@ -183,18 +183,28 @@ class Cluster:
         self._assumed[pod.key] = assumption
         return placed
 
-    def confirm(self, key: str) -> None:
-        """The API server bound an assumed pod: it can be forgotten no more."""
-        assumed = self._assumed.get(key)
+    def confirm(self, key: str, uid: str = "") -> None:
+        """The API server bound an assumed pod: it can be forgotten no more.
+
+        With `uid`, only if it is that pod, and not another one that has its name by now.
+        """
+        assumed = self._assumption(key, uid)
         if assumed is not None:
             self._assumed[key] = assumed._replace(confirmed=True)
 
-    def forget(self, key: str) -> None:
-        """Take an assumption back; nothing happens if the pod was confirmed meanwhile."""
-        assumed = self._assumed.get(key)
+    def forget(self, key: str, uid: str = "") -> None:
+        """Take an assumption back; nothing happens if the pod was confirmed meanwhile.
+
+        With `uid`, only if it is that pod, and not another one that has its name by now.
+        """
+        assumed = self._assumption(key, uid)
         if assumed is not None and not assumed.confirmed:
             del self._assumed[key]
             self._replace(key, assumed.waiting)
+
+    def _assumption(self, key: str, uid: str) -> "Assumption | None":
+        assumed = self._assumed.get(key)
+        return assumed if assumed is not None and uid in ("", assumed.waiting.uid) else None
 
     def add_in_thought(self, pod: Pod, row: int) -> None:
         """Count a pod on a node for a what-if; `remove_in_thought` takes that back."""

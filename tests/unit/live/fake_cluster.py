@@ -34,6 +34,7 @@ class FakeCluster:
         telling: how many events were sent.
         told: events wait for it; tests may clear it.
         down: whether every request fails, and the open watches with it.
+        no_answer: whether bindings and looks at single pods fail without a clear answer.
     """
 
     collections: dict[str, FakeApi] = field(default_factory=lambda: defaultdict(FakeApi))
@@ -49,6 +50,7 @@ class FakeCluster:
     told: asyncio.Event = field(default_factory=asyncio.Event)
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     down: bool = False
+    no_answer: bool = False
     port: int = 0
 
     @property
@@ -98,6 +100,8 @@ class FakeCluster:
         return web.json_response({"gitVersion": "v1.36.4"})
 
     async def bind(self, request: web.Request) -> web.StreamResponse:
+        if self.no_answer:
+            return _denied(504, "it took too long", "Timeout")
         body = await request.json()
         self.binding += 1
         self.bell.set()
@@ -112,6 +116,14 @@ class FakeCluster:
         whole = {**found, "spec": {**found["spec"], "nodeName": node}}
         self._put("pods", whole)
         return web.json_response({"kind": "Status", "status": "Success"}, status=201)
+
+    async def pod(self, request: web.Request) -> web.StreamResponse:
+        if self.no_answer:
+            return _denied(504, "it took too long", "Timeout")
+        found: Any = self.collections["pods"].objects.get(request.match_info["name"])
+        if found is None:
+            return _denied(404, "pods not found", "NotFound")
+        return web.json_response(found)
 
     async def patch(self, request: web.Request) -> web.StreamResponse:
         self.patches.append((request.match_info["name"], await request.json()))
@@ -160,6 +172,7 @@ class FakeCluster:
         app.router.add_get("/api/v1/{resource}", self.handle)
         app.router.add_get("/apis/{group}/v1/{resource}", self.handle)
         app.router.add_post(f"{_POD}/binding", self.bind)
+        app.router.add_get(_POD, self.pod)
         app.router.add_patch(f"{_POD}/status", self.patch)
         app.router.add_post("/apis/events.k8s.io/v1/namespaces/{namespace}/events", self.event)
         app.router.add_post(_LEASES, self.lease)

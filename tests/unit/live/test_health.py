@@ -13,7 +13,7 @@ class FakeInformer:
     def __init__(self) -> None:
         self.synced = asyncio.Event()
         self.error: KubeError | None = None
-        self.stale_seconds = 0.0
+        self.lost_seconds = 0.0
 
 
 class World:
@@ -85,9 +85,9 @@ class TestReady:
     def test_not_when_nothing_was_heard_of_the_cluster_for_a_minute(self) -> None:
         world = World()
         world.sync()
-        world.informers["pods"].stale_seconds = STALE_SECONDS
+        world.informers["pods"].lost_seconds = STALE_SECONDS
         assert world.ready() == {}
-        world.informers["pods"].stale_seconds = STALE_SECONDS + 1
+        world.informers["pods"].lost_seconds = STALE_SECONDS + 1
         assert world.ready() == {"informer-stale": "nothing is heard of pods (61 s)"}
 
     def test_not_while_it_stops(self) -> None:

@@ -8,7 +8,6 @@ bound and nothing is left over.
 
 import asyncio
 import contextlib
-import itertools
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -132,7 +131,7 @@ async def _run(made: Cluster, records: list[logging.LogRecord]) -> Outcome:
     async with scheduling(read_settings(options)) as parts:
         await _until(lambda: len(wild.failed) >= len(CASES) - len(FAILURES))
         # Pods that the plugin refused wait for a change of a node; so do those about `helps`.
-        for number in itertools.count():
+        for number in range(60):
             labels = {"metadata": {"labels": {"change": str(number)}}}
             await asyncio.to_thread(
                 made.request, "PATCH", "/api/v1/nodes/big-0", labels, content_type=_MERGE
@@ -140,12 +139,15 @@ async def _run(made: Cluster, records: list[logging.LogRecord]) -> Outcome:
             with contextlib.suppress(WaitError):
                 await asyncio.to_thread(made.wait_placements, count, timeout=3)
                 break
+        else:
+            pytest.fail(f"never bound: {[one for one, at in made.placements().items() if not at]}")
         await _until(lambda: not parts.live.core.binding)
         await parts.recorder.flush(20)
         found = await check_state(
             parts.client, parts.live.core, ["default-scheduler"], overdue=parts.live.overdue
         )
-        left_over = [*parts.live.core.binding, *(one.key for one in parts.live.core.queue)]
+        left_over = [one.queued.key for one in parts.live.core.binding]
+        left_over += [one.key for one in parts.live.core.queue]
         return Outcome(
             wild=wild,
             notes=_notes(made),

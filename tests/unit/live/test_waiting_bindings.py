@@ -230,6 +230,55 @@ def test_a_hook_that_ignores_its_cancellation_is_left_behind() -> None:
     asyncio.run(run())
 
 
+class Late(hook.PostBind):
+    """Is told of pods, and takes a moment for it."""
+
+    name = "Late"
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    async def post_bind(self, binding: mr.Binding) -> None:
+        await asyncio.sleep(0)
+        self.told.append(binding.name)
+
+
+def test_who_wants_to_know_of_a_bound_pod_is_told_though_the_scheduler_stops() -> None:
+    async def run() -> list[str]:
+        async with fake_cluster() as cluster:
+            put_nodes(cluster)
+            late = Late()
+            cluster.gate.clear()
+            cluster.put_pod(make_pod("p"))
+            async with scheduling(settings(cluster, late), drain=FOR_EVER) as parts:
+                await cluster.until(lambda: cluster.binding)
+                parts.live._pauses.break_off()
+                cluster.gate.set()
+            return late.told
+
+    assert asyncio.run(run()) == ["p"]
+
+
+def test_with_the_api_server_away_decisions_rest_and_pods_keep_their_places() -> None:
+    async def run() -> None:
+        async with fake_cluster() as cluster:
+            put_nodes(cluster)
+            for number in range(700):
+                cluster.put_pod(make_pod(f"p-{number}"))
+            cluster.no_answer = True
+            async with scheduling(settings(cluster), drain=5) as parts:
+                await until(lambda: parts.client.writes >= 512)
+                for _ in range(50):
+                    await asyncio.sleep(0.01)
+                # What became of these bindings is not known: they are asked for, few at a time.
+                assert len(parts.live.core.binding) == parts.client.writes < 600
+                assert parts.live.core.cluster.assumed == len(parts.live.core.binding)
+                cluster.no_answer = False
+                await cluster.until(lambda: len(cluster.bindings) == 700)
+
+    asyncio.run(run())
+
+
 def test_a_binding_that_nobody_works_on_is_a_difference(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> list[str]:
         async with fake_cluster() as cluster:
