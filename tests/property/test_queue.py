@@ -228,7 +228,8 @@ class QueueMachine(RuleBasedStateMachine):
         self, data: st.DataObject, plugins: set[str], pending: set[str], error: bool
     ) -> None:
         queued, entry, waits = self.land(data)
-        overrun = self.queue.flights.helped(queued) and not entry.forced
+        # More happened than is kept; a pod that was activated, too, is no exception.
+        overrun = queued not in self.queue.flights._started
         part = self.queue.requeue(queued, plugins, self.now, pending=pending, error=error)
         if not waits:
             assert part is Part.OUT

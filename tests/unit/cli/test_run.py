@@ -32,7 +32,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "INFO")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mooring.live.run.keep_warm", lambda: None)
+    monkeypatch.setattr("mooring.live.run.keep_little", lambda: None)
 
 
 @pytest.fixture
