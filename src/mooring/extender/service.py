@@ -42,8 +42,8 @@ log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
 
 #: How often within the caller's timeout is looked who has waited too long.
-_LOOKS: Final = 20
-_MOST_SECONDS: Final = 0.25
+_LOOKS: Final = 50
+_MOST_SECONDS: Final = 0.1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

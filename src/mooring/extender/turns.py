@@ -4,7 +4,7 @@ A request is answered before its caller gives up, whatever the policy does:
 
     asked ──> waits for its turn ──> decided ──> answered
                 │                      │ 0.8 × timeout: the function is interrupted, an error
-                │                      │ 0.9 × timeout: not interruptible, an error all the same
+                │                      │ 0.94 × timeout: not interruptible, an error all the same
                 ├── too many wait: refused at once
                 ├── a function is stuck: refused at once
                 ├── the caller hung up: dropped
@@ -30,8 +30,10 @@ R = TypeVar("R")
 
 #: The part of the caller's timeout that functions may take.
 FUNCTION_PART: Final = 0.8
-#: The part after which a request is answered in any case.
+#: The part after which a request that waits for its turn is answered in any case.
 _ANSWER_PART: Final = 0.9
+#: The part after which one is answered whose function should have been interrupted by now.
+_GIVE_UP_PART: Final = 0.94
 #: The part after which the log names a function that has not returned.
 _TELL_PART: Final = 0.5
 #: More than this between two looks means that the process was stopped.
@@ -156,14 +158,15 @@ class Turns:
             turn.started += pause  # the whole process stood still
         self._looked = now
         self._look_at_current(now)
-        late = [
-            turn for turn in self._open
-            if now - turn.caller.began >= _ANSWER_PART * self.timeout and not turn.is_answered
-        ]  # fmt: skip
+        late = [turn for turn in self._open if self._is_late(turn, now)]
         if late:
             found = in_progress(self._decisions.thread_id)
             for turn in late:
                 turn.give_up(self._late(turn, now, found))
+
+    def _is_late(self, turn: Turn[Any], now: float) -> bool:
+        part = _ANSWER_PART if turn is not self._current else _GIVE_UP_PART
+        return now - turn.caller.began >= part * self.timeout and not turn.is_answered
 
     def stop(self, why: str) -> None:
         """Decide nothing more: who waits is told why, and the function that runs is interrupted."""

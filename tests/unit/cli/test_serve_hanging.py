@@ -1,5 +1,6 @@
 """A real ``moor serve`` whose policy hangs: answers in time, honest health, an end that comes."""
 
+import re
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -122,26 +123,25 @@ def ask(pool: ThreadPoolExecutor, moor: Moor, policy: Path, way: str) -> Future[
 
 @pytest.mark.parametrize("way", HANGING)
 def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: str) -> None:
-    moor = serve(policy, "--timeout", "1", "--drain", "0")
-    assert error_of(moor.post("/filter", filter_body(way))) == (
-        "filter 'check' failed on node a: it did not return within 0.8 seconds"
+    moor = serve(policy, "--timeout", "4", "--drain", "0")
+    assert re.fullmatch(
+        "filter 'check' failed on node a: it did not return within [23].* seconds",
+        error_of(moor.post("/filter", filter_body(way))),
     )
     reply = moor.post("/filter", filter_body())
     assert (error_of(reply), reply.json()["NodeNames"]) == ("", ["a"])
     assert moor.get("/livez").body == moor.get("/readyz").body == b"ok"
     assert hangs(moor) == 1
     log = moor.log()
-    assert "filter 'check' on node a has not returned for 0." in log
+    assert "filter 'check' on node a has not returned for 2." in log
     assert f"(pod default/{way}, at hanging.py:" in log
     assert "in check\n    WAYS[pod.name]()" in log  # where it was, in a traceback
 
 
 def test_a_function_that_lets_nobody_else_run_is_interrupted(serve: Serve, policy: Path) -> None:
     """A search that goes astray keeps Python's lock, so the event loop stands still, too."""
-    moor = serve(policy, "--timeout", "1", "--drain", "0")
-    assert "did not return within 0.8 s" in error_of(
-        moor.post("/filter", filter_body("backtracks"))
-    )
+    moor = serve(policy, "--timeout", "4", "--drain", "0")
+    assert "did not return within " in error_of(moor.post("/filter", filter_body("backtracks")))
     assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a"]
     moor.signal(signal.SIGTERM)
     assert moor.wait() == 0
@@ -240,7 +240,7 @@ class TestWorkers:
 
 @pytest.mark.parametrize("way", ["sleeps", "spins"])
 def test_an_edited_policy_helps(serve: Serve, policy: Path, way: str) -> None:
-    moor = serve(policy, "--timeout", "1", "--drain", "0", "--reload")
+    moor = serve(policy, "--timeout", "4", "--drain", "0", "--reload")
     with ThreadPoolExecutor(1) as pool:
         asked = ask(pool, moor, policy, way)
         policy.write_text(POLICY.replace("WAYS[pod.name]()", "pass"))

@@ -262,7 +262,7 @@ class TestAFunctionThatHangs:
                 "filter 'check' on node a has not returned for 5.1 s "
                 "(pod default/web, at test_turns.py:"
             )
-            for _ in range(40):
+            for _ in range(44):
                 rig.now += 0.1
                 rig.turns.look()
             error = await asked
