@@ -26,6 +26,31 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+class TextFormatter(logging.Formatter):
+    """One line for each record, and a traceback below it.
+
+    Names, reasons and messages come from requests and objects: a line break in one must not look
+    like a record of ours, nor may anything else there move the cursor of a terminal.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's
+        """The line without the traceback."""
+        record.message = escaped(record.message)
+        return super().formatMessage(record)
+
+
+def escaped(text: str) -> str:
+    """A text with control characters written out, such as ``\\n`` for a line break."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
 class JsonFormatter(logging.Formatter):
     """One JSON object for each line."""
 
@@ -46,11 +71,7 @@ def set_up_logging(form: LogFormat) -> None:
     """Send all log lines to standard error, in the given form and at ``LOG_LEVEL``."""
     wanted = os.environ.get("LOG_LEVEL", "INFO").strip().upper()
     handler = logging.StreamHandler()
-    handler.setFormatter(
-        JsonFormatter()
-        if form is LogFormat.JSON
-        else logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    )
+    handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())
     level = _LEVELS.get(wanted, logging.INFO)
     # For policies too, whatever their loggers are called; only the parts we use keep quiet.
     logging.basicConfig(level=level, handlers=[handler], force=True)

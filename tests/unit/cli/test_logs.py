@@ -79,3 +79,16 @@ def test_the_time_has_milliseconds() -> None:
     fields = json.loads(JsonFormatter().format(record))
     assert fields["time"].endswith(".042")
     assert len(fields["time"]) == len("2023-11-14T22:13:20.042")
+
+
+def test_a_name_cannot_look_like_another_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.TEXT)
+    OURS.warning("refused %s", "pod\n2026-01-01 ERROR mooring: all is lost\x1b[2J\u2028é")
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        OURS.exception("failed")
+    first, second, *traceback = capsys.readouterr().err.splitlines()
+    assert first.endswith("refused pod\\n2026-01-01 ERROR mooring: all is lost\\x1b[2J\\u2028é")
+    assert second.endswith(": failed")
+    assert traceback[0].startswith("Traceback")
