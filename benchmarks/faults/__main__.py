@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+import msgspec
+
 from benchmarks import command
 from benchmarks.command import BenchError, Say
 from benchmarks.environment import Quiet, environment
@@ -65,6 +67,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"some of {', '.join(SCENARIOS)} (default: all)",
     )  # fmt: skip
     parser.add_argument(
+        "--add", action="store_true", help="keep what the folder has of other scenarios"
+    )
+    parser.add_argument(
         "--scheduler", choices=contenders.SCHEDULERS, nargs="+", metavar="NAME",
         default=list(contenders.SCHEDULERS),
         help=f"some of {', '.join(contenders.SCHEDULERS)} (default: all)",
@@ -96,15 +101,15 @@ class Bench:
         if "waiting" in self._scenarios:
             for count in effort.claims:
                 measure = partial(waiting.measure, plane, count, rounds=effort.rounds)
-                found.waiting += self._turns(f"{count:,} waiting claims", measure)
+                found.waiting += self._turns(f"waiting: {count:,} claims", measure)
         if "slow" in self._scenarios:
             found.slow += self._turns(
-                "slow API server",
+                "slow: late writes",
                 lambda name: slow.measure(plane, name, effort.slow_pods, effort.slow_seconds),
             )
         if "leader" in self._scenarios:
             found.leader += self._turns(
-                "the leader ends", lambda name: leader.measure(plane, name, effort.leaders)
+                "leader: it ends", lambda name: leader.measure(plane, name, effort.leaders)
             )
         if "woken" in self._scenarios:
             # Last, because so many pods are not deleted again. mooring begins: who comes second
@@ -112,7 +117,7 @@ class Bench:
             self._say(f"creating {effort.woken:,} pods that fit nowhere")
             woken.prepare(plane, effort.woken)
             found.woken += self._turns(
-                "woken pods",
+                "woken: pods that fit nowhere",
                 lambda name: woken.measure(plane, name, effort.woken),
                 reversed(self._schedulers),
             )
@@ -129,6 +134,19 @@ class Bench:
         return results
 
 
+def _keep_others(report: Report, file: Path, scenarios: Sequence[str]) -> None:
+    """Take over what an earlier run found in other scenarios."""
+    if not file.exists():
+        return
+    earlier = msgspec.json.decode(file.read_bytes(), type=Report)
+    for name in SCENARIOS:
+        if name not in scenarios:
+            setattr(report.found, name, getattr(earlier.found, name))
+    report.failures += [one for one in earlier.failures if not one.startswith(tuple(scenarios))]
+    report.other_load = max(report.other_load, earlier.other_load)
+    report.quick |= earlier.quick
+
+
 def _run(options: argparse.Namespace) -> int:
     say = command.progress()
     out: Path = options.out
@@ -138,16 +156,18 @@ def _run(options: argparse.Namespace) -> int:
     bench = Bench(options, say)
     with ControlPlane() as plane:
         bench.measure(plane)
-    other_load = quiet.other_load()
     report = Report(
         environment=environment(),
         quick=options.quick,
         nodes=bench.effort.nodes,
-        other_load=other_load,
+        other_load=quiet.other_load(),
         found=bench.found,
-        goals=goals(bench.found, quiet=other_load <= MOST_OTHER_LOAD),
+        goals=[],
         failures=bench.failures,
     )
+    if options.add:
+        _keep_others(report, out / "faults.json", options.scenario)
+    report.goals = goals(report.found, quiet=report.other_load <= MOST_OTHER_LOAD)
     print_report(report, command.output())
     write_json(report, out / "faults.json")
     page = out / "faults.md"

@@ -17,8 +17,6 @@ from mooring.testing.kube import ControlPlane
 
 T = TypeVar("T")
 
-#: Nobody waits longer than this for the next pod to be bound.
-PATIENCE_SECONDS: Final = 60.0
 _SETTLED_SHARE: Final = 0.15
 _SETTLING_SECONDS: Final = 1.0
 _SETTLED_LONGEST_SECONDS: Final = 60.0
@@ -69,7 +67,7 @@ def place(
     pods: Sequence[Request],
     where: str,
     *,
-    seconds: float = 300.0,
+    seconds: float = 120.0,
 ) -> Placed:
     """Create pods in a namespace where no other is bound meanwhile, and see them bound.
 
@@ -85,8 +83,7 @@ def place(
         async with Clients(plane) as clients, watching(clients, where) as watch:
             before, begin = cpu_ms(scheduler.pid), time.perf_counter()
             creating = asyncio.create_task(clients.send_all(pods))
-            patience = min(PATIENCE_SECONDS, seconds)
-            whole = await watch.wait(len(pods), patience=patience, seconds=seconds)
+            whole = await watch.wait(len(pods), patience=seconds, seconds=seconds)
             used = cpu_ms(scheduler.pid) - before
             end = max(watch.bound.values()) if whole else time.perf_counter()
             await creating

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.command import BenchError
 from benchmarks.faults import contenders, objects, placing
 from benchmarks.process import cpu_ms
 from benchmarks.scheduler.contenders import Scheduler
@@ -74,7 +75,9 @@ def measure(plane: ControlPlane, name: str, pods: int) -> Woken:
             _LONGEST_SECONDS,
         )
         created = list(objects.ordinary_pods(range(1, 2), where))
-        placing.place(plane, scheduler, created, where, seconds=_LONGEST_SECONDS)
+        placed = placing.place(plane, scheduler, created, where, seconds=_LONGEST_SECONDS)
+        if not placed.bound:
+            raise BenchError(f"the new pod was not bound within {_LONGEST_SECONDS:g} s.")
         seconds = time.perf_counter() - begin
         wait_for(
             lambda: _tried(scheduler) >= tried + pods and _idle(scheduler),
