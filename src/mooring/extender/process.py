@@ -106,14 +106,17 @@ def decide_and_serve(main: Main, function_seconds: float) -> int:
                     outcome.code = runner.run(main(decisions, deadline, signals))
             except BaseException as error:  # noqa: BLE001 - raised on the main thread
                 outcome.error = error
+            # Only now may the main thread go: it reads the outcome, and no longer takes SIGALRM.
             deadline.expire("the server is shutting down")
             decisions.stop()
             if not left.wait(_LEAVE_SECONDS):
                 _leave_behind(decisions, outcome)
 
-        threading.Thread(target=serve, name="serve", daemon=True).start()
+        serving = threading.Thread(target=serve, name="serve", daemon=True)
+        serving.start()
         decisions.run()
         left.set()
+        serving.join()
     if outcome.error is not None:
         raise outcome.error
     return outcome.code

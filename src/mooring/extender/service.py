@@ -66,7 +66,8 @@ class Service:
         config: the cluster to bind in and to watch; None if there is none.
         node_cache: whether to watch the cluster's nodes and pods.
         limits: what is done at once at most, and how long.
-        decisions: the decision thread; None makes one, on which no function can be interrupted.
+        decisions: the decision thread, which whoever made it stops; None makes one, on which no
+            function can be interrupted.
         interrupt: what interrupts functions on the decision thread.
     """
 
@@ -92,6 +93,7 @@ class Service:
         self._applying = False
         self._synced = False
         self._decisions = decisions if decisions is not None else DecisionThread()
+        self._owns_decisions = decisions is None
         self.turns = Turns(
             self._decisions,
             timeout=limits.timeout,
@@ -160,7 +162,8 @@ class Service:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
         self._functions.stop()
-        self._decisions.stop()
+        if self._owns_decisions:
+            self._decisions.stop()
 
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""

@@ -48,6 +48,8 @@ class Deadline:
         self._last: float | None = None
         self._before: Any = None
         self._usable = False
+        # Nobody sends SIGALRM once `stop` gives it back: it could end the process.
+        self._sending = threading.Lock()
 
     def start(self) -> None:
         """Put the limit in force; without effect on another thread than the main one."""
@@ -59,7 +61,8 @@ class Deadline:
     def stop(self) -> None:
         """Limit nothing any more."""
         if self._usable:
-            self._usable = False
+            with self._sending:
+                self._usable = False
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._before)
 
@@ -88,8 +91,9 @@ class Deadline:
         """
         self._expired = why
         main = threading.main_thread().ident
-        if self._usable and main is not None:
-            signal.pthread_kill(main, signal.SIGALRM)
+        with self._sending:
+            if self._usable and main is not None:
+                signal.pthread_kill(main, signal.SIGALRM)
 
     async def each_step(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine; the limit is for each stretch of it that waits for nobody."""

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -168,3 +169,28 @@ def test_a_coroutine_gets_results_errors_and_its_cancellation() -> None:
 
     asyncio.run(main())
     assert seen == ["cancelled"]
+
+
+def test_nothing_is_interrupted_once_the_signal_is_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever expires it on another thread meanwhile: SIGALRM would end the process then."""
+    deadline = Deadline(1.0)
+    sending, stopped = threading.Event(), threading.Event()
+    received_by: list[object] = []
+
+    def send(thread: int, number: int) -> None:
+        sending.set()
+        stopped.wait(0.2)  # as long as it may take the main thread to go on, if it can
+        received_by.append(signal.getsignal(number))
+
+    monkeypatch.setattr(signal, "pthread_kill", send)
+    with deadline:
+        ring = signal.getsignal(signal.SIGALRM)
+        expires = threading.Thread(target=deadline.expire, args=("it is over",))
+        expires.start()
+        assert sending.wait(20)
+    stopped.set()
+    expires.join()
+    deadline.expire("it is over")
+    assert received_by == [ring]

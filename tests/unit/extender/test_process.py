@@ -1,0 +1,47 @@
+"""The main thread decides until serving is over, and tells what came of it; no process is made."""
+
+import asyncio
+import threading
+
+import pytest
+
+import mooring as mr
+from mooring.extender.decision_thread import Decisions
+from mooring.extender.process import SignalSocket, decide_and_serve
+from mooring.extender.service import Service
+from mooring.serving.deadline import Deadline
+
+
+async def serve_and_look(decisions: Decisions, deadline: Deadline) -> bool:
+    """Run a service to its end; whether the main thread still decides then."""
+    async with Service(mr.Policy("mine"), decisions=decisions, interrupt=deadline):
+        pass
+    decided = threading.Event()
+    decisions.put(decided.set)
+    return await asyncio.to_thread(decided.wait, 20)
+
+
+def test_the_exit_code_is_that_of_serving() -> None:
+    async def main(decisions: Decisions, deadline: Deadline, _: SignalSocket) -> int:
+        assert await serve_and_look(decisions, deadline)
+        return 3
+
+    assert decide_and_serve(main, 4.0) == 3
+
+
+def test_what_ends_serving_is_raised() -> None:
+    async def main(decisions: Decisions, deadline: Deadline, _: SignalSocket) -> int:
+        assert await serve_and_look(decisions, deadline)
+        raise ValueError("boom")
+
+    with pytest.raises(ValueError, match="boom"):
+        decide_and_serve(main, 4.0)
+
+
+def test_the_thread_that_serves_has_ended() -> None:
+    async def main(decisions: Decisions, deadline: Deadline, _: SignalSocket) -> int:
+        return 0
+
+    before = set(threading.enumerate())
+    assert decide_and_serve(main, 4.0) == 0
+    assert set(threading.enumerate()) <= before
