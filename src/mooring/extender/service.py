@@ -232,6 +232,8 @@ class Service:
                     cluster.apply((change,))
                 except InputError as error:
                     log.warning("skipped %r: %s", change.object, error)
+                except Exception:  # the changes after it are good all the same
+                    log.exception("skipped %r: mooring failed", change.object)
 
     async def _keep_looking(self) -> None:
         """Answer in time for those whose turn does not come."""

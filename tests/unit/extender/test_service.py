@@ -13,6 +13,7 @@ import mooring as mr
 from mooring.extender.app import App
 from mooring.extender.service import Limits, Service
 from mooring.kube.cluster import ClusterConfig
+from mooring.state.cluster import Cluster
 from mooring.testing import make_pod
 from mooring.testing.kube import free_port
 from tests.unit.extender.asgi import Reply, args, compact, eventually, sample, send
@@ -250,6 +251,25 @@ class TestNodeCache:
 
         run(main)
         assert "skipped <Pod ns/odd>: 'many' is no Kubernetes quantity" in caplog.text
+
+    def test_a_change_that_fails_does_not_take_the_others_along(
+        self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put_node = Cluster.put_node
+
+        def failing(cluster: Cluster, node: mr.Node) -> None:
+            if node.name == "a":
+                raise OverflowError("unexpected")
+            put_node(cluster, node)
+
+        async def main() -> None:
+            async with rig() as made:
+                assert await made.fitting("a", "b") == ["b"]
+
+        monkeypatch.setattr(Cluster, "put_node", failing)
+        run(main)
+        assert "skipped <Node a>: mooring failed" in caplog.text
+        assert "OverflowError: unexpected" in caplog.text
 
 
 class TestBind:
