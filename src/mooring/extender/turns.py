@@ -216,12 +216,14 @@ class Turns:
                 error = raised
             self._current = None
         del work
-        if turn.is_answered and error is None and turn.undo is not None:
-            # Before anybody else's turn; if it is given up after this line, `_finish` sees to it.
-            undo, turn.undo = turn.undo, None
-            undo(result)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for anything any more
-            turn.loop.call_soon_threadsafe(self._finish, turn, result, error)
+        try:
+            if turn.is_answered and error is None and turn.undo is not None:
+                # Before anybody else's turn; if it is given up after this, `_finish` sees to it.
+                undo, turn.undo = turn.undo, None
+                undo(result)
+        finally:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits for anything any more
+                turn.loop.call_soon_threadsafe(self._finish, turn, result, error)
 
     def _finish(self, turn: Turn[R], result: R, error: BaseException | None) -> None:
         turn.let_go()

@@ -353,3 +353,25 @@ def test_what_nobody_waits_for_any_more_is_undone(before_it_ends: bool) -> None:
         assert undone == ["result"]
 
     run(main)
+
+
+def test_bytes_are_given_back_though_nothing_can_be_undone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main(rig: Rig) -> None:
+        caller = rig.caller(10)
+        assert caller.parcel is not None
+        parcel = caller.parcel
+
+        def undo(_: object) -> None:
+            raise OverflowError("unexpected")
+
+        asked = asyncio.ensure_future(rig.turns.take(caller, parcel.hang_up, undo=undo))
+        await rig.settle()
+        rig.decide_all()
+        with pytest.raises(NotDecided):
+            await asked
+        parcel.release()
+
+    run(main)  # which checks that no bytes are held
+    assert "OverflowError: unexpected" in caplog.text
