@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from mooring.cli.log_floods import FloodFilter
+
 _LEVELS: Final = {
     "TRACE": logging.DEBUG,
     "DEBUG": logging.DEBUG,
@@ -72,6 +74,7 @@ def set_up_logging(form: LogFormat) -> None:
     wanted = os.environ.get("LOG_LEVEL", "INFO").strip().upper()
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())
+    handler.addFilter(FloodFilter())
     level = _LEVELS.get(wanted, logging.INFO)
     # For policies too, whatever their loggers are called; only the parts we use keep quiet.
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -1,7 +1,7 @@
 """Log lines that repeat: the first in full, the others counted.
 
 A policy that fails on every request, or a caller that sends nonsense all day, must not flood the
-log. Used by servers and by the scheduler's loop; the clock is passed in. Belongs to one thread.
+log. Used by the extender; the clock is passed in. Belongs to one thread.
 
     first ──> logged in full ──> others within the minute: counted
                                      └── the minute is over: "12 more like this in the last 60 s"
