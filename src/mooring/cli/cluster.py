@@ -69,9 +69,7 @@ def cluster(
     ] = 8880,
     allow_host: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
-        ),
+        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
     ] = None,
     kubeconfig: Annotated[
         Path, typer.Option(metavar="FILE", help="Where to write the kubeconfig.")

@@ -42,9 +42,7 @@ def run(
     ] = 10259,
     allow_host: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
-        ),
+        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
     ] = None,
     tls_cert: Annotated[
         Optional[Path],  # noqa: UP045
@@ -54,13 +52,17 @@ def run(
     hook_timeout: Annotated[
         float,
         typer.Option(
-            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
+            min=0.05,
+            max=3600,
+            help="Seconds after which a plugin that does not return is interrupted.",
         ),
     ] = 5.0,
     bind_hook_timeout: Annotated[
         float,
         typer.Option(
-            min=0.05, help="Seconds after which a hook around a binding that waits is given up."
+            min=0.05,
+            max=86400,
+            help="Seconds after which an async pre_bind, bind or post_bind is cancelled.",
         ),
     ] = 600.0,
     log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,

@@ -43,9 +43,7 @@ def serve(
     ] = None,
     allow_host: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            metavar="NAME", help="A name besides localhost under which it may be asked; repeatable."
-        ),
+        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
     ] = None,
     tls_cert: Annotated[
         Optional[Path],  # noqa: UP045

@@ -241,19 +241,53 @@ class Answers:
         return binding
 
     def assume(self, binding: Binding) -> None:
-        """Count a pod on its node before the API server confirms it; not if it is gone by now."""
-        pod = binding.pod
-        # A pod that is on a node already is counted there; a caller may ask twice.
-        if self.cluster is None or pod is None or pod.node_name:
+        """Count a pod on its node before the API server confirms it; not if it is gone by now.
+
+        A caller that has waited long enough may ask again for another node: the last one counts.
+        """
+        cluster = self.cluster
+        if cluster is None or not self._is_known(binding):
             return
-        known = self.cluster.pod(pod.namespace, pod.name)
-        if known is not None and known.uid == pod.uid:
-            self.cluster.assume(pod, binding.node_name, binding.annotations)
+        pod = cluster.pod(binding.namespace, binding.name)
+        assumed = cluster.assumption(binding.key)
+        if assumed is not None and not assumed.confirmed:
+            pod = assumed.waiting
+        # A pod that is bound is counted where it is.
+        if pod is not None and not pod.node_name:
+            cluster.assume(pod, binding.node_name, binding.annotations)
+
+    def annotate(self, binding: Binding) -> None:
+        """The binding got annotations since it was assumed."""
+        if self._is_counted(binding):
+            self.assume(binding)
+
+    def confirm(self, binding: Binding) -> None:
+        """The API server bound the pod, whatever was assumed of it since."""
+        if self.cluster is None or not self._is_known(binding):
+            return
+        if not self._is_counted(binding):
+            self.assume(binding)
+        self.cluster.confirm(binding.key)
 
     def forget(self, binding: Binding) -> None:
-        """The pod was not bound after all."""
-        if self.cluster is not None:
+        """The pod was not bound after all; not if another binding counts it elsewhere by now."""
+        if self.cluster is not None and self._is_counted(binding):
             self.cluster.forget(binding.key)
+
+    def _is_known(self, binding: Binding) -> bool:
+        """Whether the pod that was to be bound is still there."""
+        cluster, pod = self.cluster, binding.pod
+        known = cluster.pod(binding.namespace, binding.name) if cluster is not None else None
+        return known is not None and pod is not None and known.uid == pod.uid
+
+    def _is_counted(self, binding: Binding) -> bool:
+        """Whether the pod is assumed to be where this binding takes it."""
+        assumed = self.cluster.assumption(binding.key) if self.cluster is not None else None
+        return (
+            assumed is not None
+            and assumed.node_name == binding.node_name
+            and self._is_known(binding)
+        )
 
     def _nodes(self, question: Question) -> tuple[Sequence[Node], list[str], list[str]]:
         """The nodes in question, their names, and the names nothing is known of."""

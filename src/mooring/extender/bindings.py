@@ -1,15 +1,17 @@
 """Binding pods for kube-scheduler: the policy's say, then a Binding for the API server.
 
-A pod is counted on its node from the moment the policy agreed, and no more if it was not bound
-after all, whoever waits for the answer by then. An API server that is slow does not keep the caller
-waiting: it gets an error in time, and what comes of the Binding is taken note of later. Called by
-`Service`.
+A pod is counted on its node from the moment the policy agreed, and no more once it is known that it
+was not bound after all, whoever waits for the answer by then. An API server that is slow or away
+does not keep the caller waiting: it gets an error in time, and what comes of the Binding is found
+out later. Called by `Service`.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
 
-from mooring.errors import ApiError, KubeError, MooringError, PolicyError
+from mooring.errors import KubeError, MooringError, PolicyError
 from mooring.extender.answers import Answers
 from mooring.extender.metrics import Metrics
 from mooring.extender.turn import Caller
@@ -17,8 +19,8 @@ from mooring.extender.turns import Turns
 from mooring.extender.waiting_functions import WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict
-from mooring.kube.client import Client, api_path
-from mooring.model.pod import Pod
+from mooring.kube.binding import create_binding, without_end
+from mooring.kube.client import Client
 
 log = logging.getLogger("mooring.extender")
 
@@ -58,43 +60,72 @@ class Bindings:
         )
         if isinstance(prepared, Verdict):
             return prepared.reason
-        task = asyncio.create_task(self._finish(answers, prepared, caller))
+        doubts: list[KubeError] = []
+
+        def doubt(error: KubeError) -> None:
+            doubts.append(error)
+            log.info("is pod %s bound to node %s? %s", prepared.key, prepared.node_name, error)
+
+        task = asyncio.create_task(self._finish(answers, prepared, caller, doubt))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         await asyncio.wait((task,), timeout=self._turns.answer_within(caller))
         if task.done():
             return task.result()
         task.add_done_callback(_report_late)
+        if doubts:
+            return (
+                f"it is not known yet whether pod {prepared.key} was bound to node "
+                f"{prepared.node_name}: {doubts[0]}"
+            )
         return (
             f"the API server has not answered the Binding of pod {prepared.key} to node "
             f"{prepared.node_name} in time; it may still be bound"
         )
 
-    async def _finish(self, answers: Answers, binding: Binding, caller: Caller) -> str:
+    async def stop(self) -> None:
+        """Find out nothing more; before the client is closed."""
+        under_way = list(self._under_way)
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _finish(
+        self,
+        answers: Answers,
+        binding: Binding,
+        caller: Caller,
+        in_doubt: Callable[[KubeError], None],
+    ) -> str:
         """Bind a pod that is counted on its node; count it no more if that fails."""
-        bound = False
+        settle = answers.forget
         try:
-            problem = await self._bind_prepared(answers, binding, caller)
-            bound = not problem
+            problem = await self._bind_prepared(answers, binding, caller, in_doubt)
+            if not problem:
+                settle = answers.confirm
         finally:
-            if not bound:
-                self._turns.later(lambda: answers.forget(binding))
+            self._turns.later(partial(settle, binding))
         return problem
 
-    async def _bind_prepared(self, answers: Answers, binding: Binding, caller: Caller) -> str:
+    async def _bind_prepared(
+        self,
+        answers: Answers,
+        binding: Binding,
+        caller: Caller,
+        in_doubt: Callable[[KubeError], None],
+    ) -> str:
         prepared = await self._wait_for_policy(answers, binding, caller)
         if isinstance(prepared, Verdict):
             return prepared.reason
         if prepared is not binding:
-            counted = prepared
-            self._turns.later(lambda: answers.assume(counted))
+            self._turns.later(partial(answers.annotate, prepared))
         if self.client is None:
             return (
                 "this server has no cluster to bind in: "
                 "start it with --kubeconfig FILE or inside the cluster"
             )
         try:
-            await _create(self.client, prepared)
+            await create_binding(self.client, prepared, pauses=without_end(), in_doubt=in_doubt)
         except KubeError as error:
             self._metrics.errors.labels("bind", "cluster").inc()
             return str(error)
@@ -123,27 +154,6 @@ class Bindings:
             function=rule.name,
             node=binding.node_name,
         )
-
-
-async def _create(client: Client, binding: Binding) -> None:
-    try:
-        await client.bind(
-            binding.namespace,
-            binding.name,
-            binding.uid or None,
-            binding.node_name,
-            dict(binding.annotations),
-        )
-    except ApiError as error:
-        # A caller that timed out asks again for what already happened.
-        if error.status != 409 or not await _is_bound(client, binding):
-            raise
-
-
-async def _is_bound(client: Client, binding: Binding) -> bool:
-    path = api_path("api", "v1", "namespaces", binding.namespace, "pods", binding.name)
-    pod = await client.get(path, Pod)
-    return pod.node_name == binding.node_name and binding.uid in ("", pod.uid)
 
 
 def _report_late(task: asyncio.Task[str]) -> None:

@@ -150,6 +150,7 @@ class Service:
         if self._config is not None:
             client = await self._stack.enter_async_context(Client(self._config))
             self._bindings.client = client
+            self._stack.push_async_callback(self._bindings.stop)
             if self._cluster is not None:
                 tasks += [asyncio.create_task(one.run()) for one in self._make_informers(client)]
                 tasks.append(asyncio.create_task(self._wait_synced()))

@@ -3,6 +3,8 @@
 `run` calls `assembled` once; who does what when is decided there.
 """
 
+import logging
+import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable
@@ -33,6 +35,10 @@ from mooring.serving.deadline import Deadline
 from mooring.state.cluster import Cluster
 
 #: Leader election and events have connections of their own, so that bindings do not hold them up.
+log = logging.getLogger("mooring.live")
+
+#: A plugin that ignores so many interruptions would stop everything for ever.
+_MOST_IGNORED: Final = 5
 _FEW: Final = Limits(connections=4)
 _SOME: Final = Limits(connections=16)
 
@@ -100,7 +106,9 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
         if settings.configuration.extenders:
             http = await stack.enter_async_context(open_session())
             extenders = ExtenderClients(settings.configuration.extenders, http)
-        deadline = stack.enter_context(Deadline(settings.hook_limits.decision_seconds))
+        deadline = stack.enter_context(
+            Deadline(settings.hook_limits.decision_seconds, ignored=_stubborn)
+        )
         yield _parts(settings, client, recorder, extenders, elector, deadline)
 
 
@@ -166,6 +174,15 @@ def _parts(
         metrics=metrics,
         scrape=scrape,
     )
+
+
+def _stubborn(times: int, where: str) -> None:
+    """A plugin catches every interruption: nothing goes on as long as it does."""
+    log.error("a plugin ignored %d interruptions and goes on at %s", times, where)
+    if times >= _MOST_IGNORED:
+        log.critical("nothing can be scheduled while it does: the process ends")
+        logging.shutdown()
+        os._exit(1)
 
 
 def _extended(extenders: ExtenderClients | None) -> Callable[[Pod], bool] | None:

@@ -399,7 +399,9 @@ class Core:
     def _broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
         """A decision failed."""
         message = str(error)
-        if not isinstance(error, MooringError):
+        if isinstance(error, MooringError):
+            log.error("%s", message, exc_info=error.__cause__)
+        else:
             log.error("the decision for %s failed inside mooring", queued.key, exc_info=error)
             message = f"mooring failed: {type(error).__name__}: {error}"
         return self._failed(queued, SCHEDULER_ERROR, message, set(), now, promise="")

@@ -36,9 +36,16 @@ class Deadline:
     Args:
         seconds: how long it may take for one piece of work.
         clock: seconds that only grow.
+        ignored: told how many interruptions foreign code has caught and gone on, and where it is.
     """
 
-    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        ignored: Callable[[int, str], object] | None = None,
+    ) -> None:
         self.seconds = seconds
         self._clock = clock
         self._apart = min(seconds / _RINGS, _MOST_SECONDS)
@@ -46,6 +53,8 @@ class Deadline:
         self._expired = ""
         self._spent = 0.0
         self._last: float | None = None
+        self._interruptions = 0
+        self._ignored = ignored
         self._before: Any = None
         self._usable = False
         # Nobody sends SIGALRM once `stop` gives it back: it could end the process.
@@ -82,6 +91,7 @@ class Deadline:
         self._limit = self.seconds if seconds is None else min(seconds, self.seconds)
         self._spent = 0.0
         self._last = None
+        self._interruptions = 0
 
     def expire(self, why: str) -> None:
         """No foreign code has any time from now on: interrupt what runs. From any thread.
@@ -125,7 +135,14 @@ class Deadline:
             return True
         # Who catches everything is interrupted again, but not while this one is on its way out.
         self._spent = self._limit / 2
+        self._interruptions += 1
+        if self._ignored is not None and self._interruptions > 1:
+            self._ignored(self._interruptions - 1, _where(frame))
         raise Interruption(self._expired or f"it did not return within {self._limit:.3g} seconds")
+
+
+def _where(frame: FrameType | None) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "nowhere"
 
 
 def was_interrupted(error: BaseException | None) -> bool:

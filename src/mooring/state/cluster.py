@@ -192,6 +192,10 @@ class Cluster:
         if assumed is not None:
             self._assumed[key] = assumed._replace(confirmed=True)
 
+    def assumption(self, key: str) -> Assumption | None:
+        """How an assumed pod is counted; None if the pod is not assumed."""
+        return self._assumed.get(key)
+
     def forget(self, key: str, uid: str = "") -> None:
         """Take an assumption back; nothing happens if the pod was confirmed meanwhile.
 

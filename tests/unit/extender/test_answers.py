@@ -344,17 +344,55 @@ class TestBind:
         assert verdict == mr.reject("not today")
         assert cluster.assumed == 0
 
-    def test_a_pod_that_is_on_a_node_stays_there(self) -> None:
+    def test_the_last_of_two_bindings_counts_until_one_is_confirmed(self) -> None:
         # A caller that timed out asks again, maybe for another node.
         cluster = a_cluster(make_node("a"), make_node("b"), pods=[WEB])
         answers = Answers(mr.Policy("p"), cluster)
+
+        def used() -> tuple[float, float]:
+            return cluster.nodes["a"].used["cpu"], cluster.nodes["b"].used["cpu"]
+
         first = answers.prepare(answers.binding(binding_body()))
-        answers.prepare(answers.binding(binding_body(Node="b")))
-        assert cluster.nodes["a"].used["cpu"] == 2000
-        assert cluster.nodes["b"].used["cpu"] == 0
+        second = answers.prepare(answers.binding(binding_body(Node="b")))
         assert isinstance(first, mr.Binding)
+        assert isinstance(second, mr.Binding)
+        assert used() == (0, 2000)
+        answers.annotate(first.annotate({"late": "yes"}))
         answers.forget(first)
+        assert used() == (0, 2000)
+        answers.confirm(first)
+        assert used() == (2000, 0)
+        answers.forget(second)
+        answers.forget(first)
+        answers.prepare(answers.binding(binding_body(Node="b")))
+        assert used() == (2000, 0)
+
+    def test_a_bound_pod_counts_though_it_was_forgotten(self) -> None:
+        cluster = a_cluster(make_node("a"), pods=[WEB])
+        answers = Answers(mr.Policy("p"), cluster)
+        prepared = answers.prepare(answers.binding(binding_body()))
+        assert isinstance(prepared, mr.Binding)
+        answers.forget(prepared)
+        answers.confirm(prepared)
+        assert cluster.nodes["a"].used["cpu"] == 2000
+        cluster.remove_pod(WEB.key)
+        answers.confirm(prepared)
         assert cluster.nodes["a"].used["cpu"] == 0
+
+    def test_another_pod_of_the_same_name_is_left_alone(self) -> None:
+        cluster = a_cluster(make_node("a"), pods=[WEB])
+        answers = Answers(mr.Policy("p"), cluster)
+        stranger = answers.prepare(answers.binding(binding_body(PodUID="other")))
+        answers.prepare(answers.binding(binding_body()))
+        assert isinstance(stranger, mr.Binding)
+        answers.forget(stranger)
+        assert cluster.nodes["a"].used["cpu"] == 2000
+        answers.confirm(stranger)
+        assert cluster.assumed == 1
+
+    def test_a_pod_that_is_on_a_node_stays_there(self) -> None:
+        cluster = a_cluster(make_node("a"), make_node("b"), pods=[WEB])
+        answers = Answers(mr.Policy("p"), cluster)
         cluster.put_pod(make_pod("web", requests={"cpu": "2"}, node="b"))
         again = answers.prepare(answers.binding(binding_body()))
         assert isinstance(again, mr.Binding)

@@ -380,13 +380,35 @@ class TestBind:
 
         run(main)
 
-    def test_an_answer_nobody_can_check_is_an_error(self) -> None:
+    def test_a_pod_that_is_gone_was_not_bound(self) -> None:
         async def main() -> None:
             async with rig() as made:
                 made.cluster.deny(409, "already there", "Conflict")
                 made.cluster.deny(404, "no such pod", "NotFound")
-                assert "no such pod" in await made.bind()
+                assert "already there" in await made.bind()
                 assert await made.fitting("a") == ["a"]
+
+        run(main)
+
+    @pytest.mark.parametrize("answered", [True, False])
+    def test_a_lost_answer_may_have_been_a_yes(self, answered: bool) -> None:
+        async def main() -> None:
+            async with rig() as made:
+
+                async def lost(request: web.Request) -> web.StreamResponse:
+                    if answered:
+                        return web.Response(status=504, body=status_body(504, "late", "Timeout"))
+                    assert request.transport is not None
+                    request.transport.abort()
+                    return web.Response()
+
+                async def bound(request: web.Request) -> web.StreamResponse:
+                    metadata = {"name": "web", "namespace": "ns", "uid": "uid-web"}
+                    return web.json_response({"metadata": metadata, "spec": {"nodeName": "a"}})
+
+                made.cluster.script += [lost, bound]  # no watch hears of it
+                assert await made.bind() == ""
+                assert await made.fitting("a", "b") == ["b"]
 
         run(main)
 
@@ -511,6 +533,51 @@ class TestSlowBind:
         run(main)
         assert "a Binding that took too long failed: " in caplog.text
         assert "not allowed" in caplog.text
+
+    def test_a_pod_is_counted_as_long_as_nobody_knows_whether_it_is_bound(self) -> None:
+        async def main() -> None:
+            async with rig(limits=Limits(timeout=2.0)) as made:
+                gate = asyncio.Event()
+
+                async def late(request: web.Request) -> web.StreamResponse:
+                    await gate.wait()
+                    return await made.cluster.get(request)
+
+                made.cluster.deny(500, "etcd is away", "InternalError")
+                made.cluster.script.append(late)
+                error = await made.bind()
+                assert error.startswith("it is not known yet whether pod ns/web was bound to node")
+                assert "etcd is away" in error
+                assert await made.fitting("a", "b") == ["b"]
+                gate.set()
+                await made.becomes(["a", "b"], "a", "b")
+
+        run(main)
+
+    def test_a_binding_that_fails_late_leaves_alone_what_another_one_did(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            async with rig(limits=Limits(timeout=2.0)) as made:
+                gate = asyncio.Event()
+
+                async def late(request: web.Request) -> web.StreamResponse:
+                    await gate.wait()
+                    body = status_body(403, "not allowed", "Forbidden")
+                    return web.Response(status=403, body=body)
+
+                async def bound(request: web.Request) -> web.StreamResponse:
+                    return web.json_response({"kind": "Status"}, status=201)
+
+                made.cluster.script += [late, bound]  # no watch hears of it
+                assert "it may still be bound" in await made.bind()
+                assert await made.bind(BINDING.replace(b'"a"', b'"b"')) == ""
+                assert await made.fitting("a", "b") == ["a"]
+                gate.set()
+                await eventually(lambda: "a Binding that took too long failed" in caplog.text)
+                assert await made.fitting("a", "b") == ["a"]
+
+        run(main)
 
     def test_a_bind_function_that_returns_too_late_leaves_nothing_behind(self) -> None:
         async def main() -> None:

@@ -194,3 +194,34 @@ def test_nothing_is_interrupted_once_the_signal_is_given_back(
     expires.join()
     deadline.expire("it is over")
     assert received_by == [ring]
+
+
+def test_who_catches_every_interruption_is_reported() -> None:
+    clock = Clock()
+    told: list[tuple[int, str]] = []
+    deadline = Deadline(1.0, clock=clock, ignored=lambda times, where: told.append((times, where)))
+
+    def plugin() -> str:
+        for _ in range(200):
+            try:
+                clock.now += 0.05
+                deadline.look(sys._getframe())
+            except foreign.Interruption:
+                continue
+        return "went on"
+
+    assert foreign.call(plugin) == "went on"
+    assert [times for times, _ in told] == list(range(1, len(told) + 1))
+    assert len(told) > 5
+    assert all(f"{__file__}:" in where for _, where in told)
+    deadline.begin()
+    told.clear()
+    with pytest.raises(EscapeError):
+        foreign.call(_works, clock, deadline)
+    assert told == []
+
+
+def _works(clock: Clock, deadline: Deadline) -> None:
+    for _ in range(30):
+        clock.now += 0.05
+        deadline.look(sys._getframe())

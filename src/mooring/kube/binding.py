@@ -1,0 +1,128 @@
+"""Creating a Binding and finding out what came of it, whatever becomes of the answer.
+
+    Binding ──> yes ─────────────────────────────────────────────> bound
+            ├─> a clear no, or nothing was sent ─────────────────> not bound
+            └─> no answer, 5xx, 409: the pod is read until the ──> bound here: bound
+                API server says                                └─> gone, elsewhere, nowhere: not
+
+Whoever binds pods calls it; it counts and reports nothing itself.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import chain, repeat
+from typing import Final, Protocol
+
+import aiohttp
+
+from mooring.errors import ApiError, ConfigError, KubeError
+from mooring.kube.client import Client, api_path
+from mooring.model.pod import Pod
+
+_NOT_FOUND: Final = 404
+_CONFLICT: Final = 409
+_SERVER_ERROR: Final = 500
+#: Pauses between questions to an API server that is away: about a minute in all.
+AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
+
+
+def without_end() -> Iterable[float]:
+    """The same pauses, and longer ones after them for as long as it takes."""
+    return chain(AWAY_SECONDS, repeat(30.0))
+
+
+class Wanted(Protocol):
+    """The pod, and the node it goes to."""
+
+    @property
+    def namespace(self) -> str:
+        """The pod's."""
+
+    @property
+    def name(self) -> str:
+        """The pod's."""
+
+    @property
+    def uid(self) -> str:
+        """The pod's; empty if any pod of that name will do."""
+
+    @property
+    def node_name(self) -> str:
+        """Where it goes."""
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """What the pod gets with the binding."""
+
+
+async def create_binding(
+    client: Client,
+    wanted: Wanted,
+    *,
+    pauses: Iterable[float] = AWAY_SECONDS,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    in_doubt: Callable[[KubeError], None] = lambda _: None,
+) -> None:
+    """Bind a pod to a node; returns when it is bound there.
+
+    While it is in doubt the pod should keep its place: another pod might be bound to it otherwise.
+
+    Args:
+        client: the API server.
+        wanted: the pod and the node.
+        pauses: how long to wait between questions that nobody answers, in seconds.
+        sleep: waits for an API server that is away.
+        in_doubt: told why it is not known yet whether the pod is bound, if that happens.
+
+    Raises:
+        KubeError: the pod is not bound to the node; or nobody answered until the pauses ended.
+    """
+    try:
+        await client.bind(
+            wanted.namespace,
+            wanted.name,
+            wanted.uid or None,
+            wanted.node_name,
+            dict(wanted.annotations),
+        )
+    except KubeError as error:
+        if _is_clear(error):
+            raise
+        in_doubt(error)
+        if not await _took_effect(client, wanted, pauses, sleep):
+            raise
+
+
+async def _took_effect(
+    client: Client,
+    wanted: Wanted,
+    pauses: Iterable[float],
+    sleep: Callable[[float], Awaitable[object]],
+) -> bool:
+    for pause in pauses:
+        try:
+            return await _is_bound(client, wanted)
+        except KubeError:
+            # Even a 403 is no answer: an API server that has just begun gives it to everybody.
+            await sleep(pause)
+    return await _is_bound(client, wanted)
+
+
+async def _is_bound(client: Client, wanted: Wanted) -> bool:
+    path = api_path("api", "v1", "namespaces", wanted.namespace, "pods", wanted.name)
+    try:
+        found = await client.get(path, Pod)
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            return False
+        raise
+    return wanted.uid in ("", found.uid) and found.node_name == wanted.node_name
+
+
+def _is_clear(error: KubeError) -> bool:
+    """Whether nothing was bound without doubt: the API server said no, or was never asked."""
+    if isinstance(error, ApiError):
+        return error.status < _SERVER_ERROR and error.status != _CONFLICT
+    return isinstance(error, ConfigError) or isinstance(
+        error.__cause__, aiohttp.ClientConnectorError
+    )
