@@ -9,6 +9,7 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from typing import Final
 
 from mooring.errors import ApiError, KubeError, MooringError
@@ -16,7 +17,7 @@ from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
 from mooring.framework.runtime import Runtime
-from mooring.kube.client import api_path
+from mooring.kube.binding import create_binding
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import Recorder
 from mooring.kube.pod_status import PodCondition, pod_condition
@@ -30,11 +31,8 @@ log = logging.getLogger("mooring.live")
 
 _CONFLICT = 409
 _NOT_FOUND = 404
-_SERVER_ERROR = 500
 #: Pauses between questions to an API server that is away.
 _AWAY_SECONDS: Final = (0.2, 0.5, 1.0, 2.0)
-#: So many pods are read at the same time to find out whether they were bound.
-_DOUBTS_AT_ONCE: Final = 8
 
 
 class Binder:
@@ -63,7 +61,6 @@ class Binder:
     ) -> None:
         self._hooks = hooks
         self._sleep = sleep
-        self._doubts = asyncio.Semaphore(_DOUBTS_AT_ONCE)
         self._client = client
         self._recorder = recorder
         self._runtimes = runtimes
@@ -111,38 +108,15 @@ class Binder:
     async def _create(self, pod: Pod, binding: Binding) -> None:
         if self._extenders is not None and await self._extenders.bind(pod, binding):
             return
-        try:
-            await self._client.bind(
-                pod.namespace, pod.name, pod.uid or None, binding.node_name, binding.annotations
+        # As long as it is not known what came of it, it counts as a write under way.
+        with ExitStack() as doubt:
+            await create_binding(
+                self._client,
+                binding,
+                pauses=itertools.chain(_AWAY_SECONDS, itertools.repeat(_AWAY_SECONDS[-1])),
+                sleep=self._sleep,
+                in_doubt=lambda _: doubt.enter_context(self._client.writing()),
             )
-        except KubeError as error:
-            # An answer that was lost may have been a yes.
-            if _clear(error):
-                raise
-            with self._client.writing():
-                if not await self._took_effect(pod, binding.node_name):
-                    raise
-
-    async def _took_effect(self, pod: Pod, node: str) -> bool:
-        """Whether a binding without an answer is there; waits until the API server says.
-
-        Meanwhile the pod keeps its place, however long that takes: another pod might be bound to it
-        otherwise.
-        """
-        for pause in itertools.chain(_AWAY_SECONDS, itertools.repeat(_AWAY_SECONDS[-1])):
-            try:
-                async with self._doubts:
-                    return await self._is_bound(pod, node)
-            except KubeError as error:
-                if getattr(error, "status", 0) == _NOT_FOUND:
-                    return False
-            await self._sleep(pause)
-        raise AssertionError("this never ends without an answer")
-
-    async def _is_bound(self, pod: Pod, node: str) -> bool:
-        path = api_path("api", "v1", "namespaces", pod.namespace, "pods", pod.name)
-        found = await self._client.get(path, Pod)
-        return found.uid == pod.uid and found.node_name == node
 
     async def patch(self, effect: PatchStatus) -> None:
         """Set a pod's condition and promised node, unless they are as they should be."""
@@ -226,13 +200,6 @@ class Binder:
             effect.note,
             reporter=reporter,
         )
-
-
-def _clear(error: KubeError) -> bool:
-    """Whether the API server said no, which leaves no doubt that nothing was bound."""
-    if not isinstance(error, ApiError):
-        return False
-    return error.status < _SERVER_ERROR and error.status != _CONFLICT
 
 
 def _conditions(effect: PatchStatus) -> list[PodCondition]:
