@@ -5,11 +5,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchmarks.core.workloads import WORKLOADS
 from benchmarks.embedded.report import ROWS
 from benchmarks.embedded.report import shown as shown_figure
+from benchmarks.faults.page import tables
+from benchmarks.faults.results import Report
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,3 +86,14 @@ def test_the_table_of_the_embedded_cluster_was_measured() -> None:
     for name, unit, field in ROWS:
         values = [f"{shown_figure(one[field])} {unit}".rstrip() for one in results["servers"]]
         assert f"| {name} | {' | '.join(values)} |" in page
+
+
+def test_the_tables_of_schedulers_in_trouble_were_measured() -> None:
+    report = msgspec.json.decode(
+        (ROOT / "docs" / "benchmarks" / "faults.json").read_bytes(), type=Report
+    )
+    assert tables(report) in (ROOT / "docs" / "benchmarks" / "faults.md").read_text()
+    assert not report.quick
+    assert not report.failures
+    assert all(goal.met for goal in report.goals)
+    assert {one.scheduler for one in report.found.waiting} == {"kube-scheduler", "mooring"}
