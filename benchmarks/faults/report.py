@@ -32,7 +32,7 @@ def parts(found: Found) -> Sequence[Part]:
     if found.waiting:
         tables.append(
             (
-                "Claims that nobody provisions, and then 200 other pods",
+                "Claims that nobody provisions, and then 200 other pods, three times",
                 (
                     "scheduler", "waiting", "others bound", "pods/s", "pods/s without", "ratio",
                     "CPU ms/pod", "without", "idle CPU", "without", "SIGTERM to exit",
