@@ -6,9 +6,10 @@ names the plugin.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Floats, Scores
@@ -77,8 +78,8 @@ class _PluralFilter:
         if isinstance(answers, Verdicts):
             if len(answers) != len(nodes):
                 raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
-            return legal_verdicts(answers) if self._is_foreign else answers
-        return _verdicts(self._rule.checked(answers, nodes), len(nodes))
+            return foreign.call(legal_verdicts, answers) if self._is_foreign else answers
+        return _verdicts(foreign.call(self._rule.checked, answers, nodes), len(nodes))
 
 
 class _SingularFilter:
@@ -129,7 +130,9 @@ class _RawScore:
         return raw, normalized
 
     def _whole(self, scores: Scores, nodes: Nodes) -> Amounts:
-        found = np.asarray(scores)
+        found: npt.NDArray[Any] = (
+            scores if isinstance(scores, np.ndarray) else foreign.call(np.asarray, scores)
+        )
         if found.dtype == np.int64 and found.shape == (len(nodes),):
             return found
         if self._normalize is None:

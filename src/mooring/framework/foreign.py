@@ -80,6 +80,9 @@ async def _cross_and_wait(function: Callable[..., object], args: tuple[Any, ...]
     return await answer if inspect.isawaitable(answer) else answer
 
 
+#: These only look at what foreign code returned, which may be foreign code again (an iterator, a
+#: property, an array): they change nothing and may be interrupted in the middle.
+_TRANSPARENT: Final = frozenset({"mooring.framework.hook_answers", "mooring.framework.rules"})
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 
@@ -117,8 +120,18 @@ def is_foreign(thing: type | Callable[..., object]) -> bool:
     return not _is_ours(getattr(thing, "__module__", None))
 
 
+def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
+    """What a foreign object says of itself; only its class if it cannot say that."""
+    try:
+        text = call(show, thing)
+    except Exception:  # noqa: BLE001 - it is not our object
+        return f"a {type(thing).__name__}"
+    return text if type(text) is str else f"a {type(thing).__name__}"
+
+
 def _is_own(frame: FrameType) -> bool:
-    return _is_ours(frame.f_globals.get("__name__"))
+    name = frame.f_globals.get("__name__")
+    return _is_ours(name) and name not in _TRANSPARENT
 
 
 def _is_ours(module: str | None) -> bool:
@@ -126,9 +139,10 @@ def _is_ours(module: str | None) -> bool:
 
 
 def _escape(error: BaseException) -> EscapeError:
+    text = text_of(error)
     if isinstance(error, Interruption):
-        return EscapeError(str(error))
-    said = f": {error}" if str(error) else ""
+        return EscapeError(text)
+    said = f": {text}" if text else ""
     if isinstance(error, SystemExit):
         return EscapeError(f"it tried to end the process (SystemExit{said})")
     return EscapeError(f"{type(error).__name__}{said}")

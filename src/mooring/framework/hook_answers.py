@@ -7,13 +7,15 @@ plugin; texts of others are cut to a length that people read.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from mooring.errors import AnswerError
+from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Candidate, Preemption
 from mooring.framework.hook import SKIP, PreFilterAnswer, Wait
@@ -23,6 +25,8 @@ from mooring.model.pod import Pod
 #: Reasons go into events and conditions; what is longer is cut.
 _MOST_REASON: Final = 1024
 _MOST_SHOWN: Final = 80
+#: A key by which pods are sorted has at most so many parts that count.
+_MOST_NUMBERS: Final = 100
 
 
 def is_yes(answer: object) -> bool | None:
@@ -51,6 +55,10 @@ def one_verdict(answer: object, name: str) -> Verdict:
     """
     if answer is None or answer is True:
         return ACCEPT
+    return foreign.call(_one_verdict, answer, name)
+
+
+def _one_verdict(answer: object, name: str) -> Verdict:
     if isinstance(answer, Verdict):
         return legal_verdict(answer)
     yes = is_yes(answer)
@@ -196,12 +204,23 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
     return answer
 
 
+def legal_sort_key(key: object) -> tuple[float, ...]:
+    """What `sort_key` returned, made sure that any two can be compared.
+
+    Raises:
+        AnswerError: that is not possible.
+    """
+    if not isinstance(key, Iterable):
+        raise AnswerError(f"it returned {shown(key)}; it must return a tuple of numbers")
+    numbers = tuple(map(float, islice(key, _MOST_NUMBERS)))
+    if any(map(math.isnan, numbers)):
+        raise AnswerError(f"it returned {shown(key)}, which has a part that is no number")
+    return numbers
+
+
 def shown(value: object) -> str:
     """Somebody else's value in a message, in few words."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - it is not our object
-        return f"a {type(value).__name__}"
+    text = foreign.text_of(value, repr)
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
 

@@ -127,7 +127,7 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
     Raises:
         MooringError: the answer is illegal.
     """
-    checked = legal_binding(binding, answer, name)
+    checked = foreign.call(legal_binding, binding, answer, name)
     return Refusal(name, checked) if isinstance(checked, Verdict) else checked
 
 
@@ -135,7 +135,7 @@ def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> Plugin
     """Whatever a plugin raised, as an error that names it."""
     if isinstance(error, PluginError):
         return error
-    kind, said = type(error).__name__, shortened(str(error))
+    kind, said = type(error).__name__, shortened(foreign.text_of(error))
     what = said if isinstance(error, MooringError) else f"{kind}: {said}"
     key = pod.key if pod is not None else ""
     return PluginError(

@@ -65,7 +65,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """Report that the function raised."""
         where = f" on node {node}" if node else ""
         # mooring's own errors are sentences already; a stranger's need their type to be understood.
-        kind, said = type(error).__name__, str(error)
+        kind, said = type(error).__name__, foreign.text_of(error)
         what = said if isinstance(error, MooringError) else f"{kind}: {said}" if said else kind
         raise PolicyError(
             f"{self.kind} {self.name!r} failed{where}: {what}", function=self.name, node=node
@@ -94,7 +94,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             answers = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
-        return self.checked(answers, nodes)
+        return foreign.call(self.checked, answers, nodes)
 
     def checked(self, answers: object, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         """The rejected nodes among what a plural function returned."""
@@ -156,13 +156,13 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""
         if not self.plural:
-            return self.checked(self.ask_each(pod, nodes), nodes)
+            return foreign.call(self.checked, self.ask_each(pod, nodes), nodes)
         try:
             every = nodes if isinstance(nodes, Nodes) else Nodes(nodes)
             values = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
-        return self.checked(values, nodes)
+        return foreign.call(self.checked, values, nodes)
 
     def checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
         """The scores among what a function returned, each from 0 to 100."""

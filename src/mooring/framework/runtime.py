@@ -392,7 +392,9 @@ class Runtime:
         reasons: list[str] = []
         for name, plugin in self.post_filters:
             try:
-                answer = legal_post_filter(foreign.call(plugin.post_filter, cycle, filtering))
+                answer = foreign.call(
+                    legal_post_filter, foreign.call(plugin.post_filter, cycle, filtering)
+                )
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "post_filter", cycle.pod)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict
@@ -440,7 +442,7 @@ def _pre_filter(plugin: hook.PreFilter) -> Callable[[Cycle], hook.PreFilterAnswe
     ask = plugin.pre_filter
     if not foreign.is_foreign(ask):
         return ask
-    return lambda cycle: legal_pre_filter(foreign.call(ask, cycle))
+    return lambda cycle: foreign.call(legal_pre_filter, foreign.call(ask, cycle))
 
 
 def _nothing_left(plugins: Sequence[str]) -> Refusal:

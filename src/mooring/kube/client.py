@@ -22,6 +22,7 @@ from mooring.kube.cluster import ClusterConfig
 from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, may_pass, status_patch
 from mooring.kube.session import BROKEN, DEFAULT_LIMITS, Call, Limits, Params, Session
 from mooring.kube.status import api_error, retry_after
+from mooring.model.deep_json import decode_deep
 
 T = TypeVar("T")
 
@@ -206,7 +207,7 @@ class Client:
 
     def _typed(self, path: str, answer: bytes, type_: type[T]) -> T:
         try:
-            return msgspec.json.decode(answer, type=type_)
+            return decode_deep(lambda data: msgspec.json.decode(data, type=type_), answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise KubeError(
                 f"The API server {self.config.server} answered {path} with something that is no "

@@ -30,7 +30,7 @@ def decode_status(body: bytes | msgspec.Raw) -> Status:
     """The Status in a body; an empty one when the body is something else."""
     try:
         return msgspec.json.decode(body, type=Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Status()
 
 

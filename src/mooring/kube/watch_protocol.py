@@ -19,6 +19,7 @@ import msgspec
 
 from mooring.errors import KubeError
 from mooring.kube.versions import version_number
+from mooring.model.deep_json import decode_deep
 
 T = TypeVar("T")
 
@@ -93,15 +94,25 @@ class WatchLine(msgspec.Struct):
     object: msgspec.Raw
 
 
-decode_page = msgspec.json.Decoder(ListPage).decode
-decode_line = msgspec.json.Decoder(WatchLine).decode
-_decode_bare = msgspec.json.Decoder(_Bare).decode
+_PAGE = msgspec.json.Decoder(ListPage)
+_LINE = msgspec.json.Decoder(WatchLine)
+_BARE = msgspec.json.Decoder(_Bare)
+
+
+def decode_page(data: bytes) -> ListPage:
+    """Decode one page of a list."""
+    return decode_deep(_PAGE.decode, data)
+
+
+def decode_line(data: bytes) -> WatchLine:
+    """Decode one line of a watch."""
+    return decode_deep(_LINE.decode, data)
 
 
 def bare_identity(data: bytes | msgspec.Raw) -> Identity | None:
     """Who an object is, from its metadata alone; None when it has none."""
     try:
-        meta = _decode_bare(data).metadata
+        meta = decode_deep(_BARE.decode, data).metadata
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return Identity(meta.namespace, meta.name, meta.uid, meta.resource_version)

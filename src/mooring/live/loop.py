@@ -56,6 +56,8 @@ _MOST_WRITES = 512
 _REST_SECONDS = 0.001
 #: A binding that takes longer than so many hooks may take is forgotten somewhere.
 _OVERDUE = 3
+#: So long the network, and the renewal of the Lease, have after a plugin was interrupted.
+_BREATH_SECONDS = 0.2
 #: Nobody rests longer, in case something was missed.
 _MOST_REST_SECONDS = 1.0
 #: So many other schedulers are told of in the log; anybody can make up names.
@@ -139,6 +141,7 @@ class LiveScheduler:
         self._started = False
         self._foreign: set[str] = set()
         self.last_progress = clock()
+        self._interruptions = 0
 
     def take(self, changes: list[Change[Any]]) -> None:
         """Take what informers saw; it is applied before the next decision."""
@@ -156,12 +159,18 @@ class LiveScheduler:
             effects = self.core.tick(self._clock())
             self._dispatch(effects)
             worked |= bool(effects)
-            worked |= await self._decide()
+            if not self._changes:
+                worked |= await self._decide()
             if worked:
                 self.last_progress = self._clock()
-                await asyncio.sleep(0)
+                await asyncio.sleep(self._breath())
             else:
                 await self._rest()
+
+    def _breath(self) -> float:
+        """How long the network has its turn: longer after a plugin held everything up."""
+        interruptions, self._interruptions = self._interruptions, self._deadline.interruptions
+        return _BREATH_SECONDS if self._interruptions > interruptions else 0.0
 
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
@@ -218,20 +227,20 @@ class LiveScheduler:
             self.last_progress = now
 
     def _apply(self) -> bool:
-        """Take changes and reports into the state; whether there were any."""
+        """Take changes and reports into the state for a short while; whether there were any."""
         worked = bool(self._changes or self._reports)
-        while self._changes:
+        until = self._clock() + _SLICE_SECONDS
+        while self._changes and self._clock() <= until:
             changes = self._changes.popleft()
             if self._started:
                 self._look_for_others(changes)
-            for change in changes:
-                self._deadline.begin()
-                try:
-                    self._dispatch(self.core.handle((change,), self._clock()))
-                except InputError as error:  # one object that cannot be used holds up no other
-                    log.warning("skipped %r: %s", change.object, error)
-                except Exception:
-                    log.exception("skipped %r: mooring failed on it", change.object)
+            for number, change in enumerate(changes, 1):
+                self._take_change(change)
+                if self._clock() > until and number < len(changes):
+                    # Plugins may hang over each of them: the network and the Lease must not.
+                    self._volumes.take(changes[:number])
+                    self._changes.appendleft(changes[number:])
+                    return True
             self._volumes.take(changes)
         while self._reports:
             report = self._reports.popleft()
@@ -241,6 +250,15 @@ class LiveScheduler:
             except Exception:
                 log.exception("mooring failed on %r", report)
         return worked
+
+    def _take_change(self, change: Change[Any]) -> None:
+        self._deadline.begin()
+        try:
+            self._dispatch(self.core.handle((change,), self._clock()))
+        except InputError as error:  # one object that cannot be used holds up no other
+            log.warning("skipped %r: %s", change.object, error)
+        except Exception:
+            log.exception("skipped %r: mooring failed on it", change.object)
 
     async def _decide(self) -> bool:
         """Make decisions for a short while; whether there were any."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import msgspec
 
 from mooring.errors import InputError
+from mooring.model.deep_json import decode_deep
 
 EMPTY: dict[str, str] = {}
 
@@ -76,8 +77,8 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
             InputError: the JSON does not parse or a field has the wrong type.
         """
         try:
-            found: Self = _decoder(cls).decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            found: Self = decode_deep(_decoder(cls).decode, data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _unreadable(cls, data, error) from error
         if keep_source:
             found.__dict__["source"] = bytes(data)

@@ -4,13 +4,12 @@ Called by every shell that schedules.
 """
 
 import logging
-import math
 from collections.abc import Callable, Mapping
 
-from mooring.errors import MooringError
 from mooring.framework import foreign, hook
 from mooring.framework.building import build_runtime
 from mooring.framework.happenings import wakes_of
+from mooring.framework.hook_answers import legal_sort_key
 from mooring.framework.profiles import Profile
 from mooring.framework.registry import Registry
 from mooring.framework.runtime import Runtime
@@ -92,7 +91,8 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
 
     def order(pod: Pod, since: float) -> Place:
         try:
-            return _numbers(foreign.call(sorts[pod.scheduler_name].sort_key, pod, since))
+            key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
+            return foreign.call(legal_sort_key, key)
         except Exception:
             log.exception("the order of pod %s in the queue could not be found", pod.key)
             return (-float(pod.priority), since)
@@ -100,19 +100,11 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
     return order
 
 
-def _numbers(key: tuple[float, ...]) -> Place:
-    """A plugin's key, made sure that any two can be compared."""
-    numbers = tuple(map(float, key))
-    if any(map(math.isnan, numbers)):
-        raise ValueError(f"{key!r} has a part that is no number")
-    return numbers
-
-
 def _gate(runtimes: Mapping[str, Runtime]) -> Callable[[Pod], str | None]:
     def gate(pod: Pod) -> str | None:
         try:
             answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
-        except MooringError as error:
+        except Exception as error:  # noqa: BLE001 - the pod waits, whatever it is
             log.error("%s", error)  # noqa: TRY400 - a sentence for the user, no traceback
             return getattr(error, "plugin", "") or "PreEnqueue"
         return next((name for name, verdict in answers.items() if not verdict.accepted), None)

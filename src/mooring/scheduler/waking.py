@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from mooring.errors import EscapeError
 from mooring.framework import foreign
 from mooring.framework.happenings import EVERY_CHANGE, Happening, actions_of, tells
 from mooring.framework.hook import Action, Wake
@@ -49,6 +50,7 @@ class Wakes:
     ) -> None:
         self._by_profile = by_profile
         self._failed = failed
+        self._interrupted: tuple[str, Happening] | None = None
         # Flags are slow and there are few sorts of changes, so each is matched once.
         self._told: dict[tuple[Refuser, type[KubeObject], Action], tuple[Wake, ...]] = {}
 
@@ -94,14 +96,21 @@ class Wakes:
             best = max(best, self.strategy(queued, happening))
         return best
 
+    def _hangs(self, plugin: str, happening: Happening) -> bool:
+        """Whether a hint was interrupted over this change: it is not asked about it again."""
+        known = self._interrupted
+        return known is not None and known[0] == plugin and known[1] is happening
+
     def _helps(self, queued: QueuedPod, plugin: str, happening: Happening) -> bool:
         for wake in self.told((queued.profile, plugin), happening):
-            if wake.helps is None:
+            if wake.helps is None or self._hangs(plugin, happening):
                 return True
             try:
                 if foreign.call(wake.helps, queued.pod, happening.old, happening.new):
                     return True
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                if isinstance(error, EscapeError):
+                    self._interrupted = (plugin, happening)
                 if self._failed is not None:
                     self._failed(plugin, error)
                 return True

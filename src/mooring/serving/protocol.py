@@ -16,6 +16,8 @@ from mooring.serving.origin import host_of_target
 _HEADER_SECONDS = 15.0
 #: How many bytes headers may have; a part of the body may have come along with them.
 _HEADER_BYTES: Final = 64 << 10
+#: A body in chunks may come with so many bytes for each of its own; a chunk of one has six.
+_CHUNK_PART: Final = 8
 #: How long the rest of a body is read, and thrown away, after the request was answered.
 _LINGER_SECONDS = 5.0
 #: Smaller pieces of a body are put together at once: each would cost more than it holds.
@@ -56,11 +58,21 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Something arrived."""
-        if not self._in_body:
+        in_body, before = self._in_body, self._size
+        if not in_body:
             self._head += len(data)
         super().data_received(data)
+        if in_body and self._in_body:
+            # What is neither body nor the sizes of its chunks is a trailer without end.
+            body = self._size - before
+            self._head = max(self._head + len(data) - _CHUNK_PART * body, 0)
         if self._head > _HEADER_BYTES and not self.transport.is_closing():
             self._refuse(b"431 Request Header Fields Too Large", "the headers are too long")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer behind a body, which nobody reads."""
+        if not self._in_body:
+            super().on_header(name, value)
 
     def on_message_begin(self) -> None:
         """A request begins."""
