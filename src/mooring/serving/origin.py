@@ -20,6 +20,7 @@ not believed in an Origin either (DNS rebinding makes it the same as Host).
 It knows no credentials, reads no body and changes no request.
 """
 
+import functools
 import ipaddress
 import logging
 import re
@@ -208,6 +209,7 @@ def host_of_target(target: bytes) -> bytes | None:
         return b"[]"  # no host at all, and refused as such
 
 
+@functools.lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     """Whether an address, not a name, is this machine's own."""
     address = _address(host)

@@ -56,6 +56,15 @@ def refused(result: tuple[int, str, str]) -> str:
     return lines[0].removeprefix("moor: ")
 
 
+@pytest.mark.parametrize("command", [("serve", "policy.py"), ("run",), ("cluster",)])
+def test_a_host_that_is_none(run: Run, command: tuple[str, ...]) -> None:
+    said = refused(run(*command, "--allow-host", "moor.example", "--allow-host", "http://x"))
+    assert said == (
+        "--allow-host 'http://x' is no name of a host; give one without scheme, port and path, "
+        "such as moor.example.com"
+    )
+
+
 class TestMain:
     def test_version(self, run: Run) -> None:
         assert run("--version") == (0, f"mooring {__version__}\n", "")
