@@ -478,7 +478,7 @@ class TestAsyncBind:
                     gate.wait(20)
                 await asyncio.to_thread(gate.wait, 20)
 
-            async with rig(make_policy(note), limits=Limits(timeout=0.2)) as made:
+            async with rig(make_policy(note), limits=Limits(timeout=2.0)) as made:
                 error = await made.bind()
                 assert error.startswith("bind 'note' failed on node a: it did not return within ")
                 assert made.cluster.bindings == []
