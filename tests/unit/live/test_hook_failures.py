@@ -48,7 +48,7 @@ TOLD = (
 EVICTING = ("add_pod", "remove_pod", "post_filter", "preempt", "preempt function")
 #: Where a failure is logged, or holds the pod back without an attempt.
 LOGGED = ("pre_enqueue", "sort_key", "helps", "unreserve", "post_bind")
-#: A reason of three million characters is legal and refuses the pod; it is cut.
+#: A reason of three hundred thousand characters is legal and refuses the pod; it is cut.
 REFUSING = {
     (hook, "huge")
     for hook in (

@@ -23,7 +23,7 @@ FAILURES = (
     "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
     "wrong", "too-much", "huge",
 )  # fmt: skip
-HUGE = "x" * 3_000_000
+HUGE = "x" * 300_000
 _NORMAL: Any = object()
 
 
