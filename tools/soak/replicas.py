@@ -112,8 +112,8 @@ class Replica:
 
     @property
     def running(self) -> bool:
-        """Whether there is a process that is not stopped."""
-        return self._run.running and not self._paused
+        """Whether there is a process that is neither stopped nor told to end."""
+        return self._run.running and not self._paused and not self._doomed
 
     @property
     def leading(self) -> bool:
@@ -143,7 +143,7 @@ class Replica:
 
     def probe(self) -> None:
         """Ask for its liveness; a process that runs is alive, whatever the API server does."""
-        if not self.running or self._doomed or time.monotonic() < self._excused_until:
+        if not self.running or time.monotonic() < self._excused_until:
             return
         status, text = self.answer("/livez")
         if status == http.client.OK:
