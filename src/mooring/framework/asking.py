@@ -75,7 +75,7 @@ class _PluralFilter:
         answers = self._filter_nodes(pod, nodes)
         if answers is None:
             return None
-        if isinstance(answers, Verdicts):
+        if type(answers) is Verdicts:
             if len(answers) != len(nodes):
                 raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
             return foreign.call(legal_verdicts, answers) if self._is_foreign else answers
@@ -131,12 +131,12 @@ class _RawScore:
 
     def _whole(self, scores: Scores, nodes: Nodes) -> Amounts:
         found: npt.NDArray[Any] = (
-            scores if isinstance(scores, np.ndarray) else foreign.call(np.asarray, scores)
+            scores if type(scores) is np.ndarray else foreign.call(np.asarray, scores)
         )
         if found.dtype == np.int64 and found.shape == (len(nodes),):
             return found
         if self._normalize is None:
-            return whole(self._rule.checked(scores, nodes))
+            return whole(foreign.call(self._rule.checked, scores, nodes))
         if found.shape != (len(nodes),) or found.dtype.kind not in "iuf":
             raise self._rule.wrong(f"must return one number for each of the {len(nodes)} nodes")
         return np.floor(found + 0.5).astype(np.int64)

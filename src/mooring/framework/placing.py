@@ -110,7 +110,7 @@ class Placing:
         for name, permit in self._permits:
             try:
                 answer = permit(cycle, node)
-                if isinstance(answer, hook.Wait):
+                if type(answer) is hook.Wait:
                     waits[name] = min(legal_wait(answer), LONGEST_WAIT)
                     continue
                 verdict = one_verdict(answer, name)

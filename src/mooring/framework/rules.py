@@ -8,7 +8,7 @@ Called by `question`; must never decide anything itself.
 import inspect
 from collections.abc import Callable, Sequence
 from itertools import repeat
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,6 +23,8 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+
+T = TypeVar("T")
 
 #: The kinds of array elements that are numbers: signed, unsigned, floating, truth values.
 _NUMBERS = "iufb"
@@ -61,6 +63,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             self.fail(StopIteration(), nodes[len(answers)].name)
         return answers
 
+    def look(self, check: Callable[..., T], *args: Any) -> T:
+        """Check an answer, which may be foreign code itself: an iterator, a property, an array.
+
+        Raises:
+            PolicyError: it is illegal, or cannot be looked at.
+        """
+        try:
+            return foreign.call(check, *args)
+        except (PolicyError, AnswerError):
+            raise
+        except Exception as error:  # noqa: BLE001 - it may do anything
+            self.fail(error)
+
     def fail(self, error: Exception, node: str | None = None) -> NoReturn:
         """Report that the function raised."""
         where = f" on node {node}" if node else ""
@@ -86,7 +101,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         """The rejected nodes by their position, each with its verdict."""
         if self.plural:
             return self._rejections_at_once(pod, nodes)
-        return self._rejected(self.ask_each(pod, nodes), nodes)
+        return self.look(self._rejected, self.ask_each(pod, nodes), nodes)
 
     def _rejections_at_once(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         try:
@@ -94,7 +109,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             answers = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
-        return foreign.call(self.checked, answers, nodes)
+        return self.look(self.checked, answers, nodes)
 
     def checked(self, answers: object, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         """The rejected nodes among what a plural function returned."""
@@ -156,13 +171,13 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""
         if not self.plural:
-            return foreign.call(self.checked, self.ask_each(pod, nodes), nodes)
+            return self.look(self.checked, self.ask_each(pod, nodes), nodes)
         try:
             every = nodes if isinstance(nodes, Nodes) else Nodes(nodes)
             values = foreign.call(self.function, pod, every)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error)
-        return foreign.call(self.checked, values, nodes)
+        return self.look(self.checked, values, nodes)
 
     def checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
         """The scores among what a function returned, each from 0 to 100."""
@@ -210,6 +225,9 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
             answer = foreign.call(self.function, pod, node, victims)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
             self.fail(error, node.name)
+        return self.look(self._kept, answer, node, victims)
+
+    def _kept(self, answer: object, node: Node, victims: Sequence[Pod]) -> Sequence[Pod]:
         yes = is_yes(answer)
         if yes is not None:
             return victims if yes else ()
@@ -257,7 +275,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
         try:
-            return legal_binding(binding, answer, self.name)
+            return self.look(legal_binding, binding, answer, self.name)
         except AnswerError as error:
             raise self.wrong(str(error).removeprefix("it "), binding.node_name) from None
 

@@ -65,9 +65,13 @@ def build_core(
         {name: _wakes(runtime) for name, runtime in runtimes.items()},
         _gate(runtimes),
         settings or QueueSettings(),
-        lambda plugin, error: log.warning("a requeue hint of plugin %s failed: %s", plugin, error),
+        _hint_failed,
     )
     return Core(runtimes, cluster, queue, choose, extended)
+
+
+def _hint_failed(plugin: str, error: Exception) -> None:
+    log.warning("a requeue hint of plugin %s failed: %s", plugin, foreign.text_of(error))
 
 
 def _wakes(runtime: Runtime) -> dict[str, tuple[hook.Wake, ...]]:

@@ -106,7 +106,8 @@ class Wakes:
             if wake.helps is None or self._hangs(plugin, happening):
                 return True
             try:
-                if foreign.call(wake.helps, queued.pod, happening.old, happening.new):
+                answer = foreign.call(wake.helps, queued.pod, happening.old, happening.new)
+                if answer is True or foreign.call(bool, answer):
                     return True
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 if isinstance(error, EscapeError):

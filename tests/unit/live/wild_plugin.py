@@ -21,7 +21,7 @@ from mooring.model.pod import Pod
 #: What goes wrong, whatever the hook.
 FAILURES = (
     "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
-    "wrong", "too-much", "huge",
+    "wrong", "too-much", "huge", "hostile", "broken-text",
 )  # fmt: skip
 HUGE = "x" * 300_000
 _NORMAL: Any = object()
@@ -29,6 +29,24 @@ _NORMAL: Any = object()
 
 class OopsError(Exception):
     """What a plugin raises."""
+
+
+class BrokenTextError(Exception):
+    """Says nothing of itself."""
+
+    def __str__(self) -> str:  # noqa: PLE0307 - it never does
+        sys.exit(4)
+
+
+class Hostile:
+    """An answer that does harm whoever looks at it."""
+
+    def _harm(self, *_: object) -> Any:
+        sys.exit(5)
+
+    __class__ = property(_harm)
+    __repr__ = __str__ = __iter__ = __len__ = __bool__ = __eq__ = __array__ = __getitem__ = _harm
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Wild(
@@ -75,6 +93,8 @@ class Wild(
     ) -> Any:
         """Fail, or return the answer of a failure; otherwise `_NORMAL`."""
         failure = self._goes_wrong(at, pod)
+        if failure == "hostile":
+            return Hostile()
         if failure in ("wrong", "too-much", "huge"):
             return {"wrong": wrong, "too-much": much, "huge": HUGE}[failure]
         if failure == "recurses":
@@ -92,6 +112,8 @@ class Wild(
             task = asyncio.create_task(asyncio.sleep(3600))
             task.cancel()
             await task
+        if failure == "hostile":
+            return Hostile()
         if failure in ("wrong", "too-much", "huge"):
             return {"wrong": 42, "too-much": much, "huge": HUGE}[failure]
         if failure:
@@ -106,7 +128,7 @@ class Wild(
 
     def _helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
         answer = self.act("helps", pod)
-        return bool(answer is _NORMAL or answer)
+        return answer if answer is not _NORMAL else True
 
     def pre_filter(self, cycle: Cycle) -> Any:
         much = [f"no-such-node-{number}" for number in range(1000)]
@@ -250,6 +272,10 @@ def _raise() -> None:
     raise OopsError("oops")
 
 
+def _broken_text() -> None:
+    raise BrokenTextError
+
+
 def _spin() -> None:
     while True:
         pass
@@ -270,6 +296,7 @@ def _recurse(read: Callable[[], object] = lambda: None) -> None:
 
 FAILING: dict[str, Callable[[], object]] = {
     "raises": _raise,
+    "broken-text": _broken_text,
     "spins": _spin,
     "sleeps": lambda: time.sleep(3600),
     "cancels": _cancel,
