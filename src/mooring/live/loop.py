@@ -232,8 +232,6 @@ class LiveScheduler:
         until = self._clock() + _SLICE_SECONDS
         while self._changes and self._clock() <= until:
             changes = self._changes.popleft()
-            if self._started:
-                self._look_for_others(changes)
             for number, change in enumerate(changes, 1):
                 self._take_change(change)
                 if self._clock() > until and number < len(changes):
@@ -252,6 +250,8 @@ class LiveScheduler:
         return worked
 
     def _take_change(self, change: Change[Any]) -> None:
+        if self._started:
+            self._look_for_others(change)
         self._deadline.begin()
         try:
             self._dispatch(self.core.handle((change,), self._clock()))
@@ -382,24 +382,24 @@ class LiveScheduler:
             # Without a report the pod would be held back for ever.
             self._report(report)
 
-    def _look_for_others(self, changes: list[Change[Any]]) -> None:
-        """Notice pods that somebody else bound."""
-        for change in changes:
-            pod = change.object
-            if isinstance(change, Put) and isinstance(pod, Pod) and pod.node_name:
-                known = self.core.cluster.pod(pod.namespace, pod.name)
-                if known is not None and known.uid == pod.uid and known.node_name:
-                    continue
-                name = pod.scheduler_name
-                if known is None and name in self._runtimes:
-                    continue  # created with its node, such as a static pod
-                self.metrics.foreign_bind(name)
-                if name not in self._foreign and len(self._foreign) < _FOREIGN:
-                    self._foreign.add(name)
-                    log.warning(
-                        "scheduler %s binds pods to the same nodes, such as %s to %s",
-                        name, pod.key, pod.node_name,
-                    )  # fmt: skip
+    def _look_for_others(self, change: Change[Any]) -> None:
+        """Notice a pod that somebody else bound."""
+        pod = change.object
+        if not (isinstance(change, Put) and isinstance(pod, Pod) and pod.node_name):
+            return
+        known = self.core.cluster.pod(pod.namespace, pod.name)
+        if known is not None and known.uid == pod.uid and known.node_name:
+            return
+        name = pod.scheduler_name
+        if known is None and name in self._runtimes:
+            return  # created with its node, such as a static pod
+        self.metrics.foreign_bind(name)
+        if name not in self._foreign and len(self._foreign) < _FOREIGN:
+            self._foreign.add(name)
+            log.warning(
+                "scheduler %s binds pods to the same nodes, such as %s to %s",
+                name, pod.key, pod.node_name,
+            )  # fmt: skip
 
 
 def _is_failure(effect: Effect) -> bool:

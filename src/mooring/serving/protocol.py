@@ -62,7 +62,7 @@ class WholeBodyProtocol(HttpToolsProtocol):
         if not in_body:
             self._head += len(data)
         super().data_received(data)
-        if in_body and self._in_body:
+        if in_body and self._in_body and not self.cycle.response_complete:
             # What is neither body nor the sizes of its chunks is a trailer without end.
             body = self._size - before
             self._head = max(self._head + len(data) - _CHUNK_PART * body, 0)

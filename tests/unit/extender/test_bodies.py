@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_one_sentence(body: bytes, sentence: str) -> None
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("depth", [*range(900, 1010), 100_000])
+@pytest.mark.parametrize("depth", [*range(990, 1010), 9_000, 100_000])
 def test_deep_nesting_is_read_or_refused(depth: int) -> None:
     deep = b"[" * depth + b"]" * depth
     node = b'{"metadata":{"name":"a"},"deep":%b}' % deep
@@ -117,7 +117,7 @@ def test_deep_nesting_is_read_or_refused(depth: int) -> None:
         except InputError as error:
             refusal = str(error)
         else:
-            refusal = "" if depth < 1000 else "was read"
+            refusal = "" if depth < 10_000 else "was read"
         assert refusal == "" or "cannot be read" in refusal
 
 
