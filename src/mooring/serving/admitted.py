@@ -59,8 +59,8 @@ class AdmittedProtocol(WholeBodyProtocol):
             parcel.fits(int(length))
         super().on_headers_complete()
 
-    def on_body(self, body: bytes) -> None:
-        """A piece of a body arrived."""
+    def take_body(self, body: bytes) -> None:
+        """Keep a piece of a body, if there is room."""
         if self.cycle.response_complete or not self._parcels:
             return
         parcel = self._parcels[-1]
@@ -68,7 +68,7 @@ class AdmittedProtocol(WholeBodyProtocol):
             return
         if parcel.fits(len(body)):
             parcel.add(len(body))
-            super().on_body(body)
+            super().take_body(body)
             return
         self._pieces = []
         parcel.discard()

@@ -41,6 +41,7 @@ class WholeBodyProtocol(HttpToolsProtocol):
     _reply_deadline: asyncio.TimerHandle | None = None
     _head: int = 0
     _in_body = False
+    _body_seen: int = 0
     _pieces: list[bytes | bytearray]
     _size: int = 0
 
@@ -58,13 +59,13 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Something arrived."""
-        in_body, before = self._in_body, self._size
+        in_body, before = self._in_body, self._body_seen
         if not in_body:
             self._head += len(data)
         super().data_received(data)
-        if in_body and self._in_body and not self.cycle.response_complete:
+        if in_body and self._in_body:
             # What is neither body nor the sizes of its chunks is a trailer without end.
-            body = self._size - before
+            body = self._body_seen - before
             self._head = max(self._head + len(data) - _CHUNK_PART * body, 0)
         if self._head > _HEADER_BYTES and not self.transport.is_closing():
             self._refuse(b"431 Request Header Fields Too Large", "the headers are too long")
@@ -90,6 +91,11 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body arrived."""
+        self._body_seen += len(body)
+        self.take_body(body)
+
+    def take_body(self, body: bytes) -> None:
+        """Keep a piece of a body."""
         if self.cycle.response_complete or self._size > self.max_body:
             return  # nobody reads on what was refused
         self._keep(body)
