@@ -53,7 +53,6 @@ POD: Obj = {
         ],
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
-        "priority": 0,
         "nodeSelector": {"a": "b"},
         "tolerations": [{"key": "a", "operator": "Exists", "tolerationSeconds": 0,
                          "effect": "NoExecute"}],
