@@ -146,7 +146,7 @@ def test_bind(stateless: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
         async def bind(self, *args: object) -> None:
             bound.append(args)
 
-    monkeypatch.setattr(stateless.service, "_client", FakeClient())
+    monkeypatch.setattr(stateless.service._bindings, "client", FakeClient())
     check(stateless.post("/bind", request("binding")), "bind_binding")
     uid = "c0ffee00-0000-4000-8000-000000000001"
     assert bound == [("shop", "web", uid, "worker-01", {})]
