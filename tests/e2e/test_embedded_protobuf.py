@@ -53,6 +53,7 @@ POD: Obj = {
         ],
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
+        "priority": 0,
         "nodeSelector": {"a": "b"},
         "tolerations": [{"key": "a", "operator": "Exists", "tolerationSeconds": 0,
                          "effect": "NoExecute"}],
@@ -152,7 +153,7 @@ OBJECTS: list[Obj] = [
     },
 ]  # fmt: skip
 #: What differs between two requests.
-MOMENT = ("uid", "creationTimestamp", "time", "resourceVersion")
+MOMENT = ("uid", "creationTimestamp", "lastTransitionTime", "time", "resourceVersion")
 #: Parts that JSON has even if they say nothing.
 PLAIN = ("metadata", "resources", "spec", "status", "strategy")
 
