@@ -182,35 +182,44 @@ class Tally:
     @property
     def array(self) -> npt.NDArray[Any]:
         """(n,) the numbers of all rows, read-only; do not keep it."""
-        if self._array is not None:
-            return self._array.view
-        table, rows = self._table, self.rows
-        if not rows:
+        kept = self._kept()
+        if kept is not None:
+            return kept.view
+        table = self._table
+        if not self.rows:
             return table.zeros(self._dtype)
-        if len(rows) * table.bounds.array_share < table.size:
-            found = np.zeros(table.size, self._dtype)
-            fill(found, (self,))
-            found.flags.writeable = False
-            return found
-        self._array = table.new(self._dtype)
-        fill(self._array.data, (self,))
-        return self._array.view
+        found = np.zeros(table.size, self._dtype)
+        fill(found, (self,))
+        found.flags.writeable = False
+        return found
 
     def add_to(self, data: npt.NDArray[Any], times: int = 1) -> None:
         """Add all numbers, so many times, to an array."""
-        if self._array is not None:
-            data += self._array.view if times == 1 else self._array.view * data.dtype.type(times)
+        kept = self._kept()
+        if kept is not None:
+            data += kept.view if times == 1 else kept.view * data.dtype.type(times)
         else:
             for row, number in self.rows.items():
                 data[row] += number * times
 
     def mark(self, mask: npt.NDArray[np.bool_]) -> None:
         """Make a mask true in all rows that have a number."""
-        if self._array is not None:
-            mask |= self._array.view != 0
+        kept = self._kept()
+        if kept is not None:
+            mask |= kept.view != 0
         else:
             for row in self.rows:
                 mask[row] = True
+
+    def _kept(self) -> Growing | None:
+        """The array, if one pays; it is made when somebody first reads the numbers."""
+        if self._array is None:
+            table, rows = self._table, self.rows
+            if not rows or len(rows) * table.bounds.array_share < table.size:
+                return None
+            self._array = table.new(self._dtype)
+            fill(self._array.data, (self,))
+        return self._array
 
     def __bool__(self) -> bool:
         return bool(self.rows)

@@ -1,5 +1,7 @@
 """Tallies: right whether they have an array or not, and with an array only where it pays."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,26 @@ def test_an_array_is_kept_only_where_it_pays() -> None:
     tally.add(5, -2)
     assert not has_array(tally)
     assert tally.array.tolist() == [0] * 6 + [2] * 4 + [0] * 90
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda tally: tally.array,
+        lambda tally: tally.add_to(np.zeros(100, np.int64), 3),
+        lambda tally: tally.mark(np.zeros(100, np.bool_)),
+    ],
+    ids=["array", "add_to", "mark"],
+)
+def test_every_reader_uses_an_array_where_it_pays(read: Callable[[Tally], object]) -> None:
+    tally = table(100).tally()
+    for row in range(9):
+        tally.add(row, 2)
+    read(tally)
+    assert not has_array(tally)
+    tally.add(9, 2)
+    read(tally)
+    assert has_array(tally)
 
 
 def test_an_array_is_given_up_when_the_table_outgrows_it() -> None:
