@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mooring.cli.allocator import use_malloc
 from mooring.cli.bind import bind
 from mooring.cli.cluster import cluster
 from mooring.cli.demo import demo
@@ -61,6 +62,7 @@ def _moor(
 
 def main() -> None:
     """Run the command line."""
+    use_malloc()
     open_standard_streams()
     try:
         _run()

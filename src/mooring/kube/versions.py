@@ -16,7 +16,7 @@ from typing import Final
 #: The API server's numbers have 64 bits; something much longer is no version.
 _MOST_DIGITS: Final = 40
 #: So many deleted objects are remembered by name.
-_MOST_GONE: Final = 4096
+_MOST_GONE: Final = 256
 
 
 def version_number(resource_version: str) -> int:

@@ -19,11 +19,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 from mooring.errors import KubeError
-from mooring.kube.event_body import Reference
 from mooring.live.assembly import Parts
 from mooring.live.checking import check_state, report
+from mooring.live.forgetting import Forgetting
 from mooring.live.reaching import reach, wait_synced
-from mooring.model.pod import Pod
 from mooring.serving.memory import give_back
 
 log = logging.getLogger("mooring.live")
@@ -32,8 +31,6 @@ log = logging.getLogger("mooring.live")
 _FLUSH_SECONDS: Final = 5.0
 #: A process that lost the Lease is gone after this time, whatever holds it up.
 _GONE_SECONDS: Final = 3.0
-#: So often is forgotten what nobody has asked for since the last time.
-_FORGET_SECONDS: Final = 20.0
 
 
 class Running:
@@ -137,7 +134,10 @@ class Running:
         parts.intake.hand_to(live.take)
         parts.health.schedule(lambda: live.last_progress)
         self._start(parts.rejections.run())
-        self._start(self._forget())
+        forgetting = Forgetting(
+            live.core.cluster, parts.recorder, give_back if self._whole_process else None
+        )
+        self._start(forgetting.run())
         loop, stop, lost = self._start(live.run()), self._start(self._stop.wait()), self._lost()
         log.info("scheduling")
         await asyncio.wait(
@@ -157,20 +157,6 @@ class Running:
             return self._halt()
         code = await self._end()
         return 1 if failed is not None else code
-
-    async def _forget(self) -> None:
-        """Forget what nobody asks for any more, and give its memory back."""
-        cluster = self._parts.live.core.cluster
-
-        def is_gone(thing: Reference) -> bool:
-            return thing.kind == Pod.kind_name and cluster.pod_by_uid(thing.uid) is None
-
-        while True:
-            await asyncio.sleep(_FORGET_SECONDS)
-            cluster.forget_unused()
-            self._parts.recorder.forget_gone(is_gone)
-            if self._whole_process:
-                give_back()
 
     async def _clean_up(self) -> None:
         """Leave nothing running, however it ended."""

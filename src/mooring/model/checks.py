@@ -29,7 +29,9 @@ Check = Callable[[Any], Problems]
 _WHOLE: Final = re.compile(r"[+-]?0*[0-9]{1,19}", re.ASCII)
 _LABEL_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS: Final = (*_LABEL_OPERATORS, "Gt", "Lt")
-_REMEMBERED: Final = 16384
+#: So many parts that are right are remembered, if they are not longer than so many bytes.
+_REMEMBERED: Final = 4096
+_SHORT: Final = 1024
 
 
 def check_object(thing: KubeObject) -> list[str]:
@@ -116,7 +118,6 @@ def _amount(text: str | int | float) -> Problems:
     return [] if problem is None else [("", problem)]
 
 
-@functools.lru_cache(maxsize=_REMEMBERED)
 def _quantity_problem(text: str | int | float) -> str | None:
     try:
         parse_quantity(text)
@@ -134,9 +135,11 @@ def _remembered(check: Check) -> Check:
         key = encode(part)
         found = known.get(key)
         if found is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            found = known[key] = check(part)
+            found = check(part)
+            if len(key) <= _SHORT and not found:
+                if len(known) >= _REMEMBERED:
+                    known.clear()
+                known[key] = found
         return found
 
     return remembered

@@ -4,6 +4,7 @@ Made by `Queue`; read by the core for events and metrics. Only the queue changes
 """
 
 import enum
+import functools
 import math
 from collections.abc import Collection
 from typing import Final
@@ -92,8 +93,8 @@ class QueuedPod:
     def fail(self, plugins: Collection[str], pending: Collection[str], now: float) -> None:
         """An attempt failed; if nobody is to blame, something went wrong."""
         # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
-        self.plugins = frozenset(plugins)
-        self.pending = frozenset(pending)
+        self.plugins = _shared(frozenset(plugins))
+        self.pending = _shared(frozenset(pending))
         if self.refusers:
             self.refusals += 1
             self.errors = 0
@@ -105,3 +106,9 @@ class QueuedPod:
 
     def __repr__(self) -> str:
         return f"<QueuedPod {self.key} {self.part.value}>"
+
+
+@functools.lru_cache(maxsize=256)
+def _shared(names: frozenset[str]) -> frozenset[str]:
+    """One set for all pods with the same ones to blame: there may be many thousand."""
+    return names

@@ -41,8 +41,16 @@ def keep_little() -> None:
     _collect_seldom()
 
 
-def give_back() -> None:
-    """Give free memory back to the kernel, wherever it lies; takes a millisecond."""
+def give_back(*, thoroughly: bool = False) -> None:
+    """Give free memory back to the kernel, wherever it lies.
+
+    Args:
+        thoroughly: look for garbage first, and empty Python's lists of free tuples and the like: a
+            few of these keep whole megabytes from being free. Takes a tenth of a second for each
+            10,000 pods that are left; without it, this is done in a millisecond.
+    """
+    if thoroughly:
+        gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
     array_share: int = 128
     results: int = 4096
     result_bytes: int = 4 << 20
-    result_bytes_per_node: int = 3 << 10
+    result_bytes_per_node: int = 2 << 10
     kinds: int = 128
     key_bytes: int = 8 << 20
     selectors: int = 512

@@ -506,6 +506,39 @@ def test_memory_is_bounded_for_each_type_and_forgetting_writes_the_count() -> No
     assert len(groups) == 0
 
 
+def test_events_about_what_is_gone_are_forgotten_and_their_counts_written() -> None:
+    async def story(desk: Desk) -> None:
+        other = reference(Pod.from_dict({"metadata": {"name": "web-1", "uid": "u-2"}}))
+        for about in (WEB, other):
+            for _ in range(4):
+                desk.fail(about=about)
+        assert await desk.recorder.flush(1)
+        desk.fail()
+        desk.recorder.forget_gone(lambda one: one.uid == WEB.uid)
+        assert await desk.recorder.flush(1)
+        counts = {
+            one["regarding"]["uid"]: one["series"]["count"] for one in desk.server.events.values()
+        }
+        assert counts == {"u-1": 5, "u-2": 4}
+        for about in (WEB, other):
+            desk.fail(about=about)
+        assert await desk.recorder.flush(1)
+        # Of the pod that is gone a new event is told; the other one's series goes on.
+        assert len(desk.server.events) == 3
+
+    run(story)
+
+
+def test_an_event_that_waits_to_be_written_is_not_forgotten() -> None:
+    async def story(desk: Desk) -> None:
+        desk.fail()
+        desk.recorder.forget_gone(lambda _: True)
+        assert await desk.recorder.flush(1)
+        assert len(desk.server.events) == 1
+
+    run(story)
+
+
 @pytest.mark.parametrize(
     ("note", "cut"),
     [
