@@ -6,6 +6,7 @@ where the environment has CI=true they fail instead.
 
 import os
 import re
+import signal
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,11 @@ settings.register_profile(
     "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("patient")
+
+# A shell starts its background jobs with SIGINT ignored, and a process hands that on to its
+# children, which could not be told to end then.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _missing = pytest.StashKey[str]()
 _left_out = pytest.StashKey[int]()
