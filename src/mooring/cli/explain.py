@@ -101,9 +101,8 @@ def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Expl
     try:
         found = explainer.explain(wanted, node)
     except (PluginError, PolicyError) as error:
-        if was_interrupted(error):
-            raise InputError(f"{error}; correct it, or allow more with --hook-timeout") from error
-        raise
+        advice = "; correct it, or allow more with --hook-timeout" if was_interrupted(error) else ""
+        raise InputError(f"{error}{advice}") from error
     if was_on:
         found = replace(found, bound_to=was_on)
     return found

@@ -5,6 +5,7 @@ words, never credentials.
 """
 
 import errno
+import math
 import os
 import ssl
 from http import HTTPStatus
@@ -116,6 +117,7 @@ def retry_after(response: aiohttp.ClientResponse) -> float | None:
     if status != HTTPStatus.TOO_MANY_REQUESTS and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return None
     try:
-        return max(float(response.headers["Retry-After"]), 0.0)
+        seconds = float(response.headers["Retry-After"])
     except (KeyError, ValueError):
         return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None

@@ -411,6 +411,19 @@ class TestConfigurationAndPolicy:
         assert "mine: no pod network" in out
         assert "✓ shop/web goes to b, the only node that fits." in out
 
+    def test_a_policy_that_raises_is_wrong_input(self, explain: Explain, tmp_path: Path) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def racks(pod, node):\n"
+            "    return node.labels['rack'] == 'r1'\n"
+        )
+        sentence = refused(explain("shop/web", [*NODES, WAITING], "--policy", "mine.py"))
+        assert "racks" in sentence
+        assert "KeyError" in sentence
+        assert "--hook-timeout" not in sentence
+
     @pytest.mark.parametrize("hangs", ["time.sleep(600)", "[x for x in iter(int, 1)]"])
     def test_a_policy_that_hangs_is_interrupted_and_named(
         self, explain: Explain, tmp_path: Path, hangs: str

@@ -150,6 +150,14 @@ class TestSignals:
         moor.signal(signal.SIGTERM)  # twice means now
         assert moor.wait() == 0
 
+    def test_sigusr2_is_for_schedulers_and_ends_nothing(self, serve: Serve, policy: Path) -> None:
+        moor = serve(policy)
+        assert moor.get("/readyz").status == 200
+        moor.signal(signal.SIGUSR2)
+        assert moor.post("/filter", filter_body()).status == 200
+        moor.signal(signal.SIGINT)
+        assert moor.wait() == 0
+
     def test_sigint_stops_at_once(self, serve: Serve, policy: Path) -> None:
         moor = serve(policy, "--drain", "600")
         assert moor.get("/readyz").status == 200

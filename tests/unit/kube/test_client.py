@@ -308,9 +308,11 @@ def test_a_busy_api_server_is_asked_again_when_it_says() -> None:
             api.answer(429, b"", Retry_After="31")
             with pytest.raises(ApiError, match="429"):
                 await client.request("GET", "/x")
-            api.answer(429, b"", Retry_After="tomorrow")
-            with pytest.raises(ApiError, match="429"):
-                await client.request("GET", "/x")
+            for text in ("tomorrow", "nan", "inf", "-inf"):
+                api.answer(429, b"", Retry_After=text)
+                with pytest.raises(ApiError, match="429"):
+                    await client.request("GET", "/x")
+            assert slept == [1.0, 2.0]
             for _ in range(11):
                 api.answer(429, b"", Retry_After="0")
             with pytest.raises(ApiError, match="429"):
