@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 Number = TypeVar("Number", int, float)
+#: A table as texts: its title, the names of its columns, and its rows.
+Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 #: Other programs that use more of the CPUs make times unreliable.
 MOST_OTHER_LOAD = 0.1
@@ -57,6 +59,18 @@ def new_table(title: str, console: Console) -> Table:
     """An empty table; plain text when the output is no terminal."""
     style = box.SIMPLE_HEAD if console.is_terminal else box.ASCII2
     return Table(title=title, title_justify="left", box=style, pad_edge=False)
+
+
+def print_parts(parts: Iterable[Part], console: Console) -> None:
+    """Print tables, the first column to the left and the others to the right."""
+    for title, columns, rows in parts:
+        table = new_table(title, console)
+        table.add_column(columns[0], no_wrap=True)
+        for name in columns[1:]:
+            table.add_column(name, justify="right")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
 
 
 def print_ending(other_load: float, goals: Iterable[Goal], console: Console) -> None:

@@ -17,9 +17,9 @@ from benchmarks.command import BenchError, Say
 from benchmarks.environment import Quiet, environment
 from benchmarks.faults import contenders, leader, objects, placing, slow, waiting, woken
 from benchmarks.faults.goals import goals
-from benchmarks.faults.page import write_page
-from benchmarks.faults.report import print_report
+from benchmarks.faults.report import parts, print_report
 from benchmarks.faults.results import Found, Report
+from benchmarks.pages import write_page
 from benchmarks.reporting import MOST_OTHER_LOAD, write_json
 from mooring.errors import MooringError
 from mooring.testing.kube import ControlPlane, find_binaries
@@ -170,9 +170,7 @@ def _run(options: argparse.Namespace) -> int:
     report.goals = goals(report.found, quiet=report.other_load <= MOST_OTHER_LOAD)
     print_report(report, command.output())
     write_json(report, out / "faults.json")
-    page = out / "faults.md"
-    if page.exists():
-        write_page(report, page)
+    write_page(parts(report.found), report.other_load, out / "faults.md")
     say(f"written: {out / 'faults.json'}")
     if report.failures:
         return 2

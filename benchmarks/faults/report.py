@@ -5,22 +5,12 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from benchmarks.faults.results import Found, Report
-from benchmarks.reporting import new_table, print_ending, times
-
-#: A title, the names of the columns, and the rows.
-Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+from benchmarks.reporting import Part, print_ending, print_parts, times
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print the tables and the goals; plain text when the output is no terminal."""
-    for title, columns, rows in parts(report.found):
-        table = new_table(title, console)
-        table.add_column(columns[0], no_wrap=True)
-        for name in columns[1:]:
-            table.add_column(name, justify="right")
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
+    print_parts(parts(report.found), console)
     print_ending(report.other_load, report.goals, console)
     for failure in report.failures:
         console.print(f"[red]FAILED [/] {failure}", highlight=False, soft_wrap=True)

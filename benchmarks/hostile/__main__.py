@@ -13,7 +13,8 @@ from benchmarks import command
 from benchmarks.environment import Quiet, environment
 from benchmarks.hostile.attacks import ATTACKS
 from benchmarks.hostile.measuring import Effort, measure
-from benchmarks.hostile.report import Report, goals, print_report
+from benchmarks.hostile.report import Report, goals, part, print_report
+from benchmarks.pages import write_page
 from benchmarks.reporting import write_json
 
 _QUICK = Effort(seconds=7.0)
@@ -63,6 +64,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     print_report(report, command.output())
     write_json(report, out / "hostile.json")
+    write_page([part(report)], report.other_load, out / "hostile.md")
     say(f"written: {out / 'hostile.json'}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 

@@ -5,7 +5,7 @@ from rich.console import Console
 
 from benchmarks.environment import Environment
 from benchmarks.hostile.measuring import Effort, Measured
-from benchmarks.reporting import Goal, new_table, print_ending
+from benchmarks.reporting import Goal, Part, print_ending, print_parts
 
 
 class Report(msgspec.Struct):
@@ -37,17 +37,25 @@ def goals(found: list[Measured]) -> list[Goal]:
 
 def print_report(report: Report, console: Console) -> None:
     """Print the table and the goals."""
-    table = new_table("A well-behaved caller beside hostile ones", console)
-    heads = ("attack", "workers", "decided", "told", "silence", "p50 ms", "p99 ms", "max ms",
-             "MB before", "MB peak", "livez", "end s", "exit", "log lines")  # fmt: skip
-    for head in heads:
-        table.add_column(head, justify="left" if head == "attack" else "right")
-    for one in report.attacks:
-        table.add_row(
-            one.attack, str(one.workers), str(one.answered), str(one.told), str(one.unanswered),
-            f"{one.p50_ms:.1f}", f"{one.p99_ms:,.0f}", f"{one.max_ms:,.0f}",
-            f"{one.memory_mb:.0f}", f"{one.peak_mb:.0f}", str(one.livez),
-            f"{one.end_seconds:.1f}", str(one.exit_code), str(one.log_lines),
-        )  # fmt: skip
-    console.print(table)
+    print_parts([part(report)], console)
     print_ending(report.other_load, report.goals, console)
+
+
+def part(report: Report) -> Part:
+    """The table as texts; the documentation shows the same."""
+    return (
+        "A well-behaved caller beside hostile ones",
+        (
+            "attack", "workers", "decided", "told", "silence", "p50 ms", "p99 ms", "max ms",
+            "MB before", "MB peak", "livez", "end s", "exit", "log lines",
+        ),
+        [
+            (
+                one.attack, str(one.workers), str(one.answered), str(one.told), str(one.unanswered),
+                f"{one.p50_ms:.1f}", f"{one.p99_ms:,.0f}", f"{one.max_ms:,.0f}",
+                f"{one.memory_mb:.0f}", f"{one.peak_mb:.0f}", str(one.livez),
+                f"{one.end_seconds:.1f}", str(one.exit_code), str(one.log_lines),
+            )
+            for one in report.attacks
+        ],
+    )  # fmt: skip

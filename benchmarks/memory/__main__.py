@@ -11,8 +11,9 @@ from pathlib import Path
 from benchmarks import command
 from benchmarks.environment import Quiet, environment
 from benchmarks.memory.measuring import Effort, cluster, measure
-from benchmarks.memory.report import Report, goals, print_report
+from benchmarks.memory.report import Report, goals, part, print_report
 from benchmarks.memory.tenants import TENANTS
+from benchmarks.pages import write_page
 from benchmarks.reporting import write_json
 
 _QUICK = Effort(nodes=1000, names=2000, rest_seconds=15.0)
@@ -50,6 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     print_report(report, command.output())
     write_json(report, out / "memory.json")
+    write_page([part(report)], report.other_load, out / "memory.md")
     say(f"written: {out / 'memory.json'}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from benchmarks.environment import Environment
 from benchmarks.memory.measuring import Effort, Found
-from benchmarks.reporting import Goal, new_table, print_ending
+from benchmarks.reporting import Goal, Part, print_ending, print_parts
 
 #: So much more than at the start is allowed while the pods are there, and afterwards.
 MOST_MB: Final = 100
@@ -52,19 +52,22 @@ def goals(found: list[Found], effort: Effort) -> list[Goal]:
 
 def print_report(report: Report, console: Console) -> None:
     """Print the table and the goals; plain text when the output is no terminal."""
-    effort = report.effort
-    table = new_table(f"{effort.names:,} names, {effort.nodes:,} nodes", console)
-    table.add_column("invented")
-    for name in ("start", "most", "afterwards", "took"):
-        table.add_column(name, justify="right")
-    for one in report.tenants:
-        table.add_row(one.tenant, *cells(one))
-    console.print(table)
+    print_parts([part(report)], console)
     print_ending(report.other_load, report.goals, console)
 
 
-def cells(one: Found) -> tuple[str, ...]:
-    """The figures of one tenant, as they are shown."""
+def part(report: Report) -> Part:
+    """The table as texts; the documentation shows the same."""
+    effort = report.effort
+    names, nodes, rest = f"{effort.names:,}", f"{effort.nodes:,}", f"{effort.rest_seconds:.0f}"
     return (
-        f"{one.start:.0f} MB", f"{one.most:+.0f} MB", f"{one.after:+.0f} MB", f"{one.seconds:.0f} s"
+        f"{names} names at {nodes} nodes, and {rest} s after the pods are gone",
+        ("invented", "at the start", "most", "afterwards", "took"),
+        [
+            (
+                one.tenant, f"{one.start:.0f} MB", f"{one.most:+.0f} MB", f"{one.after:+.0f} MB",
+                f"{one.seconds:.0f} s",
+            )
+            for one in report.tenants
+        ],
     )  # fmt: skip

@@ -11,8 +11,11 @@ import pytest
 from benchmarks.core.workloads import WORKLOADS
 from benchmarks.embedded.report import ROWS
 from benchmarks.embedded.report import shown as shown_figure
-from benchmarks.faults.page import tables
+from benchmarks.faults.report import parts
 from benchmarks.faults.results import Report
+from benchmarks.hostile import report as hostile
+from benchmarks.memory import report as memory
+from benchmarks.pages import tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,8 +95,19 @@ def test_the_tables_of_schedulers_in_trouble_were_measured() -> None:
     report = msgspec.json.decode(
         (ROOT / "docs" / "benchmarks" / "faults.json").read_bytes(), type=Report
     )
-    assert tables(report) in (ROOT / "docs" / "benchmarks" / "faults.md").read_text()
+    shown = tables(parts(report.found), report.other_load)
+    assert shown in (ROOT / "docs" / "benchmarks" / "faults.md").read_text()
     assert not report.quick
     assert not report.failures
     assert all(goal.met for goal in report.goals)
     assert {one.scheduler for one in report.found.waiting} == {"kube-scheduler", "mooring"}
+
+
+@pytest.mark.parametrize("name", ["memory", "hostile"])
+def test_the_tables_of_what_outsiders_can_cause_were_measured(name: str) -> None:
+    module = {"memory": memory, "hostile": hostile}[name]
+    folder = ROOT / "docs" / "benchmarks"
+    report = msgspec.json.decode((folder / f"{name}.json").read_bytes(), type=module.Report)
+    assert tables([module.part(report)], report.other_load) in (folder / f"{name}.md").read_text()
+    assert not report.quick
+    assert all(goal.met for goal in report.goals)

@@ -35,9 +35,9 @@ class Bounds(NamedTuple):
 
     array_share: int = 128
     results: int = 4096
-    result_bytes: int = 4 << 20
+    result_bytes: int = 2 << 20
     result_bytes_per_node: int = 2 << 10
-    kinds: int = 128
+    kinds: int = 96
     key_bytes: int = 8 << 20
     selectors: int = 512
     empty: int = 256

@@ -7,10 +7,11 @@ import msgspec
 from benchmarks.environment import environment
 from benchmarks.faults import objects
 from benchmarks.faults.goals import goals
-from benchmarks.faults.page import tables, write_page
+from benchmarks.faults.report import parts
 from benchmarks.faults.results import Found, Report
 from benchmarks.faults.slow import Slow
 from benchmarks.faults.waiting import Waiting
+from benchmarks.pages import tables, write_page
 
 
 def waiting(scheduler: str = "mooring", **changes: float) -> Waiting:
@@ -76,13 +77,13 @@ def test_a_page_gets_the_tables_of_a_run_and_keeps_the_rest(tmp_path: Path) -> N
     )
     page = tmp_path / "faults.md"
     page.write_text("before\n<!-- tables -->\nold\n<!-- end -->\nafter\n")
-    write_page(report, page)
-    write_page(report, page)
+    for _ in range(2):
+        write_page(parts(report.found), report.other_load, page)
     text = page.read_text()
     assert text.startswith("before\n<!-- tables -->\n")
     assert text.endswith("<!-- end -->\nafter\n")
     assert "old" not in text
-    assert text.count(tables(report)) == 1
+    assert text.count(tables(parts(report.found), report.other_load)) == 1
     assert "| mooring | 600 | 200 of 200 | 90 | 100 | 0.90 |" in text
 
 
