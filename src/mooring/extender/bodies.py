@@ -34,6 +34,8 @@ _PLACEHOLDER: Final = b"%d" % secrets.randbits(62)
 _COMMA, _BRACE, _BRACKET = ord(","), ord("}"), ord("]")
 _KEEP_BYTES: Final = 256 << 20
 _KEEP_NAMES: Final = 100_000
+#: No node has a longer name, so nobody will ask for it again.
+_LONGEST_NAME: Final = 253
 
 _args = msgspec.json.Decoder(ExtenderArgs)
 
@@ -156,12 +158,14 @@ class BodyReader:
         try:
             return list(map(known.__getitem__, names))
         except KeyError:
+            unknown = {
+                name: NamedNode(metadata=Meta(name=name)) for name in names if name not in known
+            }
+            found = [known.get(name) or unknown[name] for name in names]
+            known |= {name: node for name, node in unknown.items() if len(name) <= _LONGEST_NAME}
             if len(known) > _KEEP_NAMES:
                 known.clear()
-            for name in names:
-                if name not in known:
-                    known[name] = NamedNode(metadata=Meta(name=name))
-            return list(map(known.__getitem__, names))
+            return found
 
     def _read_known(self, body: bytes, position: int) -> Question:
         start = position

@@ -199,6 +199,16 @@ class TestMemory:
             assert len(reader._named) <= 10 + len(names)
 
 
+def test_names_that_no_node_can_have_are_not_remembered() -> None:
+    reader = BodyReader()
+    long, short = "n" * 254, "n" * 253
+    first = reader.named([long, short, long])
+    again = reader.named([long, short])
+    assert [one.name for one in first] == [long, short, long]
+    assert again[0] is not first[0]
+    assert again[1] is first[1]
+
+
 @pytest.mark.parametrize(
     "field", ["labels", "annotations", "allocatable", "capacity", "images", "taints", "spec",
               "status", "unschedulable", "ready"],
