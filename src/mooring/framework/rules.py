@@ -138,10 +138,11 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         seen: dict[object, Verdict] = {}  # many nodes are rejected for few reasons
         for index in [i for i, answer in enumerate(answers) if answer is not True]:
             answer = answers[index]
-            known = seen.get(answer) if answer.__class__ is str else None
+            plain = answer is False or answer.__class__ is str
+            known = seen.get(answer) if plain else None
             if known is None:
                 known = self._verdict(answer, nodes[index])
-                if answer.__class__ is str:
+                if plain:
                     seen[answer] = known
             if not known.accepted:
                 found.append((index, known))
