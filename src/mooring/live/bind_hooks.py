@@ -18,8 +18,8 @@ from mooring.framework.placing import Placing, blame, next_binding
 from mooring.live.pauses import Pauses
 from mooring.serving.deadline import Deadline
 
-#: Hooks of these modules wait for nobody. (A policy's plugin is mooring's own, too, but its functions
-#: are not.)
+#: Hooks of these modules wait for nobody. A policy's plugin is mooring's own, too, but runs the
+#: policy's functions.
 _IN_TREE: Final = "mooring.plugins."
 #: A plugin that leaves so many hooks behind is not asked any more.
 _MOST_LEFT_BEHIND: Final = 100
