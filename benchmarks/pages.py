@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.command import BenchError
 from benchmarks.reporting import Part
 
 _BEGIN: Final = "<!-- tables -->"
@@ -29,6 +30,8 @@ def write_page(parts: Sequence[Part], other_load: float, page: Path) -> None:
     """Put the tables into a page, if it exists."""
     if not page.exists():
         return
-    head, _, rest = page.read_text().partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
+    head, begin, rest = page.read_text().partition(_BEGIN)
+    _, end, tail = rest.partition(_END)
+    if not begin or not end:
+        raise BenchError(f"{page} has no place for the tables, between {_BEGIN} and {_END}.")
     page.write_text(f"{head}{_BEGIN}\n\n{tables(parts, other_load)}\n\n{_END}{tail}")

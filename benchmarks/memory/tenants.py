@@ -72,14 +72,8 @@ def _invent_affinity_term(pod: dict[str, Any], number: int) -> None:
     pod["metadata"]["labels"][f"{_DOMAIN}/app-{number}"] = "yes"
     selector = {"matchLabels": {f"{_DOMAIN}/app-{number}": "yes"}}
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
-    other = {"topologyKey": f"{_DOMAIN}/floor-{number}", "labelSelector": {}}
     pod["spec"]["affinity"] = {
-        "podAntiAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": [term, other],
-            "preferredDuringSchedulingIgnoredDuringExecution": [
-                {"weight": 1, "podAffinityTerm": other}
-            ],
-        }
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     }
 
 

@@ -194,6 +194,10 @@ class Soak:
         def settled() -> bool:
             left[:] = checks.waiting(self.admin.pods(), self.admin.nodes())
             left.extend(self._not_ready())
+            # A new leader tries all pods with claims again, which no check of the pods can see.
+            untried = sum(one.untried for one in self.replicas if one.running and one.leading)
+            if untried:
+                left.append(f"{untried} pods to be tried")
             return not left and self.kubelets.idle
 
         self._until(settled, lambda: "; ".join(checks.shown(left)) or "the kubelets to rest", 1.0)
@@ -205,9 +209,10 @@ class Soak:
                 status, text = replica.answer(path)
                 if status != 200:
                     found.append(f"{path} of {replica.name} says {status}: {text.strip()[:300]}")
-        leaders = [one.name for one in self.replicas if one.running and one.leading]
+        leaders = [one for one in self.replicas if one.running and one.leading]
         if len(leaders) != 1:
-            found.append(f"{len(leaders)} replicas lead: {', '.join(leaders) or 'none'}")
+            names = ", ".join(one.name for one in leaders)
+            found.append(f"{len(leaders)} replicas lead: {names or 'none'}")
         return found
 
     def _check(self, since: float, *, settled: bool = True) -> list[str]:

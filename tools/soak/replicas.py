@@ -121,12 +121,23 @@ class Replica:
         found = self.metric("leader_election_master_status")
         return found is not None and found > 0
 
-    def metric(self, name: str) -> float | None:
-        """The sum of a metric over its labels; None if it does not answer or has none."""
+    @property
+    def untried(self) -> int:
+        """How many pods it could try at once."""
+        return int(self.metric("scheduler_pending_pods", 'queue="active"') or 0)
+
+    def metric(self, name: str, label: str = "") -> float | None:
+        """The sum of a metric over its labels; None if it does not answer or has none.
+
+        Args:
+            name: the metric's.
+            label: only the series with this label, as it is written there.
+        """
         status, text = self.answer("/metrics")
         if status != http.client.OK:
             return None
-        values = re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", text, re.MULTILINE)
+        labels = rf"\{{[^}}]*{label}[^}}]*\}}" if label else r"(?:\{[^}]*\})?"
+        values = re.findall(rf"^{name}{labels} (\S+)$", text, re.MULTILINE)
         return sum(map(float, values)) if values else None
 
     def answer(self, path: str) -> tuple[int, str]:

@@ -83,6 +83,7 @@ def run(
     from mooring.live.options import HookLimits, Options
     from mooring.live.run import main
     from mooring.serving.descriptors import allow_descriptors
+    from mooring.serving.leaving import end_soon
     from mooring.serving.origin import read_allowed_hosts
 
     if verbose:
@@ -105,4 +106,5 @@ def run(
             hook_limits=HookLimits(hook_timeout, bind_hook_timeout),
         )
     )
+    end_soon(code)
     raise typer.Exit(code)

@@ -87,11 +87,11 @@ def serve(
     score is a line.
     """
     from mooring.extender.app import Routes
-    from mooring.extender.process import end_soon
     from mooring.extender.server import Options, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
     from mooring.serving.descriptors import allow_descriptors
+    from mooring.serving.leaving import end_soon
     from mooring.serving.origin import read_allowed_hosts
     from mooring.serving.sockets import listen
 

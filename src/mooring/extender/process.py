@@ -14,12 +14,9 @@ A function that cannot be interrupted is left behind at the end: the process end
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
-import sys
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any, Final
@@ -29,6 +26,7 @@ import uvloop
 from mooring.extender.decision_thread import Decisions
 from mooring.extender.in_progress import in_progress
 from mooring.serving.deadline import Deadline
+from mooring.serving.leaving import leave
 
 log = logging.getLogger("mooring.extender")
 
@@ -37,8 +35,6 @@ STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 _HARMLESS: Final = (signal.SIGUSR2,)
 #: How long the main thread may take to notice that all is over.
 _LEAVE_SECONDS: Final = 0.3
-#: How long Python may take to end: a policy may have left threads behind that it waits for.
-_END_SECONDS: Final = 0.5
 
 
 class SignalSocket:
@@ -130,29 +126,4 @@ def _leave_behind(decisions: Decisions, outcome: Outcome) -> None:
     if outcome.error is not None:
         log.error("the server failed", exc_info=outcome.error)
     log.warning("%s cannot be interrupted: ending without it", what)
-    _exit(outcome.code if outcome.error is None else 1)
-
-
-def end_soon(code: int) -> None:
-    """End the process with this code although a policy left threads behind that may never end."""
-    main = threading.main_thread()
-    left = [one for one in threading.enumerate() if not one.daemon and one is not main]
-    if not left:
-        return
-
-    def end() -> None:
-        time.sleep(_END_SECONDS)
-        log.warning("%d threads of the policy have not ended: ending without them", len(left))
-        _exit(code)
-
-    threading.Thread(target=end, name="end", daemon=True).start()
-
-
-def _exit(code: int) -> None:
-    for handler in logging.getLogger().handlers:
-        with contextlib.suppress(Exception):
-            handler.flush()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-    os._exit(code)
+    leave(outcome.code if outcome.error is None else 1)

@@ -11,9 +11,10 @@ the middle of changing the state, must never be interrupted.
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from mooring.errors import EscapeError
 
@@ -80,6 +81,18 @@ async def _cross_and_wait(function: Callable[..., object], args: tuple[Any, ...]
     return await answer if inspect.isawaitable(answer) else answer
 
 
+#: Between taking a lock and the block that will release it again there is a moment in these: an
+#: interruption would leave a lock held that all threads need to log a line.
+_LOCKING: Final = frozenset(
+    one.__code__
+    for one in (
+        logging.Handler.acquire,
+        logging.Handler.release,
+        logging.Handler.handle,
+        getattr(logging, "_acquireLock", logging.Handler.acquire),
+        getattr(logging, "_releaseLock", logging.Handler.release),
+    )
+)
 #: These only look at what foreign code returned, which may be foreign code again (an iterator, a
 #: property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset({"mooring.framework.hook_answers", "mooring.framework.rules"})
@@ -92,6 +105,8 @@ def crossing(frame: FrameType | None) -> FrameType | None:
     Args:
         frame: the innermost frame. Libraries belong to whoever called them.
     """
+    if frame is not None and frame.f_code in _LOCKING:
+        return None
     while frame is not None and not _is_own(frame):
         frame = frame.f_back
     return frame if frame is not None and frame.f_code in _BORDER else None
@@ -126,7 +141,66 @@ def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
         text = call(show, thing)
     except Exception:  # noqa: BLE001 - it is not our object
         return f"a {type(thing).__name__}"
-    return text if type(text) is str else f"a {type(thing).__name__}"
+    return plain(text) if issubclass(type(text), str) else f"a {type(thing).__name__}"
+
+
+def plain(text: str) -> str:
+    """Somebody else's text as one that can be compared, sent and written down."""
+    if type(text) is not str:
+        text = str.__str__(text)  # a class of its own may do anything when it is hashed
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def presentable(error: BaseException) -> BaseException:
+    """An error whose traceback can be written without running foreign code.
+
+    That is the error itself if its classes and what it holds are ordinary, and another one with the
+    same text and traceback if not.
+    """
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen:
+        if not _is_ordinary(one):
+            break
+        seen.add(id(one))
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    else:
+        return error
+    kind, said = type(error).__name__, text_of(error)
+    shown = EscapeError(f"{kind}: {said}" if said else kind)
+    if (interruption := interruption_in(error)) is not None:
+        shown.__cause__ = Interruption(*interruption.args)
+    return shown.with_traceback(error.__traceback__)
+
+
+def interruption_in(error: BaseException | None) -> Interruption | None:
+    """The interruption that an error comes from; None if it has another cause."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if issubclass(type(error), Interruption):
+            return cast("Interruption", error)
+        seen.add(id(error))
+        error = error.__cause__
+    return None
+
+
+#: What an exception's class must not have to be written down without running its code.
+_TELLING: Final = frozenset(
+    ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
+     "__cause__", "__context__", "__suppress_context__", "__traceback__")
+)  # fmt: skip
+_ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
+
+
+def _is_ordinary(error: BaseException) -> bool:
+    for kind in type(error).__mro__:
+        known = kind.__module__ == "builtins" or _is_ours(kind.__module__)
+        if not known and not _TELLING.isdisjoint(vars(kind)):
+            return False
+    parts = [*error.args, *vars(error).values()]
+    return all(type(one) in _ORDINARY for one in parts)
 
 
 def _is_own(frame: FrameType) -> bool:

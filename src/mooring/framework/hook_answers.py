@@ -79,10 +79,10 @@ def legal_verdict(verdict: Verdict) -> Verdict:
     texts = [one for one in reasons if isinstance(one, str)]
     if len(texts) < len(reasons):
         raise AnswerError(f"it returned {shown(verdict)}; the reasons of a Verdict must be texts")
-    if max(map(len, texts)) <= _MOST_REASON:
+    legal = tuple(map(shortened, texts))
+    if all(new is old for new, old in zip(legal, texts, strict=True)):
         return verdict
-    also = tuple(map(shortened, verdict.also))
-    return msgspec.structs.replace(verdict, reason=shortened(verdict.reason), also=also)
+    return msgspec.structs.replace(verdict, reason=legal[0], also=legal[1:])
 
 
 def legal_verdicts(answers: Verdicts) -> Verdicts:
@@ -120,12 +120,10 @@ def legal_pre_filter(answer: object) -> PreFilterAnswer:
         return None if answer is None else SKIP
     if isinstance(answer, Verdict):
         return legal_verdict(answer)
-    if (
-        isinstance(answer, Collection)
-        and not isinstance(answer, (str, bytes))
-        and all(isinstance(one, str) for one in answer)
-    ):
-        return answer
+    if isinstance(answer, Collection) and not isinstance(answer, (str, bytes)):
+        names = tuple(answer)  # it is foreign, and is looked at here alone
+        if all(isinstance(one, str) for one in names):
+            return frozenset(map(foreign.plain, names))
     raise AnswerError(
         f"it returned {shown(answer)}; it must return None, SKIP, a Verdict or names of nodes"
     )
@@ -147,8 +145,7 @@ def legal_post_filter(answer: object) -> Preemption | Verdict:
             and isinstance(candidates, Mapping)
             and all(_is_candidate(name, one) for name, one in candidates.items())
         ):
-            legal_verdict(verdict)
-            return answer
+            return msgspec.structs.replace(answer, verdict=legal_verdict(verdict))
     raise AnswerError(
         f"it returned {shown(answer)}; it must return a Verdict, or a Preemption with its "
         "candidates by node name"
@@ -181,6 +178,8 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
     Raises:
         AnswerError: it is neither.
     """
+    if isinstance(answer, Verdict) and not answer and answer.reason:
+        return legal_verdict(answer)
     yes = is_yes(answer)
     if yes is not None:
         # A refusal without a reason would look like success to kube-scheduler.
@@ -201,7 +200,11 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
     if not same or not texts:
         what = "another pod or node" if not same else "annotations that are not texts"
         raise AnswerError(f"it returned a binding with {what}; it may only add annotations")
-    return answer
+    pairs = answer.annotations.items()
+    if all(foreign.plain(text) is text for pair in pairs for text in pair):
+        return answer
+    plain = {foreign.plain(key): foreign.plain(text) for key, text in pairs}
+    return msgspec.structs.replace(answer, annotations=plain)
 
 
 def legal_sort_key(key: object) -> tuple[float, ...]:
@@ -225,5 +228,6 @@ def shown(value: object) -> str:
 
 
 def shortened(text: str) -> str:
-    """Somebody else's text, no longer than people read."""
+    """Somebody else's text, no longer than people read, and one that can be sent."""
+    text = foreign.plain(text)
     return text if len(text) <= _MOST_REASON else f"{text[:_MOST_REASON]}..."

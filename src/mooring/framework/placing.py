@@ -7,7 +7,7 @@ carries out effects runs them one by one and asks here what their answers mean.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from mooring.errors import MooringError, PluginError
 from mooring.framework import foreign, hook
@@ -98,7 +98,7 @@ class Placing:
                 unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
-                log.error("%s", failed, exc_info=error)  # noqa: TRY400 - the sentence comes first
+                log.error("%s", failed, exc_info=foreign.presentable(error))  # noqa: TRY400 - the sentence comes first
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.
@@ -133,10 +133,11 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
 
 def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
     """Whatever a plugin raised, as an error that names it."""
-    if isinstance(error, PluginError):
-        return error
+    # The class counts, and not what the error says its class is.
+    if issubclass(type(error), PluginError):
+        return cast("PluginError", error)
     kind, said = type(error).__name__, shortened(foreign.text_of(error))
-    what = said if isinstance(error, MooringError) else f"{kind}: {said}"
+    what = said if issubclass(type(error), MooringError) else f"{kind}: {said}"
     key = pod.key if pod is not None else ""
     return PluginError(
         f"plugin {plugin} failed in {where} for pod {key}: {what}",
@@ -149,4 +150,4 @@ def blame(error: Exception, plugin: str, where: str, pod: Pod | None) -> NoRetur
     found = blamed(error, plugin, where, pod)
     if found is error:
         raise found
-    raise found from error
+    raise found from foreign.presentable(error)

@@ -81,10 +81,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         where = f" on node {node}" if node else ""
         # mooring's own errors are sentences already; a stranger's need their type to be understood.
         kind, said = type(error).__name__, foreign.text_of(error)
-        what = said if isinstance(error, MooringError) else f"{kind}: {said}" if said else kind
+        ours = issubclass(type(error), MooringError)
+        what = said if ours else f"{kind}: {said}" if said else kind
         raise PolicyError(
             f"{self.kind} {self.name!r} failed{where}: {what}", function=self.name, node=node
-        ) from error
+        ) from foreign.presentable(error)
 
     def wrong(self, what: str, node: str | None = None) -> PolicyError:
         """The function returned something illegal."""

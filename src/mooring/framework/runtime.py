@@ -195,9 +195,13 @@ class Runtime:
                     added.append(pod)
                     self.add_pod(cycle, pod, row)
                 refused = self._first_refusal(cycle, row)
-            finally:
+                while added:
+                    self.remove_pod(cycle, added.pop(), row)
+            except BaseException:
+                # The decision ends with the error; the state must not remember the thought.
                 for pod in reversed(added):
-                    self.remove_pod(cycle, pod, row)
+                    self._cluster.remove_in_thought(pod, row)
+                raise
             if refused is not None:
                 return refused
         return self._first_refusal(cycle, row)

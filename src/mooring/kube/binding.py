@@ -22,6 +22,8 @@ from mooring.model.pod import Pod
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 _SERVER_ERROR: Final = 500
+#: A request whose answer did not come has taken effect after so long, if ever; most likely.
+_UNDER_WAY_SECONDS: Final = 0.2
 #: Pauses between questions to an API server that is away: about a minute in all.
 AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
 
@@ -89,6 +91,9 @@ async def create_binding(
         if _is_clear(error):
             raise
         in_doubt(error)
+        if not _is_conflict(error):
+            # The request may still be under way: who reads at once may see what was before it.
+            await sleep(_UNDER_WAY_SECONDS)
         if not await _took_effect(client, wanted, pauses, sleep):
             raise
 
@@ -119,10 +124,14 @@ async def _is_bound(client: Client, wanted: Wanted) -> bool:
     return wanted.uid in ("", found.uid) and found.node_name == wanted.node_name
 
 
+def _is_conflict(error: KubeError) -> bool:
+    return isinstance(error, ApiError) and error.status == _CONFLICT
+
+
 def _is_clear(error: KubeError) -> bool:
     """Whether nothing was bound without doubt: the API server said no, or was never asked."""
     if isinstance(error, ApiError):
-        return error.status < _SERVER_ERROR and error.status != _CONFLICT
+        return error.status < _SERVER_ERROR and not _is_conflict(error)
     return isinstance(error, ConfigError) or isinstance(
         error.__cause__, aiohttp.ClientConnectorError
     )

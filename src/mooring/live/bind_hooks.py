@@ -21,6 +21,8 @@ from mooring.serving.deadline import Deadline
 #: Hooks of these modules wait for nobody. A policy's plugin is mooring's own, too, but runs the
 #: policy's functions.
 _IN_TREE: Final = "mooring.plugins."
+#: So long hooks that were cancelled may take to end before they count as left behind at a stop.
+_END_SECONDS: Final = 0.5
 #: A plugin that leaves so many hooks behind is not asked any more.
 _MOST_LEFT_BEHIND: Final = 100
 
@@ -122,6 +124,11 @@ class BindHooks:
                 f"{self._left_behind[name]} of its hooks have not ended although they were "
                 "cancelled; it is not asked again before one does"
             )
+
+    async def wait_cancelled(self) -> None:
+        """Give hooks that were cancelled a moment to end."""
+        if self._given_up:
+            await asyncio.wait(self._given_up, timeout=_END_SECONDS)
 
     @property
     def left_behind(self) -> int:

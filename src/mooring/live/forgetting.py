@@ -5,12 +5,15 @@ lately are worked out again, and events about pods that are gone are over.
 """
 
 import asyncio
+import logging
 from typing import Final, Protocol
 
 from mooring.kube.event_body import Reference
 from mooring.kube.events import Recorder
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+
+log = logging.getLogger("mooring.live")
 
 _PAUSE_SECONDS: Final = 20.0
 #: When so many pods are gone, the pause of a full garbage collection is worth what it gives back.
@@ -43,7 +46,10 @@ class Forgetting:
         """Forget every now and then, until it is cancelled."""
         while True:
             await asyncio.sleep(_PAUSE_SECONDS)
-            self.forget()
+            try:
+                self.forget()
+            except Exception:
+                log.exception("nothing was forgotten; it is tried again in %g s", _PAUSE_SECONDS)
 
     def forget(self) -> None:
         """Forget what nobody asked for since the last call, and give its memory back."""

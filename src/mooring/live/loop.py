@@ -56,8 +56,10 @@ _MOST_WRITES = 512
 _REST_SECONDS = 0.001
 #: A binding that takes longer than so many hooks may take is forgotten somewhere.
 _OVERDUE = 3
-#: So long the network, and the renewal of the Lease, have after a plugin was interrupted.
+#: After a plugin took long, the network and the renewal of the Lease have as long, but at most
 _BREATH_SECONDS = 0.2
+#: What is shorter is not long.
+_LONG_SECONDS = 0.05
 #: Nobody rests longer, in case something was missed.
 _MOST_REST_SECONDS = 1.0
 #: So many other schedulers are told of in the log; anybody can make up names.
@@ -141,7 +143,6 @@ class LiveScheduler:
         self._started = False
         self._foreign: set[str] = set()
         self.last_progress = clock()
-        self._interruptions = 0
 
     def take(self, changes: list[Change[Any]]) -> None:
         """Take what informers saw; it is applied before the next decision."""
@@ -154,6 +155,7 @@ class LiveScheduler:
         self._started = True
         while not self._stopped:
             self._wake.clear()
+            began, cancelled = self._clock(), _cancellations()
             worked = self._apply()
             self._deadline.begin()
             effects = self.core.tick(self._clock())
@@ -161,16 +163,30 @@ class LiveScheduler:
             worked |= bool(effects)
             if not self._changes:
                 worked |= await self._decide()
+            if _cancellations() > cancelled:
+                # Nobody else had a turn, or the cancellation would have been raised there.
+                await self._undo_cancellation()
             if worked:
-                self.last_progress = self._clock()
-                await asyncio.sleep(self._breath())
+                self.last_progress = now = self._clock()
+                await self._breathe(now - began)
             else:
                 await self._rest()
 
-    def _breath(self) -> float:
-        """How long the network has its turn: longer after a plugin held everything up."""
-        interruptions, self._interruptions = self._interruptions, self._deadline.interruptions
-        return _BREATH_SECONDS if self._interruptions > interruptions else 0.0
+    async def _breathe(self, seconds: float) -> None:
+        """Let the network have its turn: a longer one after a plugin held everything up.
+
+        Args:
+            seconds: how long nobody else had a turn.
+        """
+        await asyncio.sleep(min(seconds, _BREATH_SECONDS) if seconds > _LONG_SECONDS else 0.0)
+
+    async def _undo_cancellation(self) -> None:
+        """Go on although a plugin cancelled the task that it was asked in."""
+        log.error("a plugin cancelled the scheduler's own task, which goes on")
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
 
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
@@ -188,6 +204,7 @@ class LiveScheduler:
         """Break off what is still under way, and wait until it is."""
         self.halt()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._hooks.wait_cancelled()
 
     async def drain(self, seconds: float) -> None:
         """Wait for what is under way; bindings that only wait are broken off."""
@@ -343,12 +360,12 @@ class LiveScheduler:
 
     async def _bind(self, effect: Bind, before: asyncio.Task[None] | None) -> None:
         start = self._clock()
-        if before is not None:
-            # A patch that comes late would tell a bound pod that it is not scheduled.
-            await asyncio.wait({before})
         report: Bound | BindFailed
         report = BindFailed(effect.pod, effect.binding.node_name, "the binding broke off")
         try:
+            if before is not None:
+                # A patch that comes late would tell a bound pod that it is not scheduled.
+                await asyncio.wait({before})
             report = await self._binder.bind(effect)
         finally:
             # Without a report the pod would keep its place for ever.
@@ -405,3 +422,9 @@ class LiveScheduler:
 def _is_failure(effect: Effect) -> bool:
     """Whether it only says that a pod could not be scheduled."""
     return isinstance(effect, PatchStatus) or (isinstance(effect, Tell) and effect.warning)
+
+
+def _cancellations() -> int:
+    """How often the task that runs now was cancelled."""
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0

@@ -2,7 +2,7 @@
 
 They hold no request and nothing half-written, so they count as no work of the loop, and a scheduler
 that stops breaks them off at once: the pods are tried again by whoever schedules next. Kept by the
-loop; `Binder` and `VolumeWriter` say when they wait.
+loop; `BindHooks` and `VolumeWriter` say when they wait.
 """
 
 import asyncio

@@ -92,7 +92,11 @@ class AdmittedProtocol(WholeBodyProtocol):
 
     def make_room(self) -> None:
         """Close: another connection needs the place."""
-        self.transport.close()
+        # One whose client does not read would stay open until it does.
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
 
     def _hand_over(self) -> None:
         if not self._parcels[-1].refused:

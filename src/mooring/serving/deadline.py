@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-from mooring.framework.foreign import Interruption, crossing, is_crossed
+from mooring.framework.foreign import Interruption, crossing, interruption_in, is_crossed
 
 T = TypeVar("T")
 
@@ -150,9 +150,7 @@ def _where(frame: FrameType | None) -> str:
 
 def was_interrupted(error: BaseException | None) -> bool:
     """Whether an error comes from an interruption."""
-    while error is not None and not isinstance(error, Interruption):
-        error = error.__cause__
-    return error is not None
+    return interruption_in(error) is not None
 
 
 class _Steps:

@@ -39,7 +39,7 @@ class Bounds(NamedTuple):
     result_bytes_per_node: int = 2 << 10
     kinds: int = 96
     key_bytes: int = 8 << 20
-    selectors: int = 512
+    selectors: int = 256
     empty: int = 256
     match_bytes: int = 4 << 20
 

@@ -36,11 +36,22 @@ class Group:
         self.labels = labels
         self.terminating = terminating
         self.tally = tally
-        #: The arrays that count this group.
-        self.followers: list[Growing] = []
+        #: Who counts this group; some of them may be forgotten.
+        self.followers: list[_Followed] = []
 
 
 Test = Callable[[Group], bool]
+
+
+class _Followed:
+    """The number of pods on each node of all groups that pass a test."""
+
+    __slots__ = ("array", "test")
+
+    def __init__(self, array: Growing, test: Test) -> None:
+        #: None once nobody follows it any more.
+        self.array: Growing | None = array
+        self.test = test
 
 
 class PodCounts:
@@ -50,9 +61,10 @@ class PodCounts:
         self._table = table
         self._groups: dict[Hashable, Group] = {}
         bounds = table.bounds
-        self._followed: Recent[Hashable, tuple[Growing, Test]] = table.recent(
+        self._followed: Recent[Hashable, _Followed] = table.recent(
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
+        self._forgotten = 0
         self._empty = 0
 
     def count(self, shape: Shape, row: int, sign: int, *, terminating: bool) -> None:
@@ -64,12 +76,13 @@ class PodCounts:
                 shape.namespace, shape.labels, self._table.tally(), terminating=terminating
             )
             self._groups[key] = group
-            group.followers = [array for array, test in self._followed.values() if test(group)]
+            group.followers = [one for one in self._followed.values() if one.test(group)]
         elif not group.tally:
             self._empty -= 1
         group.tally.add(row, sign)
-        for array in group.followers:
-            array.data[row] += sign
+        for one in group.followers:
+            if one.array is not None:
+                one.array.data[row] += sign
         if not group.tally:
             self._empty += 1
             if self._empty > self._table.bounds.empty:
@@ -84,21 +97,26 @@ class PodCounts:
             test: asked once for each group.
         """
         known = self._followed.get(key)
-        if known is None:
+        array = known.array if known is not None else None
+        if array is None:
             array = self._table.new(np.int32)
             groups = [group for group in self._groups.values() if test(group)]
             fill(array.data, (group.tally for group in groups))
+            followed = _Followed(array, test)
             for group in groups:
-                group.followers.append(array)
-            known = (array, test)
-            self._followed.put(key, known, size_of(key))
-        view: Counts = known[0].view
+                group.followers.append(followed)
+            self._followed.put(key, followed, size_of(key))
+        view: Counts = array.view
         return view
 
-    def _unfollow(self, followed: tuple[Growing, Test]) -> None:
-        dropped = followed[0]
-        for group in self._groups.values():
-            group.followers = [array for array in group.followers if array is not dropped]
+    def _unfollow(self, followed: _Followed) -> None:
+        followed.array = None
+        self._forgotten += 1
+        # To look through all groups for each of them would take seconds when many are forgotten.
+        if self._forgotten >= self._table.bounds.selectors:
+            self._forgotten = 0
+            for group in self._groups.values():
+                group.followers = [one for one in group.followers if one.array is not None]
 
 
 class TermCount:

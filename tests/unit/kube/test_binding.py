@@ -115,7 +115,7 @@ def test_it_asks_until_the_api_server_is_back() -> None:
     client = FakeClient(BROKEN, AWAY, AWAY, BUSY, made("a"))
     client.create()
     assert client.answers == []
-    assert client.pauses == list(AWAY_SECONDS[:3])
+    assert client.pauses == [0.2, *AWAY_SECONDS[:3]]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_it_asks_as_long_as_it_should() -> None:
     client = FakeClient(BROKEN, *[AWAY] * 1000)
     with pytest.raises(KubeError, match="nobody answers"):
         client.create()
-    assert client.pauses == list(AWAY_SECONDS)
+    assert client.pauses == [0.2, *AWAY_SECONDS]
     client = FakeClient(BROKEN, *[AWAY] * 1000, made("a"))
     client.create(pauses=without_end())
-    assert client.pauses == list(islice(without_end(), 1000))
+    assert client.pauses == [0.2, *islice(without_end(), 1000)]

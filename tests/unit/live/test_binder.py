@@ -75,7 +75,7 @@ def test_it_asks_until_the_api_server_is_back() -> None:
     client = FakeClient(BROKEN, AWAY, AWAY, BUSY, made("a"))
     client.create()
     assert client.asked_all
-    assert len(client.pauses) == 3
+    assert len(client.pauses) == 4
     assert client.pauses == sorted(client.pauses)
 
 

@@ -1,0 +1,44 @@
+"""Ending a process although something in it would go on for ever; used by the commands that serve.
+
+Python waits for all threads before it ends. Those of a policy may never end, and are nobody's
+business any more.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from typing import Final
+
+log = logging.getLogger("mooring.serving")
+
+#: How long Python may take to end by itself.
+_END_SECONDS: Final = 0.5
+
+
+def end_soon(code: int) -> None:
+    """End the process with this code although a policy left threads behind that may never end."""
+    main = threading.main_thread()
+    left = [one for one in threading.enumerate() if not one.daemon and one is not main]
+    if not left:
+        return
+
+    def end() -> None:
+        time.sleep(_END_SECONDS)
+        log.warning("%d threads of the policy have not ended: ending without them", len(left))
+        leave(code)
+
+    threading.Thread(target=end, name="end", daemon=True).start()
+
+
+def leave(code: int) -> None:
+    """End the process at once, with everything said that was to be said."""
+    for handler in logging.getLogger().handlers:
+        with contextlib.suppress(Exception):
+            handler.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
