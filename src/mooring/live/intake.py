@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.errors import InputError
+from mooring.live.own_task import HiddenTask
 from mooring.model.change import Change
 from mooring.scheduler.core import Core
 from mooring.serving.deadline import Deadline
@@ -42,7 +43,8 @@ class Intake:
             self._deadline.begin()
             try:
                 # Nothing comes of changes alone, and nothing may be written yet.
-                self._core.handle((change,), now)
+                with HiddenTask():
+                    self._core.handle((change,), now)
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)
             except Exception:

@@ -27,6 +27,7 @@ from mooring.live.bind_hooks import BindHooks
 from mooring.live.binder import Binder
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
+from mooring.live.own_task import HiddenTask
 from mooring.live.pauses import Pauses
 from mooring.live.volumes import VolumeWriter
 from mooring.model.change import Change, Put
@@ -151,21 +152,20 @@ class LiveScheduler:
 
     async def run(self) -> None:
         """Schedule until stopped."""
-        self._apply()
+        with HiddenTask():
+            self._apply()
         self._started = True
         while not self._stopped:
             self._wake.clear()
-            began, cancelled = self._clock(), _cancellations()
-            worked = self._apply()
-            self._deadline.begin()
-            effects = self.core.tick(self._clock())
+            began = self._clock()
+            with HiddenTask():
+                worked = self._apply()
+                self._deadline.begin()
+                effects = self.core.tick(self._clock())
             self._dispatch(effects)
             worked |= bool(effects)
             if not self._changes:
                 worked |= await self._decide()
-            if _cancellations() > cancelled:
-                # Nobody else had a turn, or the cancellation would have been raised there.
-                await self._undo_cancellation()
             if worked:
                 self.last_progress = now = self._clock()
                 await self._breathe(now - began)
@@ -179,14 +179,6 @@ class LiveScheduler:
             seconds: how long nobody else had a turn.
         """
         await asyncio.sleep(min(seconds, _BREATH_SECONDS) if seconds > _LONG_SECONDS else 0.0)
-
-    async def _undo_cancellation(self) -> None:
-        """Go on although a plugin cancelled the task that it was asked in."""
-        log.error("a plugin cancelled the scheduler's own task, which goes on")
-        with suppress(asyncio.CancelledError):
-            await asyncio.sleep(0)
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
 
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
@@ -213,7 +205,8 @@ class LiveScheduler:
             async with asyncio.timeout(seconds):
                 while self._tasks:
                     await asyncio.wait(self._tasks)
-                    self._apply()
+                    with HiddenTask():
+                        self._apply()
 
     @property
     def left_behind(self) -> int:
@@ -300,16 +293,19 @@ class LiveScheduler:
         """Run one decision to its end, asking extenders where it wants to."""
         self._deadline.begin()
         try:
-            ask = next(turn)
+            with HiddenTask():
+                ask = next(turn)
             while True:
                 try:
                     answer = await self._ask(ask)
                 except Exception as error:  # noqa: BLE001 - the decision fails, and says so
                     self._deadline.begin()
-                    ask = turn.throw(error)
+                    with HiddenTask():
+                        ask = turn.throw(error)
                 else:
                     self._deadline.begin()
-                    ask = turn.send(answer)
+                    with HiddenTask():
+                        ask = turn.send(answer)
         except StopIteration as stop:
             effects: list[Effect] = stop.value
             return effects
@@ -422,9 +418,3 @@ class LiveScheduler:
 def _is_failure(effect: Effect) -> bool:
     """Whether it only says that a pod could not be scheduled."""
     return isinstance(effect, PatchStatus) or (isinstance(effect, Tell) and effect.warning)
-
-
-def _cancellations() -> int:
-    """How often the task that runs now was cancelled."""
-    task = asyncio.current_task()
-    return task.cancelling() if task is not None else 0

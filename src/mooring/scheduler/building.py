@@ -97,8 +97,9 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
         try:
             key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
             return foreign.call(legal_sort_key, key)
-        except Exception:
-            log.exception("the order of pod %s in the queue could not be found", pod.key)
+        except Exception as error:
+            shown = foreign.presentable(error)
+            log.exception("the order of pod %s could not be found", pod.key, exc_info=shown)
             return (-float(pod.priority), since)
 
     return order

@@ -1,11 +1,13 @@
 """The border to foreign code: nothing but ordinary exceptions comes back over it."""
 
 import asyncio
+import logging
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mooring.errors import EscapeError
@@ -96,3 +98,82 @@ def test_a_plugin_that_extends_one_of_ours_is_foreign() -> None:
     args = NodeResourcesFitArgs()
     assert foreign.is_foreign(Mine(args).filter_nodes)
     assert not foreign.is_foreign(NodeResourcesFit(args).filter_nodes)
+
+
+def test_nobody_is_interrupted_who_may_hold_the_lock_of_a_log() -> None:
+    found: list[tuple[bool, bool]] = []
+
+    class Lock:
+        def acquire(self) -> None:
+            frame = sys._getframe(1)
+            found.append((foreign.is_crossed(frame), foreign.crossing(frame) is None))
+
+        release = acquire
+
+    handler = logging.Handler()
+    handler.lock = Lock()  # type: ignore[assignment]
+    foreign.call(handler.acquire)
+    foreign.call(handler.release)
+    assert found == [(True, True), (True, True)]
+
+
+class Told(Exception):  # noqa: N818
+    """An exception with a text of its own."""
+
+    def __str__(self) -> str:
+        return "my own text"
+
+
+class Silent(Exception):  # noqa: N818
+    """An ordinary exception."""
+
+
+def caught(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    try:
+        raise error from cause
+    except BaseException as raised:  # noqa: BLE001
+        return raised
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), Silent("x", 1), KeyError(3), Silent()])
+def test_an_ordinary_error_is_told_as_it_is(error: BaseException) -> None:
+    found = caught(error)
+    assert foreign.presentable(found) is found
+
+
+@pytest.mark.parametrize(
+    "error", [Told(), ValueError(Told()), caught(ValueError("x"), Told()), Silent([1])]
+)
+def test_an_error_that_is_foreign_code_is_told_by_another(error: BaseException) -> None:
+    found = caught(error, error.__cause__)
+    shown = foreign.presentable(found)
+    assert type(shown) is EscapeError
+    assert str(shown) == f"{type(error).__name__}: {error}"
+    assert shown.__traceback__ is found.__traceback__
+    assert (shown.__cause__, shown.__context__) == (None, None)
+
+
+def test_that_it_was_interrupted_is_known_in_any_case() -> None:
+    found = foreign.presentable(caught(Told(), caught(foreign.Interruption("too late"))))
+    interruption = foreign.interruption_in(found)
+    assert interruption is not None
+    assert interruption.args == ("too late",)
+
+
+def test_an_error_that_is_its_own_cause_has_an_end() -> None:
+    error = ValueError("mine")
+    error.__cause__ = error
+    assert foreign.interruption_in(error) is None
+    assert foreign.presentable(error) is error
+
+
+def test_a_foreign_text_can_be_sent_and_compared() -> None:
+    class Text(str):
+        """Cannot be hashed."""
+
+        __slots__ = ()
+        __hash__ = None  # type: ignore[assignment]
+
+    assert [foreign.plain(one) for one in ("a", "\u00e4", "a\ud800b")] == ["a", "\u00e4", "a?b"]
+    assert type(foreign.plain(Text("x"))) is str
+    assert type(foreign.plain(np.str_("x"))) is str

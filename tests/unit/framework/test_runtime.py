@@ -395,3 +395,36 @@ def test_a_cluster_without_nodes() -> None:
     record = examine(runtime(nodes=""), make_pod("p"))
     assert record.error == "no nodes available to schedule pods"
     assert record.to_dict()["feasible"] == []
+
+
+class Forgetful(hook.WhatIf):
+    """Cannot take a pod off a node in thought."""
+
+    name = "Forgetful"
+
+    def pre_filter(self, cycle: Cycle) -> None:
+        """Nothing to prepare."""
+
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """Nothing to do."""
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        raise KeyError(pod.name)
+
+
+def test_pods_in_thought_are_gone_although_a_plugin_fails_over_one() -> None:
+    nominated = tuple(
+        Pod.from_dict(
+            {
+                "metadata": {"name": name},
+                "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+                "status": {"nominatedNodeName": "a"},
+            }
+        )
+        for name in ("n1", "n2", "n3")
+    )
+    made = runtime(Forgetful(), Allow("abc"), pods=nominated)
+    for _ in range(2):
+        with pytest.raises(PluginError, match="Forgetful failed in remove_pod"):
+            made.decide(make_pod("p"))
+        assert made.cluster.columns.used("cpu").tolist() == [0, 0, 0]

@@ -1,5 +1,6 @@
 """What is forgotten as time goes by, and when memory is looked for thoroughly."""
 
+import asyncio
 from collections.abc import Callable
 
 import numpy as np
@@ -86,3 +87,24 @@ def test_memory_is_looked_for_thoroughly_when_many_pods_are_gone(
         remove(cluster, step)
         forgetting.forget()
     assert looks == [False, *thorough]
+
+
+def test_a_failure_is_logged_and_forgetting_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mooring.live.forgetting._PAUSE_SECONDS", 0.0)
+    calls: list[bool] = []
+
+    def give_back(*, thoroughly: bool) -> None:
+        calls.append(thoroughly)
+        if len(calls) == 1:
+            raise OSError("no")
+
+    async def main() -> None:
+        task = asyncio.create_task(Forgetting(Cluster(), Events(), give_back).run())
+        while len(calls) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        task.cancel()
+
+    asyncio.run(main())
+    assert "nothing was forgotten" in caplog.text

@@ -72,6 +72,18 @@ CASES = [(hook, failure) for hook in (*TOLD, *EVICTING, *LOGGED) for failure in 
 _MERGE = "application/merge-patch+json"
 
 
+class Written(logging.Handler):
+    """Writes every record as a real handler would, traceback included."""
+
+    def __init__(self, records: list[logging.LogRecord]) -> None:
+        super().__init__()
+        self._records = records
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.format(record).encode()
+        self._records.append(record)
+
+
 class Outcome(NamedTuple):
     """What became of everything."""
 
@@ -103,8 +115,7 @@ def outcome() -> Iterator[Outcome]:
         for failure in FAILURES
     ]
     records: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = records.append  # type: ignore[assignment,method-assign]
+    handler = Written(records)
     logger = logging.getLogger("mooring")
     logger.addHandler(handler)
     try:

@@ -21,7 +21,8 @@ from mooring.model.pod import Pod
 #: What goes wrong, whatever the hook.
 FAILURES = (
     "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
-    "wrong", "too-much", "huge", "hostile", "broken-text",
+    "wrong", "too-much", "huge", "hostile", "broken-text", "endless-text", "odd-text",
+    "cancels-itself",
 )  # fmt: skip
 HUGE = "x" * 300_000
 _NORMAL: Any = object()
@@ -36,6 +37,23 @@ class BrokenTextError(Exception):
 
     def __str__(self) -> str:  # noqa: PLE0307 - it never does
         sys.exit(4)
+
+
+class EndlessTextError(Exception):
+    """Never comes to an end when it tells what happened."""
+
+    def __str__(self) -> str:  # noqa: PLE0307 - it never does
+        while True:
+            pass
+
+
+class OddText(str):
+    """A text that cannot be sent, and harms who compares it."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # noqa: PLE0309 - it never does
+        sys.exit(6)
 
 
 class Hostile:
@@ -276,6 +294,21 @@ def _broken_text() -> None:
     raise BrokenTextError
 
 
+def _endless_text() -> None:
+    raise EndlessTextError
+
+
+def _odd_text() -> None:
+    raise OopsError(OddText("odd \ud800"))
+
+
+def _cancel_itself() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    raise OopsError("oops")
+
+
 def _spin() -> None:
     while True:
         pass
@@ -297,6 +330,9 @@ def _recurse(read: Callable[[], object] = lambda: None) -> None:
 FAILING: dict[str, Callable[[], object]] = {
     "raises": _raise,
     "broken-text": _broken_text,
+    "endless-text": _endless_text,
+    "odd-text": _odd_text,
+    "cancels-itself": _cancel_itself,
     "spins": _spin,
     "sleeps": lambda: time.sleep(3600),
     "cancels": _cancel,

@@ -100,3 +100,18 @@ def test_a_term_may_select_namespaces_by_their_labels() -> None:
     counts.count(compiled.key, compiled, 0, 0, 1)
     assert list(counts.about(shape("y", "far"), {}, 0)) == []
     assert len(list(counts.about(shape("y", "far"), {"team": "red"}, 1))) == 1
+
+
+def test_selectors_are_forgotten_together_and_leave_nothing_behind() -> None:
+    rows = table(2, Bounds(selectors=3))
+    counts = PodCounts(rows)
+    for app in ("web", "db", "mail"):
+        counts.count(shape(app), 0, 1, terminating=False)
+        counts.matching(app, lambda _: True)
+    groups = list(counts._groups.values())
+    assert [len(one.followers) for one in groups] == [3, 3, 3]
+    rows.forget_unused()
+    rows.forget_unused()
+    assert [len(one.followers) for one in groups] == [0, 0, 0]
+    counts.count(shape("web"), 1, 1, terminating=False)
+    assert counts.matching("web", lambda _: True).tolist() == [3, 1]

@@ -1,0 +1,66 @@
+"""Answers of hooks: what is legal stays as it is, and nothing foreign is looked at twice."""
+
+from collections.abc import Collection, Iterator
+
+from mooring.framework.binding import Binding
+from mooring.framework.filtering import Preemption
+from mooring.framework.hook_answers import (
+    legal_binding,
+    legal_post_filter,
+    legal_pre_filter,
+    legal_verdict,
+)
+from mooring.framework.verdict import Verdict
+
+BINDING = Binding(namespace="shop", name="web", uid="u-1", node_name="a")
+
+
+class Once(Collection[str]):
+    """Names that can be read once."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = list(names)
+        self._reads = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self._reads += 1
+        if self._reads > 1:
+            raise SystemExit(3)
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
+def test_names_are_read_once() -> None:
+    found = legal_pre_filter(Once("a", "b"))
+    assert isinstance(found, frozenset)
+    assert found == {"a", "b"}
+
+
+def test_a_refusal_before_a_binding_keeps_all_it_says() -> None:
+    no = Verdict(accepted=False, reason="one", also=("two",), error=True)
+    assert legal_binding(BINDING, no, "Mine") is no
+    bare = legal_binding(BINDING, Verdict(accepted=False), "Mine")
+    assert isinstance(bare, Verdict)
+    assert bare.reason == "refused by Mine"
+
+
+def test_annotations_become_texts_that_can_be_sent() -> None:
+    found = legal_binding(BINDING, BINDING.annotate({"why": "a\ud800"}), "Mine")
+    assert isinstance(found, Binding)
+    assert found.annotations == {"why": "a?"}
+    fine = BINDING.annotate({"why": "so"})
+    assert legal_binding(BINDING, fine, "Mine") is fine
+
+
+def test_long_reasons_are_cut_wherever_they_stand() -> None:
+    no = Verdict(accepted=False, reason="x" * 5000, also=("y" * 5000, "short"))
+    cut = legal_verdict(no)
+    assert [len(one) for one in cut.reasons] == [1027, 1027, 5]
+    found = legal_post_filter(Preemption(verdict=no))
+    assert isinstance(found, Preemption)
+    assert found.verdict == cut
