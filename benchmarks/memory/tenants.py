@@ -12,6 +12,7 @@ from benchmarks.embedded.client import request
 #: Where the pods of all tenants are.
 PODS_PATH: Final = "/api/v1/namespaces/default/pods"
 _DOMAIN: Final = "tenant.example"
+POD_AFFINITY: Final = "pod affinity terms"
 
 
 class Tenant(NamedTuple):
@@ -114,7 +115,7 @@ TENANTS: Final = (
     Tenant("node selector keys", _invent_node_selector),
     Tenant("node affinity terms", _invent_node_affinity),
     Tenant("topology keys", _invent_topology_key),
-    Tenant("pod affinity terms", _invent_affinity_term),
+    Tenant(POD_AFFINITY, _invent_affinity_term),
     Tenant("pod labels", _invent_labels),
     Tenant("tolerations", _invent_toleration),
     Tenant("images", _invent_image),
