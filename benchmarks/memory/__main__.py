@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from benchmarks import command
 from benchmarks.environment import Quiet, environment
 from benchmarks.memory.measuring import Effort, cluster, measure
@@ -26,6 +28,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     command.add_common_options(parser, "memory", "1,000 nodes and 2,000 names")
     parser.add_argument("--only", metavar="TEXT", default="", help="what has this in its name")
+    parser.add_argument(
+        "--add", action="store_true", help="keep what an earlier run in the folder found of others"
+    )
     return parser.parse_args(arguments)
 
 
@@ -41,6 +46,10 @@ def _run(options: argparse.Namespace) -> int:
     quiet = Quiet()
     with cluster(effort, say) as server:
         found = [measure(server, tenant, effort, say) for tenant in chosen]
+    if options.add:
+        earlier = msgspec.json.decode((out / "memory.json").read_bytes(), type=Report).tenants
+        by_name = {one.tenant: one for one in (*earlier, *found)}
+        found = [by_name[one.name] for one in TENANTS if one.name in by_name]
     report = Report(
         environment=environment(),
         quick=options.quick,

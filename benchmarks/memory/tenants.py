@@ -79,7 +79,7 @@ def _invent_affinity_term(pod: dict[str, Any], number: int) -> None:
 
 
 def _invent_labels(pod: dict[str, Any], number: int) -> None:
-    pod["metadata"]["labels"] = {f"{_DOMAIN}/{key}-{number}": f"{number}" for key in "abcd"}
+    pod["metadata"]["labels"] = {f"{_DOMAIN}/app-{number}": f"{number}"}
 
 
 def _invent_toleration(pod: dict[str, Any], number: int) -> None:
