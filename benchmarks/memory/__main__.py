@@ -46,14 +46,16 @@ def _run(options: argparse.Namespace) -> int:
     quiet = Quiet()
     with cluster(effort, say) as server:
         found = [measure(server, tenant, effort, say) for tenant in chosen]
+    other_load = quiet.other_load()
     if options.add:
-        earlier = msgspec.json.decode((out / "memory.json").read_bytes(), type=Report).tenants
-        by_name = {one.tenant: one for one in (*earlier, *found)}
+        earlier = msgspec.json.decode((out / "memory.json").read_bytes(), type=Report)
+        by_name = {one.tenant: one for one in (*earlier.tenants, *found)}
         found = [by_name[one.name] for one in TENANTS if one.name in by_name]
+        other_load = max(other_load, earlier.other_load)
     report = Report(
         environment=environment(),
         quick=options.quick,
-        other_load=quiet.other_load(),
+        other_load=other_load,
         effort=effort,
         tenants=found,
         goals=goals(found, effort),
