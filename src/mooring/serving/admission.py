@@ -39,7 +39,9 @@ class Admission:
         self.connections = 0
         #: Connections that were closed to make room for others.
         self.displaced = 0
-        # In the order in which they began to wait for their clients; the first has waited longest.
+        # Those that never asked anything, and those that were answered, each in the order in which
+        # they began to wait for their clients; the first has waited longest.
+        self._strangers: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
 
     def open(self) -> "Parcel":
@@ -47,27 +49,35 @@ class Admission:
         return Parcel(self)
 
     def connected(self, connection: Connection) -> None:
-        """A client connected. If there are too many, the longest idle one is closed."""
+        """A client connected. If there are too many, the longest idle one is closed.
+
+        Those that never asked anything go first: who was answered will ask again.
+        """
         self.connections += 1
-        self._idle[connection] = None
-        if self.connections > self.max_connections:
-            longest = next(iter(self._idle))
-            del self._idle[longest]
+        full = self.connections > self.max_connections
+        longest = next((one for some in (self._strangers, self._idle) for one in some), connection)
+        self._strangers[connection] = None
+        if full:
+            self._forget(longest)
             self.displaced += 1
             longest.make_room()
 
     def disconnected(self, connection: Connection) -> None:
         """A client is gone."""
         self.connections -= 1
-        self._idle.pop(connection, None)
+        self._forget(connection)
 
     def waits_for_client(self, connection: Connection) -> None:
         """Nothing is being done for this connection: it may be closed to make room."""
-        self._idle.pop(connection, None)
+        self._forget(connection)
         self._idle[connection] = None
 
     def waits_for_us(self, connection: Connection) -> None:
         """A request is complete and wants its answer: the connection is not closed."""
+        self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        self._strangers.pop(connection, None)
         self._idle.pop(connection, None)
 
 

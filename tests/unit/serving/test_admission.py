@@ -75,6 +75,28 @@ class TestConnections:
         admission.disconnected(third)
         assert (admission.connections, admission.displaced) == (3, 1)
 
+    def test_who_was_answered_stays_while_there_are_some_who_never_asked(self) -> None:
+        admission = Admission(100, max_connections=3)
+        known, *strangers = (Connection() for _ in range(20))
+        admission.connected(known)
+        admission.waits_for_us(known)
+        admission.waits_for_client(known)
+        for one in strangers:
+            admission.connected(one)
+            if one.closed:
+                admission.disconnected(one)
+        assert not known.closed
+        assert [one.closed for one in strangers] == [True] * 17 + [False] * 2
+
+    def test_if_nobody_else_is_idle_one_that_was_answered_makes_room(self) -> None:
+        admission = Admission(100, max_connections=1)
+        known, newcomer = Connection(), Connection()
+        admission.connected(known)
+        admission.waits_for_us(known)
+        admission.waits_for_client(known)
+        admission.connected(newcomer)
+        assert (known.closed, newcomer.closed) == (True, False)
+
     def test_if_all_are_being_answered_the_newcomer_is_closed(self) -> None:
         admission = Admission(100, max_connections=1)
         busy, newcomer = Connection(), Connection()
