@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 Number = TypeVar("Number", int, float)
+R = TypeVar("R", bound=msgspec.Struct)
 #: A table as texts: its title, the names of its columns, and its rows.
 Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
@@ -39,10 +40,11 @@ def percentile(values: Sequence[Number], share: float) -> Number:
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
-def write_json(report: msgspec.Struct, file: Path) -> None:
-    """Write a report as indented JSON, numbers rounded to what they are worth."""
+def write_json(report: R, file: Path) -> R:
+    """Write a report as indented JSON, numbers rounded to what they are worth; the same so."""
     plain = _rounded(msgspec.to_builtins(report))
     file.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
+    return msgspec.convert(plain, type(report))
 
 
 def _rounded(value: object) -> object:

@@ -169,8 +169,8 @@ def _run(options: argparse.Namespace) -> int:
         _keep_others(report, out / "faults.json", options.scenario)
     report.goals = goals(report.found, quiet=report.other_load <= MOST_OTHER_LOAD)
     print_report(report, command.output())
-    write_json(report, out / "faults.json")
-    write_page(parts(report.found), report.other_load, out / "faults.md")
+    written = write_json(report, out / "faults.json")
+    write_page(parts(written.found), written.other_load, out / "faults.md")
     say(f"written: {out / 'faults.json'}")
     if report.failures:
         return 2

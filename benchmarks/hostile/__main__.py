@@ -63,8 +63,8 @@ def _run(options: argparse.Namespace) -> int:
         goals=goals(found),
     )
     print_report(report, command.output())
-    write_json(report, out / "hostile.json")
-    write_page([part(report)], report.other_load, out / "hostile.md")
+    written = write_json(report, out / "hostile.json")
+    write_page([part(written)], written.other_load, out / "hostile.md")
     say(f"written: {out / 'hostile.json'}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 

@@ -61,8 +61,8 @@ def _run(options: argparse.Namespace) -> int:
         goals=goals(found, effort),
     )
     print_report(report, command.output())
-    write_json(report, out / "memory.json")
-    write_page([part(report)], report.other_load, out / "memory.md")
+    written = write_json(report, out / "memory.json")
+    write_page([part(written)], written.other_load, out / "memory.md")
     say(f"written: {out / 'memory.json'}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 
