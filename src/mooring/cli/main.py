@@ -4,13 +4,11 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage or bad input; an error is 
 standard error, never a traceback.
 """
 
-import signal
 import sys
 from typing import Annotated
 
 import typer
 
-from mooring.cli.allocator import use_malloc
 from mooring.cli.bind import bind
 from mooring.cli.cluster import cluster
 from mooring.cli.demo import demo
@@ -63,10 +61,6 @@ def _moor(
 
 def main() -> None:
     """Run the command line."""
-    if sys.argv[1:2] in (["run"], ["serve"]):
-        # Until they can do something with it, it must not end them.
-        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    use_malloc()
     open_standard_streams()
     try:
         _run()

@@ -31,8 +31,6 @@ from mooring.serving.leaving import leave
 log = logging.getLogger("mooring.extender")
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT)
-#: What `moor run` and kube-scheduler do something with must not end the extender.
-_HARMLESS: Final = (signal.SIGUSR2,)
 #: How long the main thread may take to notice that all is over.
 _LEAVE_SECONDS: Final = 0.3
 
@@ -49,13 +47,13 @@ class SignalSocket:
 
     def __enter__(self) -> "SignalSocket":
         # The handlers do nothing, but without them a signal would have its default effect.
-        self._before = [signal.signal(number, _ignore) for number in (*STOPS, *_HARMLESS)]
+        self._before = [signal.signal(number, _ignore) for number in STOPS]
         self._wakeup = signal.set_wakeup_fd(self._tells.fileno(), warn_on_full_buffer=False)
         return self
 
     def __exit__(self, *_: object) -> None:
         signal.set_wakeup_fd(self._wakeup)
-        for number, handler in zip((*STOPS, *_HARMLESS), self._before, strict=True):
+        for number, handler in zip(STOPS, self._before, strict=True):
             signal.signal(number, handler)
         self._hears.close()
         self._tells.close()

@@ -14,9 +14,9 @@ import inspect
 import logging
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from mooring.errors import EscapeError
+from mooring.errors import EscapeError, MooringError
 
 T = TypeVar("T")
 
@@ -153,12 +153,30 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def presentable(error: BaseException) -> BaseException:
-    """An error whose traceback can be written without running foreign code.
+class Told(NamedTuple):
+    """What is to be told of an error that foreign code raised.
 
-    That is the error itself if its classes and what it holds are ordinary, and another one with the
-    same text and traceback if not.
+    Attributes:
+        text: what it says; of an error that is not mooring's, its class as well.
+        error: one whose traceback can be written without running foreign code. That is the error
+            itself if its classes and what it holds are ordinary, and another one with the same text
+            and traceback if not.
     """
+
+    text: str
+    error: BaseException
+
+
+def tell(error: BaseException) -> Told:
+    """Find out what to tell of an error; the only place where it is asked."""
+    kind, said = type(error), text_of(error)
+    # mooring's own errors are sentences already; a stranger's need their class to be understood.
+    ours = issubclass(kind, MooringError)
+    text = said if ours else f"{kind.__name__}: {said}" if said else kind.__name__
+    return Told(text, _presentable(error, text))
+
+
+def _presentable(error: BaseException, text: str) -> BaseException:
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
@@ -168,8 +186,7 @@ def presentable(error: BaseException) -> BaseException:
         one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
     else:
         return error
-    kind, said = type(error).__name__, text_of(error)
-    shown = EscapeError(f"{kind}: {said}" if said else kind)
+    shown = EscapeError(text)
     if (interruption := interruption_in(error)) is not None:
         shown.__cause__ = Interruption(*interruption.args)
     return shown.with_traceback(error.__traceback__)
@@ -189,7 +206,7 @@ def interruption_in(error: BaseException | None) -> Interruption | None:
 #: What an exception's class must not have to be written down without running its code.
 _TELLING: Final = frozenset(
     ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
-     "__cause__", "__context__", "__suppress_context__", "__traceback__")
+     "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__")
 )  # fmt: skip
 _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
@@ -208,8 +225,8 @@ def _is_own(frame: FrameType) -> bool:
     return _is_ours(name) and name not in _TRANSPARENT
 
 
-def _is_ours(module: str | None) -> bool:
-    return module is not None and (module == "mooring" or module.startswith("mooring."))
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and (module == "mooring" or module.startswith("mooring."))
 
 
 def _escape(error: BaseException) -> EscapeError:

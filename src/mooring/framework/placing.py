@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn, cast
 
-from mooring.errors import MooringError, PluginError
+from mooring.errors import PluginError
 from mooring.framework import foreign, hook
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
@@ -98,7 +98,7 @@ class Placing:
                 unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
-                log.error("%s", failed, exc_info=foreign.presentable(error))  # noqa: TRY400 - the sentence comes first
+                log.error("%s", failed, exc_info=failed.__cause__)  # noqa: TRY400
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.
@@ -132,22 +132,21 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
 
 
 def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
-    """Whatever a plugin raised, as an error that names it."""
+    """Whatever a plugin raised, as an error that names it and has it as its cause."""
     # The class counts, and not what the error says its class is.
     if issubclass(type(error), PluginError):
         return cast("PluginError", error)
-    kind, said = type(error).__name__, shortened(foreign.text_of(error))
-    what = said if issubclass(type(error), MooringError) else f"{kind}: {said}"
+    told = foreign.tell(error)
     key = pod.key if pod is not None else ""
-    return PluginError(
-        f"plugin {plugin} failed in {where} for pod {key}: {what}",
+    failed = PluginError(
+        f"plugin {plugin} failed in {where} for pod {key}: {shortened(told.text)}",
         plugin=plugin, hook=where, pod=key,
     )  # fmt: skip
+    failed.__cause__ = told.error
+    return failed
 
 
 def blame(error: Exception, plugin: str, where: str, pod: Pod | None) -> NoReturn:
     """Raise whatever a plugin raised as an error that names it."""
     found = blamed(error, plugin, where, pod)
-    if found is error:
-        raise found
-    raise found from foreign.presentable(error)
+    raise found from found.__cause__

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.errors import AnswerError, MooringError, PolicyError
+from mooring.errors import AnswerError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.arrays import Floats
 from mooring.framework.binding import Binding
@@ -79,13 +79,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def fail(self, error: Exception, node: str | None = None) -> NoReturn:
         """Report that the function raised."""
         where = f" on node {node}" if node else ""
-        # mooring's own errors are sentences already; a stranger's need their type to be understood.
-        kind, said = type(error).__name__, foreign.text_of(error)
-        ours = issubclass(type(error), MooringError)
-        what = said if ours else f"{kind}: {said}" if said else kind
+        told = foreign.tell(error)
         raise PolicyError(
-            f"{self.kind} {self.name!r} failed{where}: {what}", function=self.name, node=node
-        ) from foreign.presentable(error)
+            f"{self.kind} {self.name!r} failed{where}: {told.text}", function=self.name, node=node
+        ) from told.error
 
     def wrong(self, what: str, node: str | None = None) -> PolicyError:
         """The function returned something illegal."""

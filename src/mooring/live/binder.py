@@ -5,19 +5,17 @@ method turns whatever goes wrong into a report or a log line; nothing here decid
 """
 
 import asyncio
-import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
-from typing import Final
 
 from mooring.errors import ApiError, KubeError, MooringError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
 from mooring.framework.runtime import Runtime
-from mooring.kube.binding import create_binding
+from mooring.kube.binding import create_binding, without_end
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import Recorder
 from mooring.kube.pod_status import PodCondition, pod_condition
@@ -31,8 +29,6 @@ log = logging.getLogger("mooring.live")
 
 _CONFLICT = 409
 _NOT_FOUND = 404
-#: Pauses between questions to an API server that is away.
-_AWAY_SECONDS: Final = (0.2, 0.5, 1.0, 2.0)
 
 
 class Binder:
@@ -113,7 +109,7 @@ class Binder:
             await create_binding(
                 self._client,
                 binding,
-                pauses=itertools.chain(_AWAY_SECONDS, itertools.repeat(_AWAY_SECONDS[-1])),
+                pauses=without_end(),
                 sleep=self._sleep,
                 in_doubt=lambda _: doubt.enter_context(self._client.writing()),
             )

@@ -23,7 +23,8 @@ _MANY_GONE: Final = 1000
 class GiveBack(Protocol):
     """Gives free memory back to the system; see `serving.memory.give_back`."""
 
-    def __call__(self, *, thoroughly: bool) -> None: ...  # noqa: D102
+    def __call__(self, *, thoroughly: bool) -> None:
+        """Give it back, after a search for garbage if asked for."""
 
 
 class Forgetting:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mooring.errors import InputError
-from mooring.live.own_task import HiddenTask
+from mooring.live.plugin_work import PluginWork
 from mooring.model.change import Change
 from mooring.scheduler.core import Core
 from mooring.serving.deadline import Deadline
@@ -29,7 +29,7 @@ class Intake:
 
     def __init__(self, core: Core, clock: Callable[[], float], deadline: Deadline) -> None:
         self._core = core
-        self._deadline = deadline
+        self._plugins = PluginWork(deadline)
         self._clock = clock
         self._loop: Callable[[list[Change[Any]]], object] | None = None
 
@@ -40,10 +40,9 @@ class Intake:
             return
         now = self._clock()
         for change in changes:
-            self._deadline.begin()
             try:
                 # Nothing comes of changes alone, and nothing may be written yet.
-                with HiddenTask():
+                with self._plugins:
                     self._core.handle((change,), now)
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)

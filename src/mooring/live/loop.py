@@ -27,8 +27,8 @@ from mooring.live.bind_hooks import BindHooks
 from mooring.live.binder import Binder
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
-from mooring.live.own_task import HiddenTask
 from mooring.live.pauses import Pauses
+from mooring.live.plugin_work import PluginWork
 from mooring.live.volumes import VolumeWriter
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
@@ -124,7 +124,7 @@ class LiveScheduler:
         self._runtimes = runtimes
         self._clock = clock
         self._client = client
-        self._deadline = deadline
+        self._plugins = PluginWork(deadline)
         self._pauses = Pauses()
         self._volumes = VolumeWriter(client, runtimes, self._pauses)
         self._hooks = BindHooks(deadline, binding_seconds, self._pauses)
@@ -152,15 +152,13 @@ class LiveScheduler:
 
     async def run(self) -> None:
         """Schedule until stopped."""
-        with HiddenTask():
-            self._apply()
+        self._apply()
         self._started = True
         while not self._stopped:
             self._wake.clear()
             began = self._clock()
-            with HiddenTask():
-                worked = self._apply()
-                self._deadline.begin()
+            worked = self._apply()
+            with self._plugins:
                 effects = self.core.tick(self._clock())
             self._dispatch(effects)
             worked |= bool(effects)
@@ -205,8 +203,7 @@ class LiveScheduler:
             async with asyncio.timeout(seconds):
                 while self._tasks:
                     await asyncio.wait(self._tasks)
-                    with HiddenTask():
-                        self._apply()
+                    self._apply()
 
     @property
     def left_behind(self) -> int:
@@ -252,9 +249,10 @@ class LiveScheduler:
             self._volumes.take(changes)
         while self._reports:
             report = self._reports.popleft()
-            self._deadline.begin()
             try:
-                self._dispatch(self.core.report(report, self._clock()))
+                with self._plugins:
+                    effects = self.core.report(report, self._clock())
+                self._dispatch(effects)
             except Exception:
                 log.exception("mooring failed on %r", report)
         return worked
@@ -262,9 +260,10 @@ class LiveScheduler:
     def _take_change(self, change: Change[Any]) -> None:
         if self._started:
             self._look_for_others(change)
-        self._deadline.begin()
         try:
-            self._dispatch(self.core.handle((change,), self._clock()))
+            with self._plugins:
+                effects = self.core.handle((change,), self._clock())
+            self._dispatch(effects)
         except InputError as error:  # one object that cannot be used holds up no other
             log.warning("skipped %r: %s", change.object, error)
         except Exception:
@@ -291,20 +290,17 @@ class LiveScheduler:
 
     async def _drive(self, turn: Turn) -> list[Effect]:
         """Run one decision to its end, asking extenders where it wants to."""
-        self._deadline.begin()
         try:
-            with HiddenTask():
+            with self._plugins:
                 ask = next(turn)
             while True:
                 try:
                     answer = await self._ask(ask)
                 except Exception as error:  # noqa: BLE001 - the decision fails, and says so
-                    self._deadline.begin()
-                    with HiddenTask():
+                    with self._plugins:
                         ask = turn.throw(error)
                 else:
-                    self._deadline.begin()
-                    with HiddenTask():
+                    with self._plugins:
                         ask = turn.send(answer)
         except StopIteration as stop:
             effects: list[Effect] = stop.value

@@ -128,18 +128,18 @@ def _quantity_problem(text: str | int | float) -> str | None:
 
 def _remembered(check: Check) -> Check:
     """The same check, done once for all parts of the same content."""
-    known: dict[bytes, Problems] = {}
+    right: set[bytes] = set()
     encode = msgspec.msgpack.Encoder().encode
 
     def remembered(part: msgspec.Struct) -> Problems:
         key = encode(part)
-        found = known.get(key)
-        if found is None:
-            found = check(part)
-            if len(key) <= _SHORT and not found:
-                if len(known) >= _REMEMBERED:
-                    known.clear()
-                known[key] = found
+        if key in right:
+            return []
+        found = check(part)
+        if not found and len(key) <= _SHORT:
+            if len(right) >= _REMEMBERED:
+                right.clear()
+            right.add(key)
         return found
 
     return remembered

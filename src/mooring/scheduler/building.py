@@ -98,8 +98,8 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
             key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
             return foreign.call(legal_sort_key, key)
         except Exception as error:
-            shown = foreign.presentable(error)
-            log.exception("the order of pod %s could not be found", pod.key, exc_info=shown)
+            told = foreign.tell(error).error
+            log.exception("the order of pod %s could not be found", pod.key, exc_info=told)
             return (-float(pod.priority), since)
 
     return order

@@ -55,8 +55,6 @@ class Deadline:
         self._last: float | None = None
         self._interruptions = 0
         self._ignored = ignored
-        #: How often foreign code was interrupted in all.
-        self.interruptions = 0
         self._before: Any = None
         self._usable = False
         # Nobody sends SIGALRM once `stop` gives it back: it could end the process.
@@ -138,7 +136,6 @@ class Deadline:
         # Who catches everything is interrupted again, but not while this one is on its way out.
         self._spent = self._limit / 2
         self._interruptions += 1
-        self.interruptions += 1
         if self._ignored is not None and self._interruptions > 1:
             self._ignored(self._interruptions - 1, _where(frame))
         raise Interruption(self._expired or f"it did not return within {self._limit:.3g} seconds")

@@ -138,7 +138,7 @@ def caught(error: BaseException, cause: BaseException | None = None) -> BaseExce
 @pytest.mark.parametrize("error", [ValueError("x"), Silent("x", 1), KeyError(3), Silent()])
 def test_an_ordinary_error_is_told_as_it_is(error: BaseException) -> None:
     found = caught(error)
-    assert foreign.presentable(found) is found
+    assert foreign.tell(found).error is found
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_an_ordinary_error_is_told_as_it_is(error: BaseException) -> None:
 )
 def test_an_error_that_is_foreign_code_is_told_by_another(error: BaseException) -> None:
     found = caught(error, error.__cause__)
-    shown = foreign.presentable(found)
+    shown = foreign.tell(found).error
     assert type(shown) is EscapeError
     assert str(shown) == f"{type(error).__name__}: {error}"
     assert shown.__traceback__ is found.__traceback__
@@ -154,7 +154,7 @@ def test_an_error_that_is_foreign_code_is_told_by_another(error: BaseException) 
 
 
 def test_that_it_was_interrupted_is_known_in_any_case() -> None:
-    found = foreign.presentable(caught(Told(), caught(foreign.Interruption("too late"))))
+    found = foreign.tell(caught(Told(), caught(foreign.Interruption("too late")))).error
     interruption = foreign.interruption_in(found)
     assert interruption is not None
     assert interruption.args == ("too late",)
@@ -164,7 +164,7 @@ def test_an_error_that_is_its_own_cause_has_an_end() -> None:
     error = ValueError("mine")
     error.__cause__ = error
     assert foreign.interruption_in(error) is None
-    assert foreign.presentable(error) is error
+    assert foreign.tell(error).error is error
 
 
 def test_a_foreign_text_can_be_sent_and_compared() -> None:

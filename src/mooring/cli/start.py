@@ -1,4 +1,7 @@
-"""Where `moor run` gets its memory from; called by `main` before anything else is done.
+"""Where the ``moor`` command begins, before it knows what it is to do.
+
+What must be right from the first moment on is done here, before the commands are imported: signals,
+and the allocator of `moor run`.
 
 Python's own allocator takes memory by the megabyte and gives a megabyte back when nothing in it is
 used any more. After a flood of pods a few objects are left in nearly each of them, so the process
@@ -9,9 +12,23 @@ which one to use, so the process replaces itself once, when it starts.
 
 import contextlib
 import os
+import signal
 import sys
+from typing import Final
 
-_VARIABLE = "PYTHONMALLOC"
+_VARIABLE: Final = "PYTHONMALLOC"
+
+
+def main() -> None:
+    """Run the command line."""
+    if sys.argv[1:2] in (["run"], ["serve"]):
+        # `moor run` will compare its state when it is told to; until then, and to `moor serve`, the
+        # signal must do no harm.
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    use_malloc()
+    from mooring.cli import main as command_line
+
+    command_line.main()
 
 
 def use_malloc() -> None:

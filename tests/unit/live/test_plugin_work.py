@@ -2,13 +2,14 @@
 
 import asyncio
 
-from mooring.live.own_task import HiddenTask
+from mooring.live.plugin_work import PluginWork
+from mooring.serving.deadline import Deadline
 
 
 def test_the_task_is_hidden_and_comes_back() -> None:
     async def main() -> None:
         task = asyncio.current_task()
-        with HiddenTask():
+        with PluginWork(Deadline(1.0)):
             assert asyncio.current_task() is None
             made = asyncio.create_task(asyncio.sleep(0, "done"))
         assert asyncio.current_task() is task
@@ -21,7 +22,7 @@ def test_it_comes_back_after_an_error() -> None:
     async def main() -> None:
         task = asyncio.current_task()
         try:
-            with HiddenTask():
+            with PluginWork(Deadline(1.0)):
                 raise KeyError
         except KeyError:
             assert asyncio.current_task() is task
@@ -30,5 +31,5 @@ def test_it_comes_back_after_an_error() -> None:
 
 
 def test_without_an_event_loop_there_is_nothing_to_hide() -> None:
-    with HiddenTask():
+    with PluginWork(Deadline(1.0)):
         pass

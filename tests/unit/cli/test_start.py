@@ -1,4 +1,4 @@
-"""When `moor` starts itself again with another allocator."""
+"""What `moor` does before anything else: start itself again with another allocator, if need be."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.cli import allocator
+from mooring.cli import start
 
 PYTHON = "/usr/bin/python3"
 MOOR = [PYTHON, "/usr/bin/moor"]
@@ -42,7 +42,7 @@ def test_run_starts_again_with_all_its_arguments(
 ) -> None:
     as_command(monkeypatch, "run", "--port", "0")
     with pytest.raises(Executed):
-        allocator.use_malloc()
+        start.use_malloc()
     assert starts == [(PYTHON, [*MOOR, "run", "--port", "0"], "malloc")]
 
 
@@ -53,7 +53,7 @@ def test_other_commands_go_on(
     arguments: list[str],
 ) -> None:
     as_command(monkeypatch, *arguments)
-    allocator.use_malloc()
+    start.use_malloc()
     assert starts == []
 
 
@@ -62,7 +62,7 @@ def test_what_the_environment_says_counts(
 ) -> None:
     as_command(monkeypatch, "run")
     monkeypatch.setenv("PYTHONMALLOC", "pymalloc")
-    allocator.use_malloc()
+    start.use_malloc()
     assert starts == []
 
 
@@ -71,7 +71,7 @@ def test_another_process_that_calls_main_is_left_alone(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["moor", "run", "--port", "0"])
     monkeypatch.setattr(sys, "orig_argv", [PYTHON, "-m", "pytest", "tests"])
-    allocator.use_malloc()
+    start.use_malloc()
     assert starts == []
 
 
@@ -83,7 +83,7 @@ def test_another_c_library_is_left_alone(
 ) -> None:
     as_command(monkeypatch, "run")
     monkeypatch.setattr(os, "confstr", lambda _: library)
-    allocator.use_malloc()
+    start.use_malloc()
     assert starts == []
 
 
@@ -95,7 +95,7 @@ def test_it_goes_on_if_the_program_cannot_be_started_again(
 
     as_command(monkeypatch, "run")
     monkeypatch.setattr(os, "execve", execve)
-    allocator.use_malloc()
+    start.use_malloc()
     assert starts == []
 
 
