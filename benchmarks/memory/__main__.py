@@ -14,7 +14,7 @@ from benchmarks import command
 from benchmarks.environment import Quiet, environment
 from benchmarks.memory.measuring import Effort, cluster, measure
 from benchmarks.memory.report import Report, goals, part, print_report
-from benchmarks.memory.tenants import TENANTS
+from benchmarks.memory.tenants import LARGER, TENANTS
 from benchmarks.pages import write_page
 from benchmarks.reporting import write_json
 
@@ -39,18 +39,20 @@ def _run(options: argparse.Namespace) -> int:
     out: Path = options.out
     command.make_folder(out)
     effort = _QUICK if options.quick else Effort()
-    chosen = [one for one in TENANTS if options.only in one.name]
+    every = (*TENANTS, *LARGER)
+    chosen = [one for one in (every if options.only else TENANTS) if options.only in one.name]
     if not chosen:
-        names = ", ".join(one.name for one in TENANTS)
+        names = ", ".join(one.name for one in every)
         raise command.BenchError(f"Nothing has {options.only!r} in its name; there are: {names}.")
     quiet = Quiet()
     with cluster(effort, say) as server:
         found = [measure(server, tenant, effort, say) for tenant in chosen]
     other_load = quiet.other_load()
-    if options.add:
-        earlier = msgspec.json.decode((out / "memory.json").read_bytes(), type=Report)
+    file = out / "memory.json"
+    if options.add and file.exists():
+        earlier = msgspec.json.decode(file.read_bytes(), type=Report)
         by_name = {one.tenant: one for one in (*earlier.tenants, *found)}
-        found = [by_name[one.name] for one in TENANTS if one.name in by_name]
+        found = [by_name[one.name] for one in every if one.name in by_name]
         other_load = max(other_load, earlier.other_load)
     report = Report(
         environment=environment(),
@@ -61,9 +63,9 @@ def _run(options: argparse.Namespace) -> int:
         goals=goals(found, effort),
     )
     print_report(report, command.output())
-    written = write_json(report, out / "memory.json")
+    written = write_json(report, file)
     write_page([part(written)], written.other_load, out / "memory.md")
-    say(f"written: {out / 'memory.json'}")
+    say(f"written: {file}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 
 

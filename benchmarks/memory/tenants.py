@@ -12,7 +12,8 @@ from benchmarks.embedded.client import request
 #: Where the pods of all tenants are.
 PODS_PATH: Final = "/api/v1/namespaces/default/pods"
 _DOMAIN: Final = "tenant.example"
-POD_AFFINITY: Final = "pod affinity terms"
+#: Two names each.
+TERM_AND_LABEL: Final = "a pod affinity term and a label"
 
 
 class Tenant(NamedTuple):
@@ -70,7 +71,6 @@ def _invent_topology_key(pod: dict[str, Any], number: int) -> None:
 
 
 def _invent_affinity_term(pod: dict[str, Any], number: int) -> None:
-    pod["metadata"]["labels"][f"{_DOMAIN}/app-{number}"] = "yes"
     selector = {"matchLabels": {f"{_DOMAIN}/app-{number}": "yes"}}
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
     pod["spec"]["affinity"] = {
@@ -78,8 +78,27 @@ def _invent_affinity_term(pod: dict[str, Any], number: int) -> None:
     }
 
 
+def _invent_term_and_label(pod: dict[str, Any], number: int) -> None:
+    _invent_affinity_term(pod, number)
+    pod["metadata"]["labels"][f"{_DOMAIN}/app-{number}"] = "yes"
+
+
+def _invent_affinity_terms(pod: dict[str, Any], number: int) -> None:
+    _invent_term_and_label(pod, number)
+    anti = pod["spec"]["affinity"]["podAntiAffinity"]
+    other = {"topologyKey": f"{_DOMAIN}/floor-{number}", "labelSelector": {}}
+    anti["requiredDuringSchedulingIgnoredDuringExecution"].append(other)
+    anti["preferredDuringSchedulingIgnoredDuringExecution"] = [
+        {"weight": 1, "podAffinityTerm": other}
+    ]
+
+
 def _invent_labels(pod: dict[str, Any], number: int) -> None:
     pod["metadata"]["labels"] = {f"{_DOMAIN}/app-{number}": f"{number}"}
+
+
+def _invent_four_labels(pod: dict[str, Any], number: int) -> None:
+    pod["metadata"]["labels"] = {f"{_DOMAIN}/{key}-{number}": f"{number}" for key in "abcd"}
 
 
 def _invent_toleration(pod: dict[str, Any], number: int) -> None:
@@ -115,13 +134,19 @@ TENANTS: Final = (
     Tenant("node selector keys", _invent_node_selector),
     Tenant("node affinity terms", _invent_node_affinity),
     Tenant("topology keys", _invent_topology_key),
-    Tenant(POD_AFFINITY, _invent_affinity_term),
+    Tenant("pod affinity terms", _invent_affinity_term),
     Tenant("pod labels", _invent_labels),
     Tenant("tolerations", _invent_toleration),
     Tenant("images", _invent_image),
     Tenant("host ports", _invent_host_port),
     Tenant("claims", _invent_claim),
     Tenant("scheduler names", _invent_scheduler, ours=False),
+    Tenant(TERM_AND_LABEL, _invent_term_and_label),
+)
+#: Each of their pods invents several names: no goal is set for them, and nothing may grow either.
+LARGER: Final = (
+    Tenant("three affinity terms", _invent_affinity_terms),
+    Tenant("four pod labels", _invent_four_labels),
 )
 
 

@@ -73,6 +73,11 @@ class SchedulingGroup(Part, frozen=True, rename="camel"):
     """The group with which a pod is to be scheduled; only that there is one matters."""
 
 
+@functools.lru_cache(maxsize=64)
+def _shared(toleration: Toleration) -> Toleration:
+    return toleration
+
+
 class PodSpec(Part, frozen=True, rename="camel"):
     """What a pod asks for."""
 
@@ -95,6 +100,11 @@ class PodSpec(Part, frozen=True, rename="camel"):
     volumes: list[Volume] | None = None
     resource_claims: list[ResourceClaim] | None = None
     scheduling_group: SchedulingGroup | None = None
+
+    def __post_init__(self) -> None:
+        """Share tolerations: an API server gives the same two to nearly every pod."""
+        if self.tolerations:
+            self.tolerations[:] = map(_shared, self.tolerations)
 
 
 class PodCondition(Part, frozen=True, rename="camel"):

@@ -92,17 +92,16 @@ class _Resolved:
 
     def __init__(self, term: Term, catalog: Catalog) -> None:
         self.term = term
-        names = set(term.namespaces)
+        self.namespaces = term.namespaces
         selector = term.namespace_selector
         # parity v1.36.4: interpodaffinity/plugin.go mergeAffinityTermNamespacesIfNotEmpty: the
         # selector stays in place and is later matched against no labels, so one that a namespace
         # without labels satisfies selects every namespace.
         self.anywhere = selector is not None and selector.matches({})
         if selector is not None and (selector.match_labels or selector.match_expressions):
-            names.update(
+            self.namespaces |= {
                 one.name for one in catalog.all(Namespace).values() if selector.matches(one.labels)
-            )
-        self.namespaces = frozenset(names)
+            }
         self.key = (term.key, self.namespaces, self.anywhere)
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
@@ -374,7 +373,9 @@ def _matching(cluster: Cluster, resolved: Sequence[_Resolved]) -> Counts:
     def test(group: Group) -> bool:
         return all(one.matches(group.namespace, group.labels) for one in resolved)
 
-    return cluster.pod_counts.matching(("affinity", *(one.key for one in resolved)), test)
+    selectors = [one.term.selector for one in resolved if one.term.selector is not None]
+    key = ("affinity", *(one.key for one in resolved))
+    return cluster.pod_counts.matching(key, test, selectors)
 
 
 def _any(nodes: Nodes, counts: DomainCounts) -> Mask:

@@ -116,7 +116,8 @@ def included(cycle: Cycle, constraint: Constraint) -> Mask:
 
 def matching(cycle: Cycle, constraint: Constraint) -> Counts | None:
     """(n,) the pods on each node that the constraint counts; None if it counts none."""
-    if not constraint.counts:
+    selector = constraint.selector
+    if selector is None or not constraint.counts:
         return None
     namespace = cycle.shape.namespace
 
@@ -124,7 +125,8 @@ def matching(cycle: Cycle, constraint: Constraint) -> Counts | None:
         return (
             group.namespace == namespace
             and not group.terminating
-            and constraint.matches(group.labels)
+            and selector.matches(group.labels)
         )
 
-    return cycle.cluster.pod_counts.matching(("spread", namespace, constraint.key), test)
+    key = ("spread", namespace, constraint.key)
+    return cycle.cluster.pod_counts.matching(key, test, (selector,))

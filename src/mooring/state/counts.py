@@ -8,16 +8,18 @@ pods or one hundred thousand:
 - how many pods with a term that is about *this* pod are on each node (`TermCounts.about`): the
   symmetry of affinity.
 
-Pods with the same namespace and labels form a `Group`; a selector is asked once for each group.
-`Cluster` tells who comes and goes.
+Pods with the same namespace and labels form a `Group`; a selector is asked at most once for each
+group, and not for those without a label it needs. `Cluster` tells who comes and goes.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from mooring.model.selectors import LabelSelector
 from mooring.state.growing import Growing, Table, Tally, fill
+from mooring.state.needs import Holders, Seekers
 from mooring.state.recent import Recent, size_of
 from mooring.state.shapes import Shape, Term
 
@@ -46,12 +48,13 @@ Test = Callable[[Group], bool]
 class _Followed:
     """The number of pods on each node of all groups that pass a test."""
 
-    __slots__ = ("array", "test")
+    __slots__ = ("array", "selectors", "test")
 
-    def __init__(self, array: Growing, test: Test) -> None:
+    def __init__(self, array: Growing, test: Test, selectors: Sequence[LabelSelector]) -> None:
         #: None once nobody follows it any more.
         self.array: Growing | None = array
         self.test = test
+        self.selectors = selectors
 
 
 class PodCounts:
@@ -60,6 +63,8 @@ class PodCounts:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._groups: dict[Hashable, Group] = {}
+        self._holders: Holders[Group] = Holders()
+        self._seekers: Seekers[_Followed] = Seekers()
         bounds = table.bounds
         self._followed: Recent[Hashable, _Followed] = table.recent(
             bounds.selectors, bounds.key_bytes, self._unfollow
@@ -76,7 +81,12 @@ class PodCounts:
                 shape.namespace, shape.labels, self._table.tally(), terminating=terminating
             )
             self._groups[key] = group
-            group.followers = [one for one in self._followed.values() if one.test(group)]
+            self._holders.add(shape.label_key, group)
+            group.followers = [
+                one
+                for one in self._seekers.candidates(shape.label_key)
+                if one.array is not None and one.test(group)
+            ]
         elif not group.tally:
             self._empty -= 1
         group.tally.add(row, sign)
@@ -86,23 +96,36 @@ class PodCounts:
         if not group.tally:
             self._empty += 1
             if self._empty > self._table.bounds.empty:
-                self._groups = {k: one for k, one in self._groups.items() if one.tally}
-                self._empty = 0
+                self._forget_empty()
 
-    def matching(self, key: Hashable, test: Test) -> Counts:
+    def _forget_empty(self) -> None:
+        self._groups = {key: one for key, one in self._groups.items() if one.tally}
+        self._holders = Holders()
+        for group in self._groups.values():
+            self._holders.add(group.labels.items(), group)
+        self._empty = 0
+
+    def matching(
+        self, key: Hashable, test: Test, selectors: Sequence[LabelSelector] = ()
+    ) -> Counts:
         """(n,) how many pods of the groups that pass a test are on each node.
 
         Args:
             key: equal for tests that mean the same.
-            test: asked once for each group.
+            test: asked at most once for each group.
+            selectors: all of them select the labels of a group that passes.
         """
         known = self._followed.get(key)
         array = known.array if known is not None else None
         if array is None:
             array = self._table.new(np.int32)
-            groups = [group for group in self._groups.values() if test(group)]
+            candidates = self._holders.candidates(selectors)
+            if candidates is None:
+                candidates = list(self._groups.values())
+            groups = [group for group in candidates if test(group)]
             fill(array.data, (group.tally for group in groups))
-            followed = _Followed(array, test)
+            followed = _Followed(array, test, selectors)
+            self._seekers.add(selectors, followed)
             for group in groups:
                 group.followers.append(followed)
             self._followed.put(key, followed, size_of(key))
@@ -115,6 +138,9 @@ class PodCounts:
         # To look through all groups for each of them would take seconds when many are forgotten.
         if self._forgotten >= self._table.bounds.selectors:
             self._forgotten = 0
+            self._seekers = Seekers()
+            for one in self._followed.values():
+                self._seekers.add(one.selectors, one)
             for group in self._groups.values():
                 group.followers = [one for one in group.followers if one.array is not None]
 
@@ -137,7 +163,8 @@ class TermCounts:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._terms: dict[Hashable, TermCount] = {}
-        self._list: list[TermCount] = []
+        self._empty = 0
+        self._seekers: Seekers[TermCount] = Seekers()
         bounds = table.bounds
         self._about: Recent[Hashable, tuple[int, list[TermCount]]] = table.recent(
             bounds.selectors, bounds.match_bytes
@@ -148,12 +175,31 @@ class TermCounts:
         found = self._terms.get(key)
         if found is None:
             found = self._terms[key] = TermCount(term, weight, self._table.tally())
-            self._list.append(found)
+            self._seek(found)
+        elif not found.tally:
+            self._empty -= 1
+            # Of the pod that had it before, perhaps an older version of this one, nothing is kept.
+            del self._terms[key]
+            self._terms[key] = found
+            found.term = term
         found.tally.add(row, sign)
         if not found.tally:
-            del self._terms[key]
-            if len(self._list) > 2 * len(self._terms) + self._table.bounds.empty:
-                self.forget_matches()
+            self._empty += 1
+            if self._empty > self._table.bounds.empty:
+                self._forget_empty()
+
+    def _seek(self, found: TermCount) -> None:
+        selector = found.term.selector
+        if selector is not None:  # else it is about nobody
+            self._seekers.add((selector,), found)
+
+    def _forget_empty(self) -> None:
+        self._terms = {key: one for key, one in self._terms.items() if one.tally}
+        self._empty = 0
+        self._seekers = Seekers()
+        for one in self._terms.values():
+            self._seek(one)
+        self._about.clear()
 
     def about(
         self, shape: Shape, namespace_labels: Mapping[str, str], version: int
@@ -165,22 +211,18 @@ class TermCounts:
             namespace_labels: the labels of the pod's namespace.
             version: another number after a change of namespaces.
         """
-        if not self._terms:
+        if not self:
             return iter(())
         key = (shape.namespace, shape.label_key, version)
         seen, matching = self._about.get(key) or (0, [])
-        if seen < len(self._list):
-            matching = [one for one in matching if one.tally]
-            for one in self._list[seen:]:
-                if one.tally and one.term.matches(shape.namespace, shape.labels, namespace_labels):
-                    matching.append(one)
-            self._about.put(key, (len(self._list), matching), size_of(key) + 8 * len(matching))
+        if seen < len(self._seekers):
+            matching = matching + [
+                one
+                for one in self._seekers.candidates(shape.label_key, seen)
+                if one.term.matches(shape.namespace, shape.labels, namespace_labels)
+            ]
+            self._about.put(key, (len(self._seekers), matching), size_of(key) + 8 * len(matching))
         return (one for one in matching if one.tally)
 
-    def forget_matches(self) -> None:
-        """Clean up the list of terms."""
-        self._list = list(self._terms.values())
-        self._about.clear()
-
     def __bool__(self) -> bool:
-        return bool(self._terms)
+        return len(self._terms) > self._empty

@@ -6,7 +6,9 @@ they may go is the same. `shape_of` interns it, so that two pods with the same d
 """
 
 import functools
+import hashlib
 import weakref
+from collections import deque
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -24,6 +26,7 @@ from mooring.model.selectors import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
+from mooring.state.bounds import BOUNDS
 from mooring.state.recent import size_of
 
 #: What a shape of an empty pod takes.
@@ -51,7 +54,7 @@ class Term:
         if term.namespaces or term.namespace_selector is not None:
             self.namespaces = frozenset(term.namespaces or ())
         else:
-            self.namespaces = frozenset((namespace,))
+            self.namespaces = _only(namespace)
         self.selector = term.label_selector
         self.key = (
             self.topology_key,
@@ -74,6 +77,11 @@ class Term:
         ):
             return False
         return self.selects(labels)
+
+
+@functools.lru_cache(maxsize=64)
+def _only(namespace: str) -> frozenset[str]:
+    return frozenset((namespace,))
 
 
 class Weighted:
@@ -102,33 +110,33 @@ class Shape:
         anti_affinity: required anti-affinity terms.
         claims: the persistent volume claims a pod names, as ``namespace/name``.
         preferred: preferred terms with their weights; negative for anti-affinity.
-        data: what plugins remember about this template, by their own keys.
+        nbytes: about how much memory it takes; what plugins remember is of the same order.
     """
 
     __slots__ = (
         "__dict__",
         "__weakref__",
+        "_data",
         "affinity",
         "anti_affinity",
         "claims",
-        "data",
         "host_ports",
-        "key",
         "label_key",
         "labels",
         "namespace",
+        "nbytes",
         "nonzero_cpu",
         "nonzero_memory",
         "preferred",
         "requests",
     )
 
-    def __init__(self, pod: Pod, key: object) -> None:
-        self.key = key
+    def __init__(self, pod: Pod, label_key: frozenset[tuple[str, str]], nbytes: int) -> None:
         self.namespace = pod.namespace
         self.labels = pod.labels
-        self.label_key = frozenset(pod.labels.items())
-        self.requests: Resources = pod.requests
+        self.label_key = label_key
+        self.nbytes = nbytes
+        self.requests = _shared_requests(tuple(pod.requests.items()))
         scoring = scoring_requests(pod)
         self.nonzero_cpu = scoring[CPU]
         self.nonzero_memory = scoring[MEMORY]
@@ -147,7 +155,23 @@ class Shape:
             *_preferred(together, self.namespace, 1),
             *_preferred(apart, self.namespace, -1),
         )
-        self.data: dict[object, object] = {}
+        self._data: dict[object, object] | None = None
+
+    @property
+    def data(self) -> dict[object, object]:
+        """What plugins remember about this template, by their own keys; it may be forgotten."""
+        if self._data is None:
+            self._data = {}
+            _remembering.append(weakref.ref(self))
+            if len(_remembering) > BOUNDS.templates:
+                oldest = _remembering.popleft()()
+                if oldest is not None:
+                    oldest.forget()
+        return self._data
+
+    def forget(self) -> None:
+        """Forget what plugins remember."""
+        self._data = None
 
     @functools.cached_property
     def requested(self) -> tuple[tuple[str, int], ...]:
@@ -155,17 +179,17 @@ class Shape:
         return tuple((name, amount) for name, amount in self.requests.items() if amount)
 
     @property
-    def nbytes(self) -> int:
-        """About how much memory it takes; what plugins remember is of the same order."""
-        return _SHAPE_BYTES + 4 * size_of(self.key)
-
-    @property
     def has_affinity(self) -> bool:
         """Whether a pod has any pod affinity or anti-affinity term."""
         return bool(self.affinity or self.anti_affinity or self.preferred)
 
 
-_shapes: "weakref.WeakValueDictionary[object, Shape]" = weakref.WeakValueDictionary()
+#: By namespace, labels, and a digest of everything else.
+_shapes: "weakref.WeakValueDictionary[tuple[str, frozenset[tuple[str, str]], bytes], Shape]" = (
+    weakref.WeakValueDictionary()
+)
+#: The shapes of which plugins remember something, oldest first.
+_remembering: "deque[weakref.ref[Shape]]" = deque()
 
 
 def shape_of(pod: Pod) -> Shape:
@@ -177,29 +201,33 @@ def shape_of(pod: Pod) -> Shape:
     known: Shape | None = pod.__dict__.get("_shape")
     if known is not None:
         return known
-    key = _key(pod)
+    label_key, rest = frozenset(pod.labels.items()), _rest(pod)
+    # A description may be long, and nobody reads it again.
+    key = (pod.namespace, label_key, hashlib.blake2b(rest, digest_size=32).digest())
     shape = _shapes.get(key)
     if shape is None:
-        shape = _shapes[key] = Shape(pod, key)
+        nbytes = _SHAPE_BYTES + 4 * (len(rest) + size_of(label_key))
+        shape = _shapes[key] = Shape(pod, label_key, nbytes)
     pod.__dict__["_shape"] = shape
-    pod.__dict__.setdefault("requests", shape.requests)
+    pod.__dict__["requests"] = shape.requests
     return shape
 
 
-def _key(pod: Pod) -> object:
+def _rest(pod: Pod) -> bytes:
+    """Everything but namespace and labels."""
     spec = pod.spec
     volumes = [one for one in spec.volumes or () if one.counts]
     spec = msgspec.structs.replace(spec, node_name=None, volumes=volumes or None)
     # A pod whose resources change in place has its own amounts; so has one with claims of its own.
     status = pod.status
     resized = (
-        _encode((status.container_statuses, status.init_container_statuses, status.resources,
-                 status.allocated_resources, resize_infeasible(pod)))
+        (status.container_statuses, status.init_container_statuses, status.resources,
+         status.allocated_resources, resize_infeasible(pod))
         if _reports_resources(pod)
-        else b""
+        else ()
     )  # fmt: skip
     owner = pod.name if any(one.ephemeral is not None for one in volumes) else ""
-    return (pod.namespace, frozenset(pod.labels.items()), _encode(spec), resized, owner)
+    return _encode((spec, resized, owner))
 
 
 def _reports_resources(pod: Pod) -> bool:
@@ -211,6 +239,12 @@ def _reports_resources(pod: Pod) -> bool:
         for statuses in (status.container_statuses, status.init_container_statuses)
         for one in statuses or ()
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _shared_requests(amounts: tuple[tuple[str, int], ...]) -> Resources:
+    """Many templates ask for the same amounts."""
+    return Resources(amounts)
 
 
 def _host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:

@@ -74,3 +74,15 @@ def test_a_pod_is_finished_in_its_last_two_phases() -> None:
 def test_requests_are_computed_once() -> None:
     pod = make_pod(requests={"cpu": "1"})
     assert pod.requests is pod.requests
+
+
+def test_pods_share_tolerations_and_have_lists_of_their_own() -> None:
+    toleration = {"key": "node.kubernetes.io/not-ready", "operator": "Exists"}
+    first, second = (
+        Pod.from_dict({"spec": {"tolerations": [dict(toleration)]}}).spec.tolerations
+        for _ in range(2)
+    )
+    assert first is not None
+    assert second is not None
+    assert first is not second
+    assert first[0] is second[0]

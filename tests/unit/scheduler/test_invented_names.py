@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.memory.tenants import TENANTS, Tenant, pod_of
+from benchmarks.memory.tenants import LARGER, TENANTS, Tenant, pod_of
 from mooring import Pod
 from mooring.state.bounds import Bounds
 from mooring.testing import make_node
@@ -52,7 +52,7 @@ def held() -> int:
 
 
 @pytest.mark.usefixtures("traced")
-@pytest.mark.parametrize("tenant", TENANTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("tenant", [*TENANTS, *LARGER], ids=lambda one: one.name)
 def test_memory_does_not_grow_with_names(tenant: Tenant) -> None:
     nodes = [make_node(f"node-{number}", labels={"zone": "z"}) for number in range(NODES)]
     world = World(*nodes, bounds=LOW)

@@ -3,10 +3,11 @@
 from typing import Any
 
 from mooring import Pod
+from mooring.model.selectors import LabelSelector, PodAffinityTerm
 from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.counts import Group, PodCounts, TermCounts
 from mooring.state.growing import Table
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape, Term, shape_of
 
 
 def table(rows: int, bounds: Bounds = BOUNDS) -> Table:
@@ -69,6 +70,24 @@ def test_a_group_is_asked_once() -> None:
     assert counts.matching("all", test).tolist() == [5]
 
 
+def test_groups_without_a_label_that_is_needed_are_not_asked() -> None:
+    asked: list[str] = []
+    counts = PodCounts(table(1))
+    for number in range(20):
+        counts.count(shape(f"a{number}"), 0, 1, terminating=False)
+
+    def test(group: Group) -> bool:
+        asked.append(group.labels["app"])
+        return True
+
+    selector = LabelSelector(match_labels={"app": "a7"})
+    assert counts.matching("a7", test, (selector,)).tolist() == [1]
+    counts.count(shape("another"), 0, 1, terminating=False)
+    counts.count(shape("a7", "elsewhere"), 0, 1, terminating=False)
+    assert asked == ["a7", "a7"]
+    assert counts.matching("a7", test, (selector,)).tolist() == [2]
+
+
 def with_term(app: str) -> Shape:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
@@ -89,6 +108,31 @@ def test_terms_are_found_for_the_pods_they_are_about() -> None:
     found = list(counts.about(shape("a"), {}, 0))
     assert [one.tally.array.tolist() for one in found] == [[0, 1]]
     assert list(counts.about(shape("a", "elsewhere"), {}, 0)) == []
+
+
+def test_a_term_that_comes_back_is_found_again() -> None:
+    counts = TermCounts(table(2))
+    first, other = (with_term(app).anti_affinity[0] for app in "ab")
+    for sign in (1, -1):
+        counts.count(first.key, first, 0, 0, sign)
+    counts.count(other.key, other, 0, 0, 1)
+    assert list(counts.about(shape("a"), {}, 0)) == []
+    counts.count(first.key, first, 0, 1, 1)
+    found = list(counts.about(shape("a"), {}, 0))
+    assert [one.tally.rows for one in found] == [{1: 1}]
+
+
+def test_of_a_new_version_of_a_pod_the_term_is_kept_and_not_the_old_one() -> None:
+    counts = TermCounts(table(1))
+    term = PodAffinityTerm(
+        topology_key="zone", label_selector=LabelSelector(match_labels={"app": "a"})
+    )
+    old, new = Term(term, "default"), Term(term, "default")
+    counts.count(old.key, old, 0, 0, 1)
+    counts.count(old.key, old, 0, 0, -1)
+    counts.count(new.key, new, 0, 0, 1)
+    assert [one.term for one in counts.about(shape("a"), {}, 0)] == [new]
+    assert next(iter(counts._terms)) is new.key
 
 
 def test_a_term_may_select_namespaces_by_their_labels() -> None:

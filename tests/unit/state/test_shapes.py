@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mooring import Pod, QuantityError
+from mooring.state.bounds import BOUNDS
 from mooring.state.shapes import shape_of
 
 
@@ -105,3 +106,16 @@ def test_terms_know_their_namespaces() -> None:
 def test_an_impossible_quantity_raises() -> None:
     with pytest.raises(QuantityError):
         shape_of(pod(containers=[{"resources": {"requests": {"cpu": "lots"}}}]))
+
+
+def test_what_plugins_remember_of_many_templates_is_forgotten() -> None:
+    pods = [pod(priority=number) for number in range(BOUNDS.templates + 1)]
+    for one in pods:
+        shape_of(one).data["plugin"] = one.spec.priority
+    assert shape_of(pods[-1]).data == {"plugin": BOUNDS.templates}
+    assert shape_of(pods[1]).data == {"plugin": 1}
+    assert shape_of(pods[0]).data == {}
+
+
+def test_templates_that_ask_for_the_same_share_the_amounts() -> None:
+    assert shape_of(pod(priority=1)).requests is shape_of(pod(priority=2)).requests
