@@ -1,7 +1,6 @@
-"""Where the ``moor`` command begins, before it knows what it is to do.
+"""Where the ``moor`` command begins, before the commands are imported.
 
-What must be right from the first moment on is done here, before the commands are imported: signals,
-and the allocator of `moor run`.
+What must be right from the first moment on is done here: signals, and the allocator of `moor run`.
 
 Python's own allocator takes memory by the megabyte and gives a megabyte back when nothing in it is
 used any more. After a flood of pods a few objects are left in nearly each of them, so the process

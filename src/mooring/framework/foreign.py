@@ -213,7 +213,8 @@ _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
 def _is_ordinary(error: BaseException) -> bool:
     for kind in type(error).__mro__:
-        known = kind.__module__ == "builtins" or _is_ours(kind.__module__)
+        module = kind.__module__
+        known = type(module) is str and (module == "builtins" or _is_ours(module))
         if not known and not _TELLING.isdisjoint(vars(kind)):
             return False
     parts = [*error.args, *vars(error).values()]
@@ -226,7 +227,7 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _is_ours(module: object) -> bool:
-    return isinstance(module, str) and (module == "mooring" or module.startswith("mooring."))
+    return type(module) is str and (module == "mooring" or module.startswith("mooring."))
 
 
 def _escape(error: BaseException) -> EscapeError:

@@ -98,7 +98,7 @@ class Placing:
                 unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
-                log.error("%s", failed, exc_info=failed.__cause__)  # noqa: TRY400
+                log.error("%s", failed, exc_info=foreign.tell(error).error)  # noqa: TRY400
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.
@@ -132,7 +132,7 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
 
 
 def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
-    """Whatever a plugin raised, as an error that names it and has it as its cause."""
+    """Whatever a plugin raised, as an error that names it; one that does already is left alone."""
     # The class counts, and not what the error says its class is.
     if issubclass(type(error), PluginError):
         return cast("PluginError", error)
@@ -148,5 +148,4 @@ def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> Plugin
 
 def blame(error: Exception, plugin: str, where: str, pod: Pod | None) -> NoReturn:
     """Raise whatever a plugin raised as an error that names it."""
-    found = blamed(error, plugin, where, pod)
-    raise found from found.__cause__
+    raise blamed(error, plugin, where, pod)

@@ -30,7 +30,7 @@ AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
 
 def without_end() -> Iterable[float]:
     """The same pauses, and longer ones after them for as long as it takes."""
-    return chain(AWAY_SECONDS, repeat(30.0))
+    return chain(AWAY_SECONDS, repeat(5.0))
 
 
 class Wanted(Protocol):

@@ -21,20 +21,22 @@ class PluginWork:
         deadline: for all plugins together.
     """
 
-    __slots__ = ("_deadline", "_task")
+    __slots__ = ("_deadline", "_tasks")
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
-        self._task: asyncio.Task[Any] | None = None
+        self._tasks: list[asyncio.Task[Any] | None] = []
 
     def __enter__(self) -> None:
         self._deadline.begin()
+        task = None
         with suppress(RuntimeError):  # no event loop runs: there is nothing to hide
-            self._task = asyncio.current_task()
-        if self._task is not None:
-            asyncio.tasks._leave_task(self._task.get_loop(), self._task)  # noqa: SLF001
+            task = asyncio.current_task()
+        self._tasks.append(task)
+        if task is not None:
+            asyncio.tasks._leave_task(task.get_loop(), task)  # noqa: SLF001
 
     def __exit__(self, *_: object) -> None:
-        task, self._task = self._task, None
+        task = self._tasks.pop()
         if task is not None:
             asyncio.tasks._enter_task(task.get_loop(), task)  # noqa: SLF001

@@ -28,9 +28,8 @@ class Bounds(NamedTuple):
         kinds: so many kinds of pods a plugin remembers one number for each node for.
         key_bytes: so many bytes the descriptions of these kinds, or of selectors, may have in all.
         selectors: of so many selectors the matching pods are counted as pods come and go.
-        empty: so many groups of pods, and so many terms, are kept that no pod has any more: pods
-            may come back, as in a what-if.
-        templates: of so many pod templates plugins remember what they worked out.
+        empty: so many groups of pods, and so many terms, and half of all of them, are kept that no
+            pod has any more: pods may come back, as in a what-if.
         match_bytes: so many bytes may have what is remembered of terms that match pods.
     """
 
@@ -42,7 +41,6 @@ class Bounds(NamedTuple):
     key_bytes: int = 8 << 20
     selectors: int = 256
     empty: int = 256
-    templates: int = 512
     match_bytes: int = 4 << 20
 
 

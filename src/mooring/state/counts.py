@@ -43,6 +43,8 @@ class Group:
 
 
 Test = Callable[[Group], bool]
+#: Namespace, labels, and whether the pods are terminating.
+_GroupKey = tuple[str, frozenset[tuple[str, str]], bool]
 
 
 class _Followed:
@@ -62,7 +64,7 @@ class PodCounts:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._groups: dict[Hashable, Group] = {}
+        self._groups: dict[_GroupKey, Group] = {}
         self._holders: Holders[Group] = Holders()
         self._seekers: Seekers[_Followed] = Seekers()
         bounds = table.bounds
@@ -89,20 +91,24 @@ class PodCounts:
             ]
         elif not group.tally:
             self._empty -= 1
+            # Often an older version of this pod had it: nothing of that one is kept.
+            del self._groups[key]
+            self._groups[key] = group
+            group.labels = shape.labels
         group.tally.add(row, sign)
         for one in group.followers:
             if one.array is not None:
                 one.array.data[row] += sign
         if not group.tally:
             self._empty += 1
-            if self._empty > self._table.bounds.empty:
+            if self._empty > self._table.bounds.empty + len(self._groups) // 2:
                 self._forget_empty()
 
     def _forget_empty(self) -> None:
         self._groups = {key: one for key, one in self._groups.items() if one.tally}
         self._holders = Holders()
-        for group in self._groups.values():
-            self._holders.add(group.labels.items(), group)
+        for (_, label_key, _), group in self._groups.items():
+            self._holders.add(label_key, group)
         self._empty = 0
 
     def matching(
@@ -178,14 +184,14 @@ class TermCounts:
             self._seek(found)
         elif not found.tally:
             self._empty -= 1
-            # Of the pod that had it before, perhaps an older version of this one, nothing is kept.
+            # Often an older version of this pod had it: nothing of that one is kept.
             del self._terms[key]
             self._terms[key] = found
             found.term = term
         found.tally.add(row, sign)
         if not found.tally:
             self._empty += 1
-            if self._empty > self._table.bounds.empty:
+            if self._empty > self._table.bounds.empty + len(self._terms) // 2:
                 self._forget_empty()
 
     def _seek(self, found: TermCount) -> None:

@@ -59,11 +59,11 @@ class Seekers(Generic[T]):
         if not needs:
             self._anything.append(entry)
             return
-        for label in min(needs, key=self._crowd):
+        for label in min(needs, key=self._cost):
             self._by_label.setdefault(label, []).append(entry)
 
-    def _crowd(self, need: tuple[Label, ...]) -> int:
-        return sum(len(self._by_label.get(one, ())) for one in need)
+    def _cost(self, need: tuple[Label, ...]) -> int:
+        return len(need) + sum(len(self._by_label.get(one, ())) for one in need)
 
     def candidates(self, labels: Iterable[Label], since: int = 0) -> Iterator[T]:
         """The things that may select labels, without the first few that came.

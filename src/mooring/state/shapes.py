@@ -26,9 +26,10 @@ from mooring.model.selectors import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
-from mooring.state.bounds import BOUNDS
 from mooring.state.recent import size_of
 
+#: Of so many templates plugins remember what they worked out.
+_TEMPLATES = 512
 #: What a shape of an empty pod takes.
 _SHAPE_BYTES = 2048
 
@@ -136,7 +137,7 @@ class Shape:
         self.labels = pod.labels
         self.label_key = label_key
         self.nbytes = nbytes
-        self.requests = _shared_requests(tuple(pod.requests.items()))
+        self.requests: Resources = pod.requests
         scoring = scoring_requests(pod)
         self.nonzero_cpu = scoring[CPU]
         self.nonzero_memory = scoring[MEMORY]
@@ -163,15 +164,11 @@ class Shape:
         if self._data is None:
             self._data = {}
             _remembering.append(weakref.ref(self))
-            if len(_remembering) > BOUNDS.templates:
+            if len(_remembering) > _TEMPLATES:
                 oldest = _remembering.popleft()()
                 if oldest is not None:
-                    oldest.forget()
+                    oldest._data = None  # noqa: SLF001 - another shape
         return self._data
-
-    def forget(self) -> None:
-        """Forget what plugins remember."""
-        self._data = None
 
     @functools.cached_property
     def requested(self) -> tuple[tuple[str, int], ...]:
@@ -209,7 +206,7 @@ def shape_of(pod: Pod) -> Shape:
         nbytes = _SHAPE_BYTES + 4 * (len(rest) + size_of(label_key))
         shape = _shapes[key] = Shape(pod, label_key, nbytes)
     pod.__dict__["_shape"] = shape
-    pod.__dict__["requests"] = shape.requests
+    pod.__dict__.setdefault("requests", shape.requests)
     return shape
 
 
@@ -239,12 +236,6 @@ def _reports_resources(pod: Pod) -> bool:
         for statuses in (status.container_statuses, status.init_container_statuses)
         for one in statuses or ()
     )
-
-
-@functools.lru_cache(maxsize=64)
-def _shared_requests(amounts: tuple[tuple[str, int], ...]) -> Resources:
-    """Many templates ask for the same amounts."""
-    return Resources(amounts)
 
 
 def _host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:

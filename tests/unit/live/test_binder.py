@@ -99,7 +99,7 @@ def test_it_asks_for_as_long_as_it_takes() -> None:
     client = FakeClient(BROKEN, *[AWAY] * 1000, made("a"))
     client.create()
     assert client.asked_all
-    assert max(client.pauses) == client.pauses[-1] == 30.0
+    assert max(client.pauses) == client.pauses[-1] == 5.0
 
 
 class Deleting:

@@ -1,15 +1,34 @@
-"""Plugins cannot cancel the task that they are asked in."""
+"""Plugins have time of their own, and cannot cancel the task that they are asked in."""
 
 import asyncio
+
+import pytest
 
 from mooring.live.plugin_work import PluginWork
 from mooring.serving.deadline import Deadline
 
 
-def test_the_task_is_hidden_and_comes_back() -> None:
+class CountingDeadline(Deadline):
+    """Counts how often it begins anew."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+        self.begun = 0
+
+    def begin(self, seconds: float | None = None) -> None:
+        self.begun += 1
+        super().begin(seconds)
+
+
+@pytest.fixture
+def deadline() -> CountingDeadline:
+    return CountingDeadline()
+
+
+def test_the_task_is_hidden_and_comes_back(deadline: Deadline) -> None:
     async def main() -> None:
         task = asyncio.current_task()
-        with PluginWork(Deadline(1.0)):
+        with PluginWork(deadline):
             assert asyncio.current_task() is None
             made = asyncio.create_task(asyncio.sleep(0, "done"))
         assert asyncio.current_task() is task
@@ -18,18 +37,31 @@ def test_the_task_is_hidden_and_comes_back() -> None:
     asyncio.run(main())
 
 
-def test_it_comes_back_after_an_error() -> None:
+def test_it_comes_back_after_an_error(deadline: Deadline) -> None:
     async def main() -> None:
         task = asyncio.current_task()
-        try:
-            with PluginWork(Deadline(1.0)):
-                raise KeyError
-        except KeyError:
-            assert asyncio.current_task() is task
+        with pytest.raises(KeyError), PluginWork(deadline):
+            raise KeyError
+        assert asyncio.current_task() is task
 
     asyncio.run(main())
 
 
-def test_without_an_event_loop_there_is_nothing_to_hide() -> None:
-    with PluginWork(Deadline(1.0)):
-        pass
+def test_work_inside_work_hides_it_until_the_end(deadline: Deadline) -> None:
+    async def main() -> None:
+        task, work = asyncio.current_task(), PluginWork(deadline)
+        with work:
+            with work:
+                assert asyncio.current_task() is None
+            assert asyncio.current_task() is None
+        assert asyncio.current_task() is task
+
+    asyncio.run(main())
+
+
+def test_the_time_of_the_plugins_begins_anew_each_time(deadline: CountingDeadline) -> None:
+    """There need be no event loop."""
+    work = PluginWork(deadline)
+    for count in (1, 2):
+        with work:
+            assert deadline.begun == count

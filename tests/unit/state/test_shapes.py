@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from mooring import Pod, QuantityError
-from mooring.state.bounds import BOUNDS
-from mooring.state.shapes import shape_of
+from mooring.state.shapes import _TEMPLATES, shape_of
 
 
 def pod(name: str = "p", node: str = "", status: dict[str, Any] | None = None, **spec: Any) -> Pod:
@@ -109,13 +108,9 @@ def test_an_impossible_quantity_raises() -> None:
 
 
 def test_what_plugins_remember_of_many_templates_is_forgotten() -> None:
-    pods = [pod(priority=number) for number in range(BOUNDS.templates + 1)]
+    pods = [pod(priority=number) for number in range(_TEMPLATES + 1)]
     for one in pods:
         shape_of(one).data["plugin"] = one.spec.priority
-    assert shape_of(pods[-1]).data == {"plugin": BOUNDS.templates}
+    assert shape_of(pods[-1]).data == {"plugin": _TEMPLATES}
     assert shape_of(pods[1]).data == {"plugin": 1}
     assert shape_of(pods[0]).data == {}
-
-
-def test_templates_that_ask_for_the_same_share_the_amounts() -> None:
-    assert shape_of(pod(priority=1)).requests is shape_of(pod(priority=2)).requests

@@ -1,0 +1,73 @@
+"""Hooks after the choice of a node: what a plugin raises is told with its name."""
+
+import logging
+
+import pytest
+
+from mooring import Node, hook
+from mooring.errors import PluginError
+from mooring.framework.cycle import Cycle
+from mooring.framework.placing import Placing, blame
+from mooring.framework.points import Placed
+from mooring.state.cluster import Cluster
+from mooring.testing import make_node, make_pod
+
+
+class Told(Exception):  # noqa: N818
+    """An exception with a text of its own, which nobody may ask for outside the border."""
+
+    asked = 0
+
+    def __str__(self) -> str:
+        Told.asked += 1
+        return "mine"
+
+
+class Reserving(hook.Reserve):
+    """Raises in `unreserve`."""
+
+    name = "reserving"
+
+    def __init__(self, cause: Exception | None) -> None:
+        self._cause = cause
+
+    def reserve(self, cycle: Cycle, node: Node) -> None:
+        pass
+
+    def unreserve(self, cycle: Cycle, node: Node) -> None:
+        raise PluginError("no", plugin="other", hook="x", pod="y") from self._cause
+
+
+@pytest.mark.parametrize("cause", [None, Told()])
+def test_an_unreserve_that_fails_is_logged_with_its_traceback(
+    cause: Exception | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    placing = Placing({"reserve": [Placed("reserving", Reserving(cause))]})
+    cycle = Cycle(make_pod("p"), Cluster())
+    with caplog.at_level(logging.ERROR):
+        placing.unreserve(cycle, make_node("n"))
+    asked = Told.asked
+    (record,) = caplog.records
+    text = logging.Formatter().format(record)
+    assert "in unreserve" in text
+    assert "raise PluginError" in text
+    assert Told.asked == asked
+
+
+def test_what_an_error_was_raised_in_stays_with_it() -> None:
+    def fail() -> None:
+        try:
+            raise KeyError("first")
+        except KeyError:
+            raise PluginError("no", plugin="p", hook="h", pod="")  # noqa: B904 - as plugins do
+
+    def ask() -> None:
+        try:
+            fail()
+        except PluginError as error:
+            blame(error, "p", "h", None)
+
+    with pytest.raises(PluginError) as found:
+        ask()
+    assert isinstance(found.value.__context__, KeyError)
+    assert not found.value.__suppress_context__
