@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from mooring.cli.demo_progress import cpu_of
+from mooring.wording import counted
 
 Obj = dict[str, Any]
 
@@ -75,9 +76,9 @@ def acts(nodes: Sequence[Obj], pods: int) -> list[Act]:
     carriers = sum(_has_image(one) for one in nodes)
     where = "one node has" if carriers == 1 else f"{carriers} nodes have"
     return [
-        Act("web", "w", "cyan", f"{web} replicas, spread over {_count(zones, 'zone')}",
+        Act("web", "w", "cyan", f"{web} replicas, spread over {counted(zones, 'zone')}",
             [_deployment("web", web, each, _spread("web"))], web),
-        Act("db", "d", "magenta", f"{_count(db, 'replica')}, never two on one node",
+        Act("db", "d", "magenta", f"{counted(db, 'replica')}, never two on one node",
             [_deployment("db", db, 2 * each, _apart("db"))], db),
         Act("training", "t", "blue", f"a job of {gpus} pods with a GPU each, of low priority",
             [_priority("low", -100), _job("training", gpus, each)], gpus),
@@ -90,10 +91,6 @@ def acts(nodes: Sequence[Obj], pods: int) -> list[Act]:
         Act("giant", "g", "white", f"a pod that asks for {giant} CPUs",
             [_pod("giant", 0, cpu=str(giant))], 1),
     ]  # fmt: skip
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _has_image(node: Obj) -> bool:

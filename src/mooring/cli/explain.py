@@ -10,6 +10,7 @@ import typer
 
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, read_live
 from mooring.errors import InputError, PluginError, PolicyError
+from mooring.wording import counted
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
@@ -190,7 +191,7 @@ def _unknown(what: str, name: str, known: list[str], where: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, known[:20_000], n=1)
-    hint = f"; did you mean {near[0]}?" if near else f", which has {len(known)} {what}s"
+    hint = f"; did you mean {near[0]}?" if near else f", which has {counted(len(known), what)}"
     return f"there is no {what} {name} in the {where}{hint}"
 
 

@@ -15,6 +15,7 @@ import typer
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, say
 from mooring.cli.output_files import written
 from mooring.errors import InputError
+from mooring.wording import counted
 
 if TYPE_CHECKING:
     import msgspec
@@ -133,8 +134,8 @@ class Writer:
         if place != "-":
             nodes, pods = self.counts["Node"], self.counts["Pod"]
             others = self.counts.total() - nodes - pods
-            said = f"{_count(nodes, 'node')}, {_count(pods, 'pod')}"
-            say(f"wrote {said} and {_count(others, 'other object')} to {place}")
+            said = f"{counted(nodes, 'node')}, {counted(pods, 'pod')}"
+            say(f"wrote {said} and {counted(others, 'other object')} to {place}")
 
     def _redacted(self, kind: "Kind", raw: "msgspec.Raw") -> bytes | None:
         import msgspec
@@ -150,10 +151,6 @@ class Writer:
         new = redact(thing, self._aliases)
         self.names.append(f"{kind.name}\t{thing.key}\t{new.key}")
         return msgspec.json.encode(new.raw)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _without_history(raw: "msgspec.Raw") -> bytes:

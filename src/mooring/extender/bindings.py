@@ -21,6 +21,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict
 from mooring.kube.binding import create_binding, without_end
 from mooring.kube.client import Client
+from mooring.wording import counted
 
 log = logging.getLogger("mooring.extender")
 
@@ -143,7 +144,7 @@ class Bindings:
             return await self._functions.run(answers.prepare_async(binding), left)
         except TimeoutError:
             self._metrics.hung(rule)
-            why = f"it did not return within {left:.3g} seconds"
+            why = f"it did not return within {counted(left, 'second')}"
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

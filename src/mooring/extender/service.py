@@ -37,6 +37,7 @@ from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+from mooring.wording import counted
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
@@ -212,7 +213,8 @@ class Service:
         self._synced = True
         cluster = self._cluster
         if cluster is not None:
-            log.info("node cache synced: %d nodes, %d pods", len(cluster.nodes), cluster.pods)
+            nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
+            log.info("node cache synced: %s, %s", nodes, pods)
 
     def _take(self, changes: list[Any]) -> None:
         """Called by informers on the event loop: hand changes over to the decision thread."""

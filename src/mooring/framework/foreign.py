@@ -112,6 +112,16 @@ def crossing(frame: FrameType | None) -> FrameType | None:
     return frame if frame is not None and frame.f_code in _BORDER else None
 
 
+def is_border(frame: FrameType) -> bool:
+    """Whether a frame is the border itself; its ``function`` is called with its ``args``."""
+    return frame.f_code in _BORDER
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame is of mooring's own code."""
+    return _is_ours(frame.f_globals.get("__name__"))
+
+
 def is_crossed(frame: FrameType | None) -> bool:
     """Whether there is foreign code in this stack, even if it calls mooring's own just now.
 

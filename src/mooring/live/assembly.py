@@ -4,14 +4,15 @@
 """
 
 import logging
-import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from mooring.extender.client import ExtenderClients, open_session
+from mooring.framework.asked import asked_in
 from mooring.kube.client import Client
 from mooring.kube.event_body import reporter_here
 from mooring.kube.events import Recorder
@@ -32,7 +33,9 @@ from mooring.model.pod import Pod
 from mooring.scheduler.building import build_core, build_runtimes
 from mooring.scheduler.queue import QueueSettings
 from mooring.serving.deadline import Deadline
+from mooring.serving.leaving import leave
 from mooring.state.cluster import Cluster
+from mooring.wording import counted
 
 #: Leader election and events have connections of their own, so that bindings do not hold them up.
 log = logging.getLogger("mooring.live")
@@ -176,13 +179,25 @@ def _parts(
     )
 
 
-def _stubborn(times: int, where: str) -> None:
-    """A plugin catches every interruption: nothing goes on as long as it does."""
-    log.error("a plugin ignored %d interruptions and goes on at %s", times, where)
-    if times >= _MOST_IGNORED:
-        log.critical("nothing can be scheduled while it does: the process ends")
-        logging.shutdown()
-        os._exit(1)
+def _stubborn(times: int, frame: FrameType | None) -> None:
+    """A plugin catches every interruption: nothing goes on as long as it does.
+
+    Args:
+        times: how many it has caught.
+        frame: the innermost one, in which it is now.
+    """
+    who = asked_in(frame)
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "nowhere"
+    often = counted(times, "interruption")
+    if times < _MOST_IGNORED:
+        log.error("%s ignored %s and goes on at %s", who, often, where)
+        return
+    log.critical(
+        "%s ignored %s and goes on at %s: nothing can be scheduled while it does, and the process "
+        "ends; it will happen again as long as the plugin and the pod are there",
+        who, often, where,
+    )  # fmt: skip
+    leave(1)
 
 
 def _extended(extenders: ExtenderClients | None) -> Callable[[Pod], bool] | None:

@@ -9,14 +9,18 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, NoReturn
 
+from mooring.errors import EscapeError
 from mooring.framework import foreign
+from mooring.framework.asked import rule_in, traceback_of, waiting_frames
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
 from mooring.framework.placing import Placing, blame, next_binding
 from mooring.live.pauses import Pauses
 from mooring.serving.deadline import Deadline
+from mooring.wording import counted
 
 #: Hooks of these modules wait for nobody. A policy's plugin is mooring's own, too, but runs the
 #: policy's functions.
@@ -102,25 +106,37 @@ class BindHooks:
 
     async def _limited(self, name: str, run: Run, binding: Binding) -> object:
         # A task of its own: who cancels what is then known, and it can be left behind.
-        task = asyncio.create_task(self._deadline.each_step(foreign.wait(run, binding)))
+        work = foreign.wait(run, binding)
+        task = asyncio.create_task(self._deadline.each_step(work))
         self._under_way[task] = name
         task.add_done_callback(self._ended)
+        frames: list[FrameType] = []
         try:
-            done, _ = await asyncio.wait({task}, timeout=self._seconds)
+            await asyncio.wait({task}, timeout=self._seconds)
+            frames = waiting_frames(work)
         finally:
             if not task.done():
                 task.cancel()
                 self._given_up.add(task)
                 self._left_behind[name] += 1
-        if not done:
-            raise TimeoutError(f"it did not finish within {self._seconds:g} seconds")
+        if not task.done():
+            self._too_late(frames, binding)
         if task.cancelled():
-            raise RuntimeError("it waited for something that was cancelled")
+            raise EscapeError("it waited for something that was cancelled")
         return task.result()
+
+    def _too_late(self, frames: list[FrameType], binding: Binding) -> NoReturn:
+        """Say where a hook still waits, and in which of a policy's functions."""
+        late = EscapeError(f"it did not finish within {counted(self._seconds, 'second')}")
+        late.__traceback__ = traceback_of(frames)
+        rule = rule_in(frames)
+        if rule is not None:
+            rule.fail(late, binding.node_name)
+        raise late
 
     def _refuse_leaky(self, name: str) -> None:
         if self._left_behind[name] >= _MOST_LEFT_BEHIND:
-            raise RuntimeError(
+            raise EscapeError(
                 f"{self._left_behind[name]} of its hooks have not ended although they were "
                 "cancelled; it is not asked again before one does"
             )

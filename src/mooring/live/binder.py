@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 
-from mooring.errors import ApiError, KubeError, MooringError
+from mooring.errors import ApiError, KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
@@ -70,6 +70,7 @@ class Binder:
         try:
             return await self._bind(effect)
         except MooringError as error:
+            _log_plugin(error)
             return BindFailed(pod, node, str(error))
         except Exception as error:
             log.exception("the binding of pod %s failed inside mooring", pod.key)
@@ -91,6 +92,7 @@ class Binder:
                 return BindFailed(pod, node, reasons, plugin=binding.plugin, refused=True)
             await self._create(pod, binding)
         except MooringError as error:
+            _log_plugin(error)
             return BindFailed(pod, node, f"binding rejected: {error}")
         return Bound(pod, node)
 
@@ -98,8 +100,8 @@ class Binder:
         """Run the hooks after a binding."""
         try:
             await self._hooks.post_bind(self._runtimes[effect.profile].placing, effect.binding)
-        except MooringError as error:
-            log.error("%s", error)  # noqa: TRY400 - a sentence for the user, no traceback
+        except PluginError as error:
+            _log_plugin(error)
 
     async def _create(self, pod: Pod, binding: Binding) -> None:
         if self._extenders is not None and await self._extenders.bind(pod, binding):
@@ -196,6 +198,12 @@ class Binder:
             effect.note,
             reporter=reporter,
         )
+
+
+def _log_plugin(error: MooringError) -> None:
+    """Write down where a plugin failed; other errors are told in the pod's event alone."""
+    if isinstance(error, PluginError):
+        log.error("%s", error, exc_info=error.__cause__)
 
 
 def _conditions(effect: PatchStatus) -> list[PodCondition]:

@@ -21,6 +21,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.core import Core
 from mooring.state.cluster import Cluster
+from mooring.wording import counted
 
 log = logging.getLogger("mooring.live")
 T = TypeVar("T", bound=KubeObject)
@@ -137,11 +138,13 @@ def compare(
 
 def report(found: Comparison) -> None:
     """Log what came of comparing."""
-    seen = f"{found.nodes} nodes, {found.pods} pods, {found.binding} of them being bound"
+    nodes, pods = counted(found.nodes, "node"), counted(found.pods, "pod")
+    seen = f"{nodes}, {pods}, {found.binding} of them being bound"
     if not found.differences:
         log.info("the state equals the cluster: %s", seen)
         return
-    log.error("the state differs from the cluster in %d points (%s):", len(found.differences), seen)
+    points = counted(len(found.differences), "point")
+    log.error("the state differs from the cluster in %s (%s):", points, seen)
     for one in found.differences[:_SHOWN]:
         log.error("  %s", one.text)
 

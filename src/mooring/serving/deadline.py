@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any, Final, TypeVar
 
 from mooring.framework.foreign import Interruption, crossing, interruption_in, is_crossed
+from mooring.wording import counted
 
 T = TypeVar("T")
 
@@ -36,7 +37,8 @@ class Deadline:
     Args:
         seconds: how long it may take for one piece of work.
         clock: seconds that only grow.
-        ignored: told how many interruptions foreign code has caught and gone on, and where it is.
+        ignored: told how many interruptions foreign code has caught and gone on, and its innermost
+            frame.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Deadline:
         seconds: float,
         *,
         clock: Callable[[], float] = time.monotonic,
-        ignored: Callable[[int, str], object] | None = None,
+        ignored: Callable[[int, FrameType | None], object] | None = None,
     ) -> None:
         self.seconds = seconds
         self._clock = clock
@@ -137,12 +139,9 @@ class Deadline:
         self._spent = self._limit / 2
         self._interruptions += 1
         if self._ignored is not None and self._interruptions > 1:
-            self._ignored(self._interruptions - 1, _where(frame))
-        raise Interruption(self._expired or f"it did not return within {self._limit:.3g} seconds")
-
-
-def _where(frame: FrameType | None) -> str:
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "nowhere"
+            self._ignored(self._interruptions - 1, frame)
+        late = f"it did not return within {counted(self._limit, 'second')}"
+        raise Interruption(self._expired or late)
 
 
 def was_interrupted(error: BaseException | None) -> bool:

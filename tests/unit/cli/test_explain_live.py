@@ -97,7 +97,7 @@ def test_a_manifest(explain: Explain, tmp_path: Path) -> None:
 
 def test_what_is_not_there(explain: Explain) -> None:
     assert explain("a/b-c-d-e") == (
-        2, "", "moor: there is no pod a/b-c-d-e in the cluster, which has 1 pods\n",
+        2, "", "moor: there is no pod a/b-c-d-e in the cluster, which has 1 pod\n",
     )  # fmt: skip
     assert explain("web", "--node", "zzz") == (
         2, "", "moor: there is no node zzz in the cluster, which has 3 nodes\n",

@@ -124,7 +124,7 @@ class TestNodeCache:
 
         with caplog.at_level("INFO", "mooring"):
             run(main)
-        assert "node cache synced: 2 nodes, 1 pods" in caplog.messages
+        assert "node cache synced: 2 nodes, 1 pod" in caplog.messages
 
     def test_says_why_it_is_not_ready(self) -> None:
         async def main() -> None:

@@ -2,10 +2,15 @@
 
 import logging
 import os
+import sys
 
 import pytest
 
+import mooring as mr
+from mooring.framework.nodes import Nodes
+from mooring.framework.policy_plugin import PolicyFilter
 from mooring.live import assembly
+from mooring.testing import make_node, make_pod
 
 
 def test_the_fifth_ignored_interruption_is_the_last(
@@ -14,10 +19,21 @@ def test_the_fifth_ignored_interruption_is_the_last(
     left: list[int] = []
     monkeypatch.setattr(os, "_exit", left.append)
     monkeypatch.setattr(logging, "shutdown", lambda: None)
-    for times in range(1, 5):
-        assembly._stubborn(times, "policy.py:7")
-        assert left == []
-    assembly._stubborn(5, "policy.py:7")
+    policy = mr.Policy("troubled")
+
+    @policy.filter
+    def stubborn(pod: mr.Pod, node: mr.Node) -> bool:
+        for times in range(1, 5):
+            assembly._stubborn(times, sys._getframe())
+            assert left == []
+        assembly._stubborn(5, sys._getframe())
+        return True
+
+    PolicyFilter(policy).filter_nodes(make_pod("again"), Nodes([make_node("a")]))
     assert left == [1]
-    assert "a plugin ignored 4 interruptions and goes on at policy.py:7" in caplog.text
-    assert "the process ends" in caplog.text
+    who = "plugin troubled in filter 'stubborn' for pod default/again"
+    assert caplog.messages[0].startswith(f"{who} ignored 1 interruption and goes on at {__file__}:")
+    assert caplog.messages[3].startswith(f"{who} ignored 4 interruptions and goes on at ")
+    assert caplog.messages[4].startswith(f"{who} ignored 5 interruptions and goes on at ")
+    assert "the process ends" in caplog.messages[4]
+    assert caplog.records[4].levelname == "CRITICAL"

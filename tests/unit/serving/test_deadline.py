@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -84,7 +85,7 @@ def test_foreign_code_that_calls_ours_is_interrupted_when_it_goes_on() -> None:
         deadline.look(sys._getframe())
 
     deadline.begin()
-    with pytest.raises(EscapeError, match="within 1 seconds"):
+    with pytest.raises(EscapeError, match=r"within 1 second$"):
         foreign.call(plugin)
     # Twenty times in time, then too late and not to be interrupted; nothing was raised.
     assert seen == [False] * 19 + [True] * 21
@@ -199,7 +200,12 @@ def test_nothing_is_interrupted_once_the_signal_is_given_back(
 def test_who_catches_every_interruption_is_reported() -> None:
     clock = Clock()
     told: list[tuple[int, str]] = []
-    deadline = Deadline(1.0, clock=clock, ignored=lambda times, where: told.append((times, where)))
+
+    def ignored(times: int, frame: FrameType | None) -> None:
+        assert frame is not None
+        told.append((times, frame.f_code.co_name))
+
+    deadline = Deadline(1.0, clock=clock, ignored=ignored)
 
     def plugin() -> str:
         for _ in range(200):
@@ -213,7 +219,7 @@ def test_who_catches_every_interruption_is_reported() -> None:
     assert foreign.call(plugin) == "went on"
     assert [times for times, _ in told] == list(range(1, len(told) + 1))
     assert len(told) > 5
-    assert all(f"{__file__}:" in where for _, where in told)
+    assert {where for _, where in told} == {"plugin"}
     deadline.begin()
     told.clear()
     with pytest.raises(EscapeError):
