@@ -1,14 +1,15 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
-Each place in the code may write so many warnings and errors a minute; the next line from there that
-is let through says how many were left out. Lines below a warning are not limited. A filter of the
-log's handler; belongs to the whole process.
+Each place in the code may write so many warnings and errors a minute. How many were left out is
+told when the minute is over, with the next line of any kind, and at the end of the process at the
+latest. Lines below a warning are not limited. A handler of the log; belongs to the whole process.
 """
 
 import logging
+import sys
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import IO, Final
 
 #: So many lines from one place are written in one minute.
 MOST_LINES: Final = 20
@@ -16,39 +17,88 @@ _SECONDS: Final = 60.0
 
 
 class _Place:
-    __slots__ = ("left_out", "lines", "since")
+    """A place in the code that writes lines.
+
+    Attributes:
+        since: when its minute began.
+        lines: how many there were in it.
+        left_out: how many of them were not written.
+        last: the last one of those, without what it might keep alive.
+    """
+
+    __slots__ = ("last", "left_out", "lines", "since")
 
     def __init__(self, since: float) -> None:
         self.since, self.lines, self.left_out = since, 0, 0
+        self.last: logging.LogRecord | None = None
 
 
-class FloodFilter(logging.Filter):
-    """Leaves out what is too much.
+class FloodHandler(logging.StreamHandler[IO[str]]):
+    """Writes lines to standard error, and leaves out what is too much.
 
     Args:
         clock: seconds that only grow.
+        stream: where to write; standard error without.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, stream: IO[str] | None = None
+    ) -> None:
+        super().__init__(sys.stderr if stream is None else stream)
         self._clock = clock
         # There are as many as places in the code that write to the log.
         self._places: dict[tuple[str, int], _Place] = {}
+        self._flooded: dict[tuple[str, int], _Place] = {}
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written."""
-        if record.levelno < logging.WARNING:
-            return True
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, unless there were too many from its place."""
         now = self._clock()
-        place = self._places.setdefault((record.pathname, record.lineno), _Place(now))
+        try:
+            self._tell_left_out(now - _SECONDS)
+            if record.levelno >= logging.WARNING and not self._is_let_through(record, now):
+                return
+        except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
+            self.handleError(record)
+        else:
+            super().emit(record)
+
+    def close(self) -> None:
+        """Say what was left out; nothing comes after it."""
+        self._tell_left_out(self._clock())
+        super().close()
+
+    def _is_let_through(self, record: logging.LogRecord, now: float) -> bool:
+        key = (record.pathname, record.lineno)
+        place = self._places.setdefault(key, _Place(now))
         if now - place.since >= _SECONDS:
             place.since, place.lines = now, 0
         place.lines += 1
-        if place.lines > MOST_LINES:
-            place.left_out += 1
-            return False
-        if place.left_out:
-            record.msg = f"{record.getMessage()} ({place.left_out} more like this were left out)"
-            record.args = None
-            place.left_out = 0
-        return True
+        if place.lines <= MOST_LINES:
+            return True
+        place.left_out += 1
+        place.last = _plain(record, record.getMessage())
+        self._flooded[key] = place
+        return False
+
+    def _tell_left_out(self, until: float) -> None:
+        """Say how many lines were left out in minutes that began until then."""
+        for key, place in list(self._flooded.items()):
+            if place.since <= until:
+                # Taken out first: this may be called again in the middle, by a signal's handler.
+                del self._flooded[key]
+                super().emit(_summary(place))
+                place.left_out, place.last = 0, None
+
+
+def _summary(place: _Place) -> logging.LogRecord:
+    last = place.last
+    assert last is not None  # noqa: S101 - something was left out
+    were = "line like this was" if place.left_out == 1 else "lines like this were"
+    return _plain(last, f"{place.left_out} more {were} left out, the last: {last.getMessage()}")
+
+
+def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:
+    """A line from the same place, without traceback."""
+    return logging.LogRecord(
+        record.name, record.levelno, record.pathname, record.lineno, "%s", (text,), None
+    )

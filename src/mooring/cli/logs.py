@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from mooring.cli.log_floods import FloodFilter
+from mooring.cli.log_floods import FloodHandler
 
 _LEVELS: Final = {
     "TRACE": logging.DEBUG,
@@ -72,9 +72,8 @@ class JsonFormatter(logging.Formatter):
 def set_up_logging(form: LogFormat) -> None:
     """Send all log lines to standard error, in the given form and at ``LOG_LEVEL``."""
     wanted = os.environ.get("LOG_LEVEL", "INFO").strip().upper()
-    handler = logging.StreamHandler()
+    handler = FloodHandler()
     handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())
-    handler.addFilter(FloodFilter())
     level = _LEVELS.get(wanted, logging.INFO)
     # For policies too, whatever their loggers are called; only the parts we use keep quiet.
     logging.basicConfig(level=level, handlers=[handler], force=True)

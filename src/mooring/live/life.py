@@ -4,9 +4,10 @@
                                                                   │
                                                                   └── Lease lost ──> halted ──> 1
 
-SIGTERM and SIGINT end it in order, a second one at once; SIGUSR2 compares the state with the
-cluster. A process that may not lead any more writes nothing and ends. `run` calls it. A scheduler
-that is only a part of its process leaves signals alone and ends when `stop` is called.
+SIGTERM and SIGINT end it in order, a second one at once (`stop_signals`); SIGUSR2 compares the
+state with the cluster. A process that may not lead any more writes nothing and ends. `run` calls
+it. A scheduler that is only a part of its process leaves signals alone and ends when `stop` is
+called.
 """
 
 import asyncio
@@ -23,7 +24,10 @@ from mooring.live.assembly import Parts
 from mooring.live.checking import check_state, report
 from mooring.live.forgetting import Forgetting
 from mooring.live.reaching import reach, wait_synced
+from mooring.live.readiness import Readiness
+from mooring.live.stop_signals import StopSignals
 from mooring.serving.memory import give_back
+from mooring.wording import counted
 
 log = logging.getLogger("mooring.live")
 
@@ -68,6 +72,8 @@ class Running:
         """Schedule until told to stop, or until the Lease is lost; the process's exit code."""
         with self._signals() if self._whole_process else contextlib.nullcontext():
             try:
+                if self._whole_process:
+                    self._start(Readiness(self._parts.health).run())
                 if await self._prepare():
                     return await self._schedule()
                 return self._halt() if self._is_lost else await self._end()
@@ -80,7 +86,8 @@ class Running:
         """Wait for no hook that does not end: the event loop would."""
         left = self._parts.live.left_behind
         if left and self._whole_process:
-            log.warning("%d hooks have not ended although they were cancelled", left)
+            hooks = counted(left, "cancelled hook")
+            log.warning("%s did not end: the process does not wait", hooks)
             asyncio.get_running_loop().call_later(_GONE_SECONDS, self._leave, 1)
 
     def stop(self) -> None:
@@ -106,7 +113,8 @@ class Running:
         gc.collect()
         gc.freeze()
         cluster = parts.live.core.cluster
-        log.info("the cluster is known: %d nodes, %d pods", len(cluster.nodes), cluster.pods)
+        nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
+        log.info("the cluster is known: %s, %s", nodes, pods)
 
     async def _acquire(self) -> None:
         elector = self._parts.elector
@@ -222,24 +230,12 @@ class Running:
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        handlers = {
-            signal.SIGTERM: self._stop_or_leave,
-            signal.SIGINT: self._stop_or_leave,
-            signal.SIGUSR2: self._compare,
-        }
-        for number, handler in handlers.items():
-            loop.add_signal_handler(number, handler)
+        loop.add_signal_handler(signal.SIGUSR2, self._compare)
         try:
-            yield
+            with StopSignals(self.stop, self._leave):
+                yield
         finally:
-            for number in handlers:
-                loop.remove_signal_handler(number)
-
-    def _stop_or_leave(self) -> None:
-        if self._stop.is_set():
-            log.warning("a second signal: the process ends at once")
-            self._leave(1)
-        self._stop.set()
+            loop.remove_signal_handler(signal.SIGUSR2)
 
     def _compare(self) -> None:
         if not self._parts.health.handed_over:

@@ -12,6 +12,8 @@ import threading
 import time
 from typing import Final
 
+from mooring.wording import counted
+
 log = logging.getLogger("mooring.serving")
 
 #: How long Python may take to end by itself.
@@ -27,7 +29,8 @@ def end_soon(code: int) -> None:
 
     def end() -> None:
         time.sleep(_END_SECONDS)
-        log.warning("%d threads of the policy have not ended: ending without them", len(left))
+        threads = counted(len(left), "thread")
+        log.warning("%s of the policy did not end: ending without waiting", threads)
         leave(code)
 
     threading.Thread(target=end, name="end", daemon=True).start()
@@ -35,9 +38,8 @@ def end_soon(code: int) -> None:
 
 def leave(code: int) -> None:
     """End the process at once, with everything said that was to be said."""
-    for handler in logging.getLogger().handlers:
-        with contextlib.suppress(Exception):
-            handler.flush()
+    with contextlib.suppress(Exception):
+        logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

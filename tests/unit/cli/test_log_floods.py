@@ -1,55 +1,70 @@
-"""One broken plugin cannot fill the log."""
+"""One broken plugin cannot fill the log, and what is left out is told."""
 
+import io
 import logging
 
 import pytest
 
-from mooring.cli.log_floods import MOST_LINES, FloodFilter
+from mooring.cli.log_floods import MOST_LINES, FloodHandler
+
+
+class Log:
+    """A log with a limit, and a clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._stream = io.StringIO()
+        self.handler = FloodHandler(lambda: self.now, self._stream)
+
+    def write(self, text: object, *, line: int = 7, level: int = logging.ERROR) -> None:
+        """Write a line from some place in the code."""
+        self.handler.handle(logging.LogRecord("x", level, "file.py", line, "%s", (text,), None))
+
+    def read(self) -> list[str]:
+        """What was written since the last time."""
+        lines = self._stream.getvalue().splitlines()
+        self._stream.seek(0)
+        self._stream.truncate()
+        return lines
 
 
 @pytest.fixture
-def written() -> list[str]:
-    return []
+def log() -> Log:
+    return Log()
 
 
-def test_each_place_may_write_so_many_lines_a_minute(written: list[str]) -> None:
-    now = 0.0
-    logger = logging.getLogger("flooded")
-    handler = logging.Handler()
-    handler.emit = lambda record: written.append(record.getMessage())  # type: ignore[method-assign]
-    handler.addFilter(FloodFilter(lambda: now))
-    logger.addHandler(handler)
-    logger.propagate = False
-    try:
-        for number in range(10_000):
-            logger.warning("plugin %s failed", number)
-            if number == 0:
-                logger.error("another place")
-        assert len(written) == MOST_LINES + 1
-        now = 61.0
-        for number in range(10_000, 10_002):
-            logger.warning("plugin %s failed", number)
-        for _ in range(100):
-            logger.warning("plugin %s failed", "x")
-            logger.info("of no interest")
-    finally:
-        logger.removeHandler(handler)
-    assert written[: MOST_LINES + 1] == [
-        "plugin 0 failed", "another place", *(f"plugin {n} failed" for n in range(1, MOST_LINES)),
-    ]  # fmt: skip
-    # It is another place in this test, so nothing is known there of what was left out before.
-    assert written[MOST_LINES + 1 :].count("plugin x failed") == MOST_LINES
+def test_each_place_may_write_so_many_lines_a_minute(log: Log) -> None:
+    for number in range(10_000):
+        log.write(number)
+        if number in (0, 9_999):
+            log.write("another place", line=8)
+    lines = [str(number) for number in range(MOST_LINES)]
+    assert log.read() == [lines[0], "another place", *lines[1:], "another place"]
 
 
-def test_the_next_line_tells_how_many_were_left_out(written: list[str]) -> None:
-    now = 0.0
-    flood = FloodFilter(lambda: now)
+def test_lines_below_a_warning_are_not_limited(log: Log) -> None:
+    for number in range(100):
+        log.write(number, level=logging.INFO)
+    assert len(log.read()) == 100
 
-    def passes(text: str) -> str | None:
-        record = logging.LogRecord("x", logging.ERROR, "file.py", 7, "%s", (text,), None)
-        return record.getMessage() if flood.filter(record) else None
 
-    assert [passes("a") for _ in range(MOST_LINES + 30)].count(None) == 30
-    now = 60.0
-    assert passes("b") == "b (30 more like this were left out)"
-    assert passes("c") == "c"
+def test_the_next_line_of_any_kind_tells_how_many_were_left_out(log: Log) -> None:
+    for number in range(MOST_LINES + 30):
+        log.write(number)
+    log.now = 59.9
+    log.write("too early", line=8, level=logging.INFO)
+    assert log.read()[MOST_LINES:] == ["too early"]
+    log.now = 60.0
+    log.write("something else", line=8, level=logging.INFO)
+    assert log.read() == ["30 more lines like this were left out, the last: 49", "something else"]
+    log.write("b")
+    log.write("c")
+    assert log.read() == ["b", "c"]
+
+
+def test_at_the_end_it_is_told_at_once(log: Log) -> None:
+    for number in range(MOST_LINES + 1):
+        log.write(number)
+    log.read()
+    log.handler.close()
+    assert log.read() == ["1 more line like this was left out, the last: 20"]

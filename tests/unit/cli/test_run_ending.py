@@ -1,4 +1,4 @@
-"""`moor run` ends although a policy left threads behind that never do."""
+"""`moor run` ends although a policy left threads behind that never do, or never comes back."""
 
 import signal
 import subprocess
@@ -26,6 +26,22 @@ def asks(pod, node):
 """
 
 
+HANGING = """
+import time
+from pathlib import Path
+
+import mooring as mr
+
+policy = mr.Policy("hanging")
+
+
+@policy.filter
+def hangs(pod, node):
+    Path(__file__).with_name("reached").touch()
+    time.sleep(3600)
+"""
+
+
 def test_sigterm_ends_it_with_zero(tmp_path: Path) -> None:
     (tmp_path / "policy.py").write_text(POLICY)
     log = tmp_path / "log"
@@ -43,4 +59,27 @@ def test_sigterm_ends_it_with_zero(tmp_path: Path) -> None:
                 assert process.wait(60) == 0, log.read_text()
             finally:
                 process.kill()
-    assert "1 threads of the policy have not ended: ending without them" in log.read_text()
+    assert "1 thread of the policy did not end: ending without waiting" in log.read_text()
+
+
+def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
+    (tmp_path / "policy.py").write_text(HANGING)
+    log = tmp_path / "log"
+    with cluster([make_node("a", cpu="4")], scheduler=False) as made, log.open("w") as out:
+        made.create_pod("web")
+        command = [
+            sys.executable, "-m", "mooring.cli", "run", "policy.py", "--no-leader-elect",
+            "--kubeconfig", str(made.kubeconfig), "--port", str(free_port()),
+            "--hook-timeout", "3600",
+        ]  # fmt: skip
+        with subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=out) as process:
+            try:
+                wait_for((tmp_path / "reached").exists, "the hook to be reached", 60)
+                process.send_signal(signal.SIGTERM)
+                said = "SIGTERM: the process stops once plugin hanging in filter 'hangs' for pod"
+                wait_for(lambda: said in log.read_text(), "the first signal to be told", 60)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(60) == 1, log.read_text()
+            finally:
+                process.kill()
+    assert "the second signal: the process ends at once" in log.read_text()

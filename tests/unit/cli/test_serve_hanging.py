@@ -200,7 +200,7 @@ def test_threads_that_a_policy_left_behind_do_not_keep_it_alive(serve: Serve, po
     assert moor.post("/filter", filter_body("leaks")).json()["NodeNames"] == ["a"]
     moor.signal(signal.SIGTERM)
     assert moor.wait() == 0
-    assert "2 threads of the policy have not ended: ending without them" in moor.log()
+    assert "2 threads of the policy did not end: ending without waiting" in moor.log()
     assert "Traceback" not in moor.log()
 
 

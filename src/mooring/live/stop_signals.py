@@ -1,0 +1,72 @@
+"""SIGTERM and SIGINT: the first ends a scheduler in order, a second one at once.
+
+The event loop hears of signals between two turns only, and a plugin's hook may hold a turn up for
+long. So the handler is Python's own, which runs on the main thread wherever it is, inside a hook,
+too. It only looks at the stack and tells the loop; whatever it interrupted goes on. Only code that
+does not come back to Python delays it. `life` has it.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Final
+
+from mooring.framework.asked import asked_in
+from mooring.framework.foreign import is_crossed
+
+log = logging.getLogger("mooring.live")
+
+_STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class StopSignals:
+    """Takes the two signals for the length of a block, on the main thread.
+
+    Args:
+        stop: called on the event loop at the first signal.
+        leave: called with an exit code, at once, at the second.
+    """
+
+    def __init__(self, stop: Callable[[], object], leave: Callable[[int], object]) -> None:
+        self._stop = stop
+        self._leave = leave
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._before: list[Any] = []
+        self._stopping = False
+
+    def __enter__(self) -> "StopSignals":
+        self._loop = asyncio.get_running_loop()
+        self._before = [signal.signal(number, self.heard) for number in _STOPS]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in zip(_STOPS, self._before, strict=True):
+            signal.signal(number, handler)
+
+    def heard(self, number: int, frame: FrameType | None) -> None:
+        """A signal came.
+
+        Args:
+            number: which.
+            frame: the innermost one of what it interrupted.
+        """
+        name = signal.Signals(number).name
+        if self._stopping:
+            _say(logging.WARNING, "%s, the second signal: the process ends at once", name)
+            self._leave(1)
+            return
+        self._stopping = True
+        if is_crossed(frame):
+            who = asked_in(frame)
+            _say(logging.INFO, "%s: the process stops once %s has come back", name, who)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop)
+
+
+def _say(level: int, text: str, *args: object) -> None:
+    # It may have interrupted somebody who writes a line just now; then there is no line.
+    with suppress(RuntimeError):
+        log.log(level, text, *args)

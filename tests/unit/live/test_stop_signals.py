@@ -1,0 +1,88 @@
+"""Signals are heard while a hook runs: the first is told, the second ends the process."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+import uvloop
+
+from mooring import hook
+from mooring.framework import foreign
+from mooring.live.stop_signals import StopSignals
+from mooring.model.pod import Pod
+from mooring.testing import make_pod
+
+LOOPS = [asyncio.new_event_loop, uvloop.new_event_loop]
+
+
+class Slow(hook.PreEnqueue):
+    """Takes signals in its hook."""
+
+    def __init__(self, left: list[int]) -> None:
+        self._left = left
+        self.after: list[list[int]] = []
+
+    def pre_enqueue(self, pod: Pod) -> bool:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(os.getpid(), number)
+            self.after.append(list(self._left))
+        return True
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_both_are_heard_inside_a_hook(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], caplog: pytest.LogCaptureFixture
+) -> None:
+    left: list[int] = []
+    plugin = Slow(left)
+    before = signal.getsignal(signal.SIGTERM)
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        with StopSignals(stop.set, left.append):
+            foreign.call(plugin.pre_enqueue, make_pod("web"))
+            assert not stop.is_set()  # the loop is told, and has not had its turn
+            await asyncio.wait_for(stop.wait(), 60)
+
+    caplog.set_level("INFO")
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(main())
+    assert plugin.after == [[], [1]]
+    asked = "plugin Slow in pre_enqueue for pod default/web"
+    assert caplog.messages == [
+        f"SIGTERM: the process stops once {asked} has come back",
+        "SIGINT, the second signal: the process ends at once",
+    ]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.parametrize("new_loop", LOOPS)
+def test_a_loop_that_rests_is_woken(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], caplog: pytest.LogCaptureFixture
+) -> None:
+    left: list[int] = []
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        with StopSignals(stop.set, left.append):
+            asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGTERM)
+            await asyncio.wait_for(stop.wait(), 60)
+
+    caplog.set_level("INFO")
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(main())
+    assert (caplog.messages, left) == ([], [])
+
+
+def test_a_line_that_cannot_be_written_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reentrant(*_: object) -> None:
+        raise RuntimeError("reentrant call inside <_io.BufferedWriter>")
+
+    monkeypatch.setattr("mooring.live.stop_signals.log.log", reentrant)
+    left: list[int] = []
+    signals = StopSignals(lambda: None, left.append)
+    for _ in range(2):
+        signals.heard(signal.SIGTERM, None)
+    assert left == [1]
