@@ -5,7 +5,7 @@ standard error, never a traceback.
 """
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final, cast
 
 import typer
 
@@ -24,6 +24,9 @@ from mooring.cli.standard_streams import (
 )
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
+
+#: Wrong usage, of whatever kind. It has no public name of its own.
+_UsageError: Final = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 
 app = typer.Typer(
     name="moor",
@@ -77,7 +80,27 @@ def main() -> None:
 def _run() -> None:
     with telling_output_errors():
         try:
-            app()
+            sys.exit(_exit_code())
         except SystemExit:
             sys.stdout.flush()  # before Python does, which would not say it in a sentence
             raise
+
+
+def _exit_code() -> int | None:
+    """Run what the command line says.
+
+    Raises:
+        InputError: it cannot be understood.
+    """
+    try:
+        # Left to itself, typer tells an error in a box of several lines.
+        code: int | None = app(standalone_mode=False, prog_name="moor")
+    except _UsageError as error:
+        what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+        if not what:
+            return 2  # nothing was given, and the help is shown
+        command = error.ctx.command_path if error.ctx is not None else "moor"
+        raise InputError(f"{what[0].lower()}{what[1:]}; see {command} --help") from None
+    except typer.Abort:
+        return 1
+    return code

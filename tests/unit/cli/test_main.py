@@ -80,20 +80,27 @@ class TestMain:
             assert name in out
 
     @pytest.mark.parametrize(
-        "arguments",
+        ("arguments", "sentence"),
         [
-            ["serve"],
-            ["nonsense"],
-            ["serve", "p.py", "--nonsense"],
-            ["serve", "p.py", "--port", "70000"],
-            ["serve", "p.py", "--workers", "0"],
-            ["serve", "p.py", "--timeout", "x"],
+            (["serve"], "missing argument 'policy'; see moor serve --help"),
+            (["nonsense"], "no such command 'nonsense'; see moor --help"),
+            (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
+            (["serve", "p.py", "--port", "70000"], "invalid value for '--port': "),
+            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': "),
+            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': "),
+            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': "),
+            (["run", "--log-format", "x"], "invalid value for '--log-format': 'x' is not one of "),
         ],
     )
-    def test_wrong_usage(self, run: Run, arguments: list[str]) -> None:
-        code, out, err = run(*arguments)
-        assert (code, out) == (2, "")
-        assert "Traceback" not in err
+    def test_wrong_usage_is_told_in_one_sentence(
+        self, run: Run, arguments: list[str], sentence: str
+    ) -> None:
+        assert refused(run(*arguments)).startswith(sentence)
+
+    def test_without_arguments_the_help_is_shown(self, run: Run) -> None:
+        code, out, err = run()
+        assert (code, err) == (2, "")
+        assert "Commands" in out
 
     @pytest.mark.parametrize(
         ("error", "code"),
@@ -102,7 +109,7 @@ class TestMain:
     def test_exit_codes(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
     ) -> None:
-        def fail() -> None:
+        def fail(**_: object) -> None:
             raise error
 
         monkeypatch.setattr(cli, "app", fail)
