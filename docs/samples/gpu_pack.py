@@ -5,8 +5,9 @@ GPU = "nvidia.com/gpu"
 
 
 @policy.filter
-def enough_gpus(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
-    return mr.accept_if(node.free[GPU] >= pod.requests[GPU], "too few free GPUs")
+def keep_gpus(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
+    fits = pod.requests[GPU] or not node.allocatable[GPU]
+    return mr.accept_if(fits, "kept for pods that need GPUs")
 
 
 @policy.score

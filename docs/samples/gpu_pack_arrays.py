@@ -6,9 +6,9 @@ policy = mr.Policy("gpu-pack")
 GPU = "nvidia.com/gpu"
 
 
-@policy.filter_nodes(reason="too few free GPUs")
-def enough_gpus(pod: mr.Pod, nodes: mr.Nodes) -> mr.Mask:
-    return nodes.free[GPU] >= pod.requests[GPU]
+@policy.filter_nodes(reason="kept for pods that need GPUs")
+def keep_gpus(pod: mr.Pod, nodes: mr.Nodes) -> mr.Mask:
+    return (nodes.allocatable[GPU] < 1) | (pod.requests[GPU] > 0)
 
 
 @policy.score_nodes

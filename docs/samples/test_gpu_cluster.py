@@ -15,9 +15,12 @@ def test_gpus_are_packed_on_a_cluster() -> None:
         assert c.wait_scheduled("second") == node
 
         c.create_pod("large", requests={GPU: 3})
-        refusal = c.wait_unschedulable("large")
-        assert "2 Insufficient nvidia.com/gpu" in refusal.message
-        assert c.wait_event("large", "FailedScheduling").message == refusal.message
+        assert "2 Insufficient nvidia.com/gpu" in c.wait_unschedulable("large").message
+
+        c.create_pod("web", requests={"cpu": "1"})
+        refusal = c.wait_unschedulable("web")
+        assert "2 kept for pods that need GPUs" in refusal.message
+        assert c.wait_event("web", "FailedScheduling").message == refusal.message
 
 
 def test_a_deployment_comes_to_life() -> None:

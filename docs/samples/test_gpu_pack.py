@@ -6,13 +6,15 @@ from mooring.testing import FakeKubeScheduler, make_node, make_pod
 GPU = "nvidia.com/gpu"
 
 
-def pod(name: str) -> mr.Pod:
-    return make_pod(name, requests={GPU: 1})
+def pod(name: str, gpus: int) -> mr.Pod:
+    return make_pod(name, requests={GPU: gpus})
 
 
-def test_gpus_are_packed() -> None:
-    nodes = [make_node("a", extended={GPU: 2}), make_node("b", extended={GPU: 2})]
-    scheduler = FakeKubeScheduler(Path(__file__).with_name("gpu_pack.py"), nodes)
+def test_gpus_are_packed_and_kept() -> None:
+    nodes = [make_node("a", extended={GPU: 4}), make_node("b", extended={GPU: 4})]
+    running = make_pod("running", requests={GPU: 1}, node="b")
+    scheduler = FakeKubeScheduler(Path(__file__).with_name("gpu_pack.py"), nodes, [running])
 
-    assert [scheduler.schedule(pod(name)) for name in ("p", "q", "r")] == ["a", "a", "b"]
-    assert scheduler.filter(pod("s")).failed == {"a": "too few free GPUs"}
+    assert [scheduler.schedule(pod(name, 1)) for name in ("p", "q")] == ["b", "b"]
+    reason = "kept for pods that need GPUs"
+    assert scheduler.filter(pod("web", 0)).failed == {"a": reason, "b": reason}

@@ -53,8 +53,11 @@ def test_both_ways_to_pack_gpus_agree() -> None:
     )
     pod = make_pod(requests={gpu: 2})
     assert single.filter(pod) == arrays.filter(pod)
-    assert single.filter(pod).kept == ["n3", "n4"]
+    assert single.filter(pod).failed == {}
     assert single.prioritize(pod) == arrays.prioritize(pod)
+    without = make_pod(requests={"cpu": "1"})
+    assert single.filter(without) == arrays.filter(without)
+    assert single.filter(without).kept == ["n0"]
 
 
 def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None:
