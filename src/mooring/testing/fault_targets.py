@@ -6,6 +6,10 @@
 from typing import Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
+#: What `Asked` can have as its verb, its method and its event; ``?`` is an event of unknown type.
+VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+EVENTS: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?")
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 

@@ -3,13 +3,14 @@
 `fault_script` decides when one happens, `FaultyProxy` carries it out.
 """
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Literal, Self, TypedDict, Unpack, get_args
 
 import msgspec
 
 from mooring.errors import InputError
-from mooring.testing.fault_targets import Asked
+from mooring.testing.fault_targets import EVENTS, METHODS, VERBS, Asked
 
 Kind = Literal["delay", "drop", "cut", "duplicate", "reorder", "refuse"]
 
@@ -33,6 +34,16 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
     resource: str = ""
     user_agent: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what no request can have.
+
+        Raises:
+            InputError: which value is wrong, and what it can be.
+        """
+        _check_texts(self)
+        _check_known("method", self.method, METHODS)
+        _check_known("verb", self.verb, VERBS)
+
     def match(self, asked: Asked) -> bool:
         """Whether a request is one of these; an event of a watch is not."""
         return not asked.event and all(
@@ -54,12 +65,22 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         client: the name of the client, as `FaultyProxy.through` got it.
         resource: what is watched, such as ``pods``; a pattern.
-        type: ADDED, MODIFIED, DELETED or BOOKMARK; known of watches in JSON only.
+        type: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; known of watches in JSON only, and ``?``
+            in others.
     """
 
     client: str = ""
     resource: str = ""
     type: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what no event can have.
+
+        Raises:
+            InputError: which value is wrong, and what it can be.
+        """
+        _check_texts(self)
+        _check_known("type", self.type, EVENTS)
 
     def match(self, asked: Asked) -> bool:
         """Whether it is one of these events."""
@@ -71,6 +92,19 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
                 (self.type, asked.event),
             )
         )
+
+
+def _check_texts(on: Requests | WatchEvents) -> None:
+    for name, value in msgspec.structs.asdict(on).items():
+        if not isinstance(value, str):
+            raise InputError(f"A fault's {name} is {value!r}, give one text.")
+
+
+def _check_known(name: str, wanted: str, known: Sequence[str]) -> None:
+    """Refuse a word, or a pattern, that is none of the known ones."""
+    if wanted and not any(fnmatchcase(one, wanted) for one in known):
+        words = ", ".join(one for one in known if one != "?")
+        raise InputError(f"A fault's {name} is {wanted!r}, give one of {words}.")
 
 
 class Often(TypedDict, total=False):
@@ -115,13 +149,23 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: which value is wrong.
         """
+        if self.kind not in get_args(Kind):
+            raise InputError(
+                f"A fault's kind is {self.kind!r}, give one of {', '.join(get_args(Kind))}."
+            )
+        if not isinstance(self.on, Requests | WatchEvents):
+            raise InputError(
+                f"A fault's on is {self.on!r}, give Requests(...) or WatchEvents(...)."
+            )
         if not 0 <= self.chance <= 1:
             raise InputError(f"The chance of a fault is {self.chance:g}, give one from 0 to 1.")
         least, most = self.seconds
         if not 0 <= least <= most:
             raise InputError(f"A fault takes {least:g} to {most:g} s, give the least first.")
-        if self.skip < 0 or self.later < 0 or (self.times is not None and self.times < 0):
-            raise InputError("A fault counts from 0 on: skip, later and times are not negative.")
+        if min(self.skip, self.later, self.times or 0, self.retry_after or 0) < 0:
+            raise InputError(
+                "A fault counts from 0 on: skip, later, times and retry_after are not negative."
+            )
         if self.status and not 400 <= self.status <= 599:
             raise InputError(f"A refusal has a status from 400 to 599, not {self.status}.")
 

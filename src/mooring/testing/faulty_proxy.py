@@ -142,7 +142,16 @@ class FaultyProxy(Startable):
 
         Args:
             faults: each request and each event meets the first that strikes.
+
+        Raises:
+            InputError: one of them is no fault, such as a list of faults.
         """
+        for one in faults:
+            if not isinstance(one, Fault):
+                raise InputError(
+                    f"proxy.set takes faults one after the other, not a {type(one).__name__}: "
+                    "proxy.set(Fault.drop(), Fault.cut())."
+                )
         with self._lock:
             self._script = Script(faults, self._seed)
 

@@ -66,6 +66,12 @@ def test_requests_are_matched_by_what_is_named(on: Requests | WatchEvents, match
     assert on.match(BINDING) is matches
 
 
+def test_words_of_a_fixed_set_may_be_patterns() -> None:
+    assert Requests(verb="c*", method="P*").match(BINDING)
+    unknown = BINDING._replace(event="?")
+    assert WatchEvents(type="?").match(unknown)
+
+
 def test_events_are_matched_by_what_is_named() -> None:
     event = Asked.of("a", "GET", "/api/v1/pods?watch=1")._replace(event="ADDED")
     assert WatchEvents().match(event)
@@ -136,6 +142,20 @@ def test_the_first_fault_that_strikes_is_met() -> None:
         (lambda: Fault.delay(-1), "the least first"),
         (lambda: Fault.refuse(200), "status from 400 to 599"),
         (lambda: Fault.cut(times=-1), "not negative"),
+        (lambda: Fault.refuse(429, retry_after=-1), "not negative"),
+        (lambda: Fault(kind="explode"), "kind is 'explode', give one of delay, drop, cut,"),  # type: ignore[arg-type]
+        (lambda: Fault.drop(on="pods"), "on is 'pods', give Requests"),  # type: ignore[arg-type]
+        (
+            lambda: Requests(verb="lists"),
+            "verb is 'lists', give one of get, list, watch, .*, deletecollection",
+        ),
+        (lambda: Requests(verb="Get"), "verb is 'Get'"),
+        (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*, give one text"),  # type: ignore[arg-type]
+        (lambda: Requests(method="post"), "method is 'post', give one of GET, HEAD, POST, PUT,"),
+        (
+            lambda: WatchEvents(type="CREATED"),
+            "type is 'CREATED', give one of ADDED, MODIFIED, DELETED, BOOKMARK",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make: object, words: str) -> None:

@@ -215,6 +215,14 @@ def test_no_server_behind_it_is_a_broken_connection(proxy: FaultyProxy, tmp_path
         ask(port, "GET", POD)
 
 
+@pytest.mark.parametrize("wrong", [[Fault.refuse(403)], Requests(), "cut"])
+def test_what_is_no_fault_is_refused_at_once(proxy: FaultyProxy, port: int, wrong: object) -> None:
+    proxy.set(Fault.refuse(429))
+    with pytest.raises(InputError, match=f"one after the other, not a {type(wrong).__name__}: "):
+        proxy.set(wrong)  # type: ignore[arg-type]
+    assert ask(port, "GET", POD)[0].status == 429, "all is as it was"
+
+
 def test_upgraded_connections_are_not_carried(server: TinyServer, port: int) -> None:
     target = f"{POD}/exec"
     response, _ = ask(port, "POST", target, b"", Connection="Upgrade", Upgrade="SPDY/3.1")
