@@ -10,7 +10,7 @@ import typer
 
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, read_live
 from mooring.errors import InputError, PluginError, PolicyError
-from mooring.wording import counted
+from mooring.wording import are, counted
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
@@ -159,7 +159,9 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
         raise InputError(f"{config}: {error}") from error
     extenders = settings.get("extenders")
     if extenders:
-        typer.echo(f"moor: {len(extenders)} extenders in {config} are not asked", err=True)
+        number = len(extenders)
+        said = f"{counted(number, 'extender')} in {config} {are(number)} not asked"
+        typer.echo(f"moor: {said}", err=True)
     return settings
 
 
@@ -183,7 +185,8 @@ def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str",
     if same_name:
         raise InputError(f"there is no pod {key} in the {where}; did you mean {same_name[0]}?")
     skipped = explainer.snapshot.skipped
-    also = f"; {len(skipped)} objects could not be used: {skipped[0].problem}" if skipped else ""
+    unused = count(len(skipped), "object")
+    also = f"; {unused} could not be used: {skipped[0].problem}" if skipped else ""
     raise InputError(f"{_unknown('pod', key, list(pods), where)}{also}")
 
 
@@ -199,12 +202,12 @@ def _report_skipped(snapshot: "Snapshot") -> None:
     skipped = snapshot.skipped
     if not skipped:
         return
-    objects = "1 object is" if len(skipped) == 1 else f"{len(skipped)} objects are"
-    typer.echo(f"moor: {objects} left out:", err=True)
+    number = len(skipped)
+    typer.echo(f"moor: {counted(number, 'object')} {are(number)} left out:", err=True)
     for one in skipped[:_SHOWN_PROBLEMS]:
         typer.echo(f"  {one.problem}", err=True)
-    if len(skipped) > _SHOWN_PROBLEMS:
-        typer.echo(f"  and {len(skipped) - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
+    if number > _SHOWN_PROBLEMS:
+        typer.echo(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
 
 
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:

@@ -14,6 +14,7 @@ from mooring.explaining.change import Suggestion
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.groups import Group, groups
 from mooring.explaining.story import names, outcome, preemption_text
+from mooring.explaining.wording import count
 from mooring.framework.filtering import Refusal
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.runtime import Score, Scoring
@@ -21,9 +22,10 @@ from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests
 
-#: So many nodes are named one by one, and so many lines a table has.
-_NAMED: Final = 20
+#: So many lines a table has.
 _LINES: Final = 12
+#: A line names so many nodes; of more it names a few and says how many there are.
+_NAMED: Final = 4
 _FEW_NAMES: Final = 3
 _FIT: Final = "NodeResourcesFit"
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -63,7 +65,7 @@ class View:
         if not record.nodes or record.filtering is None:
             return
         fit, every = len(record.feasible), len(record.nodes)
-        self._out.heading(f"{fit} of {every} node{'s' if every != 1 else ''} fit")
+        self._out.heading(f"{fit} of {count(every, 'node')} {'fits' if fit == 1 else 'fit'}")
         if self._wide:
             self._out.print(self._matrix())
         else:
@@ -71,7 +73,8 @@ class View:
             self._out.print(self._groups(found))
             if len(found) > _LINES:
                 rest = sum(len(one.rows) for one in found[_LINES:])
-                self._out.print(Text(f"and {rest} more nodes (-o wide shows all)", style="dim"))
+                text = f"and {count(rest, 'more node')} (-o wide shows all)"
+                self._out.print(Text(text, style="dim"))
         print_silent(self._out, record)
 
     def _groups(self, found: Sequence[Group]) -> Table:
@@ -89,11 +92,9 @@ class View:
 
     def _named(self, group: Group) -> str:
         every = [self._record.nodes[row] for row in group.rows.tolist()]
-        if len(self._record.nodes) <= _NAMED:
+        if len(every) <= _NAMED:
             return ", ".join(every)
-        shown = ", ".join(every[:_FEW_NAMES])
-        more = len(every) - _FEW_NAMES
-        return f"{shown} and {more} more" if more > 0 else shown
+        return f"{', '.join(every[:_FEW_NAMES])} and {len(every) - _FEW_NAMES} more"
 
     def _matrix(self) -> Table:
         """Every node with the verdict of every plugin that was asked."""
@@ -138,8 +139,10 @@ class View:
         self._out.print(made)
         if len(rows) > _LINES and not self._wide:
             rest = scoring.total[order[_LINES:]]
-            text = f"and {len(rest)} more nodes with {rest.min()} to {rest.max()} points"
-            self._out.print(Text(f"{text} (-o wide shows all)", style="dim"))
+            least, most = int(rest.min()), int(rest.max())
+            points = f"{least} to {most} points" if least < most else count(most, "point")
+            text = f"and {count(len(rest), 'more node')} with {points} (-o wide shows all)"
+            self._out.print(Text(text, style="dim"))
         if not self._wide:
             self._out.print(Text(_the_same(scoring, shown), style="dim"))
 
@@ -242,7 +245,7 @@ def _the_same(scoring: Scoring, shown: Sequence[Score]) -> str:
     nothing = [one.name for one in others if _points(one, 0) in "0-"]
     texts = [f"all of these nodes get {', '.join(given)}"] if given else []
     if nothing:
-        texts.append(f"{', '.join(nothing)} give nothing")
+        texts.append(f"{', '.join(nothing)} {'gives' if len(nothing) == 1 else 'give'} nothing")
     return "; ".join(texts)
 
 

@@ -152,12 +152,33 @@ class TestTable:
         assert "✗ 25  n0, n2, n4 and 22 more" in out
         assert "and 13 more nodes with " in out
 
+    def test_a_line_names_a_few_nodes(self, explain: Explain) -> None:
+        few = [make_node(f"few-{number}", unschedulable=True) for number in range(4)]
+        many = [make_node(f"many-{number}") for number in range(5)]
+        _, out, _ = explain("shop/web", [*few, *many, WAITING])
+        lines = out.splitlines()
+        assert "✓ 5  many-0, many-1, many-2 and 2 more" in lines
+        assert any(line.startswith("✗ 4  few-0, few-1, few-2, few-3 ") for line in lines)
+
+    def test_one_and_many(self, explain: Explain) -> None:
+        nodes = [make_node(f"n{number}") for number in range(14)]
+        _, out, _ = explain("shop/web", [*nodes[:13], WAITING])
+        assert re.search(r"\nand 1 more node with \d+ points \(-o wide shows all\)\n", out)
+        _, out, _ = explain("shop/web", [*nodes, WAITING])
+        assert re.search(r"\nand 2 more nodes with \d+ points \(-o wide shows all\)\n", out)
+        _, out, _ = explain("shop/web", [*nodes[:13], make_node("small", cpu="3"), WAITING])
+        assert re.search(r"\nand 2 more nodes with \d+ to \d+ points \(-o wide", out)
+        _, out, _ = explain("shop/web", [*NODES[1:], WAITING])
+        assert "1 of 2 nodes fits\n" in out
+
     def test_many_different_verdicts_are_cut_short(self, explain: Explain) -> None:
         free = [f"x.io/r{number}" for number in range(16)]
         nodes = [make_node(f"n{n}", extended={name: 1}) for n, name in enumerate(free)]
         pod = make_pod("web", requests=dict.fromkeys(free, 1))
         _, out, _ = explain("web", [*nodes, pod])
         assert "and 4 more nodes (-o wide shows all)" in out
+        _, out, _ = explain("web", [*nodes[:13], pod])
+        assert "and 1 more node (-o wide shows all)" in out
 
     @pytest.mark.parametrize("width", [60, 100])
     def test_a_terminal_is_not_overrun(
@@ -345,7 +366,7 @@ class TestRefusals:
 
     def test_a_pod_that_could_not_be_read(self, explain: Explain) -> None:
         broken = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": 3}}
-        assert "1 objects could not be used: Pod default/web cannot be read" in refused(
+        assert "1 object could not be used: Pod default/web cannot be read" in refused(
             explain("web", [*NODES, broken])
         )
 
@@ -391,7 +412,7 @@ class TestConfigurationAndPolicy:
         config = tmp_path / "config.yaml"
         config.write_text("extenders:\n- {urlPrefix: http://localhost, filterVerb: f}\n")
         code, _, err = explain("shop/web", [*NODES, WAITING], "--config", config)
-        assert (code, err) == (0, f"moor: 1 extenders in {config} are not asked\n")
+        assert (code, err) == (0, f"moor: 1 extender in {config} is not asked\n")
 
     def test_a_policy_takes_part_and_sees_every_field(
         self, explain: Explain, tmp_path: Path
