@@ -57,6 +57,13 @@ def written(place: str) -> Iterator[IO[bytes]]:
         raise InputError(f"{place} cannot be written: {error.strerror or error}") from error
 
 
+def same_place(one: str, other: str) -> bool:
+    """Whether `written` would write both to the same file, or both to standard output."""
+    if "-" in (one, other):
+        return one == other
+    return Path(one).resolve() == Path(other).resolve()
+
+
 def _give_to(handle: int, there: os.stat_result, place: str) -> None:
     """Let a new file belong to whom the old one belongs."""
     made = os.fstat(handle)

@@ -13,9 +13,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, say
-from mooring.cli.output_files import written
+from mooring.cli.logs import escaped
+from mooring.cli.output_files import same_place, written
 from mooring.errors import InputError
-from mooring.wording import counted
+from mooring.wording import are, counted
 
 if TYPE_CHECKING:
     import msgspec
@@ -57,6 +58,11 @@ def snapshot(
     """
     if names is not None and not redact:
         raise InputError("--names is for --redact: without it all objects keep their names")
+    if names is not None and same_place(output, str(names)):
+        raise InputError(
+            f"--output and --names are both {names}; give the names, which nobody else should see, "
+            "a file of their own"
+        )
     config = find_cluster(kubeconfig)
     with written(output) as out:
         writer = Writer(out, _aliases() if redact else None)
@@ -116,10 +122,11 @@ class Writer:
         self.counts[kind.name] += 1
 
     def table(self) -> list[str]:
-        """All that has a new name: what it is, its old and its new name, with tabs between."""
+        """What has a new name: what it is, its old and its new name, with tabs between."""
         named = self._aliases.named if self._aliases is not None else {}
-        others = [f"{what}\t{old}\t{new}" for (what, old), new in sorted(named.items())]
-        return list(dict.fromkeys([*self.names, *others]))  # a CSIDriver may be in both
+        # The name of an image may have a tab or a line break in it.
+        others = [f"{what}\t{escaped(old)}\t{new}" for (what, old), new in sorted(named.items())]
+        return list(dict.fromkeys([*self.names, *others]))  # a Namespace may be in both
 
     def end(self) -> None:
         """End the list; nothing at all was written before if there are no objects."""
@@ -129,8 +136,9 @@ class Writer:
         """Say on standard error what there is, and what could not be redacted."""
         for problem in self._problems[:_SHOWN_PROBLEMS]:
             say(f"left out: {problem}")
-        if len(self._problems) > _SHOWN_PROBLEMS:
-            say(f"{len(self._problems) - _SHOWN_PROBLEMS} more objects are left out")
+        more = len(self._problems) - _SHOWN_PROBLEMS
+        if more > 0:
+            say(f"{counted(more, 'more object')} {are(more)} left out")
         if place != "-":
             nodes, pods = self.counts["Node"], self.counts["Pod"]
             others = self.counts.total() - nodes - pods

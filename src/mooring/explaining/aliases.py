@@ -50,7 +50,9 @@ class Aliases:
 
     Attributes:
         originals: what each alias given out so far stands for.
-        named: what is no object and has a name: what it is, its old and its new name.
+        named: the new name of what is no object, or may be none: by what it is (``Namespace``,
+            ``Key``, ``Value``, ``Image``, ``Resource``, ``CSIDriver``, ``Scheduler``) and its old
+            name. What keeps its name is not in it.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -69,27 +71,32 @@ class Aliases:
         """A word for a whole text."""
         return self._hash(text, _TEXT_BYTES) if text else ""
 
+    def namespace(self, name: str) -> str:
+        """Another name for a namespace: as the value of the label that namespaces have."""
+        return self._named("Namespace", name, self._label_value(name))
+
     def label_value(self, value: str) -> str:
-        """Another value for a label; it has no more than the 63 characters a value may have."""
-        return _ZONES_APART.join(map(self._label_part, value.split(_ZONES_APART)))
+        """Another value for a label or a taint, of no more than the 63 characters it may have."""
+        return self._named("Value", value, self._label_value(value))
 
     def node_label_value(self, value: str) -> str:
         """Another value for a label of a node or volume; whole numbers stay: they are compared."""
-        return _ZONES_APART.join(
+        alias = _ZONES_APART.join(
             part if _WHOLE_NUMBER.fullmatch(part) else self._label_part(part)
             for part in value.split(_ZONES_APART)
         )
+        return self._named("Value", value, alias)
 
     def label_key(self, key: str) -> str:
-        """Another key for a label or an annotation; well-known keys stay."""
+        """Another key for a label, a taint or an annotation; well-known keys stay."""
         if is_well_known(key):
             return key
         alias = self.name(key)
-        return alias if is_label_key(alias) else self.text(key)
+        return self._named("Key", key, alias if is_label_key(alias) else self.text(key))
 
     def image(self, name: str) -> str:
         """Another name for an image on a node; with a tag, so that nobody adds one."""
-        return f"{self.text(name)}:x" if name else ""
+        return self._named("Image", name, f"{self.text(name)}:x") if name else ""
 
     def resource(self, name: str) -> str:
         """Another name for a resource, which is counted as before; well-known ones stay."""
@@ -119,8 +126,12 @@ class Aliases:
         return self._named("Scheduler", name, self.name(name))
 
     def _named(self, what: str, name: str, alias: str) -> str:
-        self.named[what, name] = alias
+        if alias != name:
+            self.named[what, name] = alias
         return alias
+
+    def _label_value(self, value: str) -> str:
+        return _ZONES_APART.join(map(self._label_part, value.split(_ZONES_APART)))
 
     def _label_part(self, part: str) -> str:
         alias = self.name(part)

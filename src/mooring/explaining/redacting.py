@@ -51,7 +51,7 @@ def _meta(thing: KubeObject, aliases: Aliases) -> Meta:
     if isinstance(thing, storage.CSIDriver):
         name = aliases.driver
     elif isinstance(thing, workloads.Namespace):
-        name = aliases.label_value
+        name = aliases.namespace
     elif isinstance(thing, Node | storage.PersistentVolume):
         labels = _node_labels
     return Meta(
@@ -87,7 +87,7 @@ def _each(rule: Rule) -> Rule:
 
 
 _name: Final = _optional(lambda aliases, text: aliases.name(text))
-_namespace: Final = _optional(lambda aliases, text: aliases.label_value(text))
+_namespace: Final = _optional(lambda aliases, text: aliases.namespace(text))
 _key: Final = _optional(lambda aliases, key: aliases.label_key(key))
 _value: Final = _optional(lambda aliases, value: aliases.label_value(value))
 _node_value: Final = _optional(lambda aliases, value: aliases.node_label_value(value))

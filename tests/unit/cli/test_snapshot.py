@@ -274,7 +274,9 @@ class TestRedacted:
             (kind, old): new
             for kind, old, new in (line.split("\t") for line in file.read_text().splitlines())
         }
-        assert len(names) == 4
+        assert {kind for kind, _ in names} == {
+            "Node", "Pod", "StorageClass", "Namespace", "Key", "Value", "Image",
+        }  # fmt: skip
         pod = names["Pod", "acme-shop/web-7d4b9-x2x"]
         code, out, err = moor("explain", pod, "-s", "r.json", "-o", "json")
         assert (code, err) == (0, "")
@@ -322,6 +324,74 @@ class TestRedacted:
         assert f'"{names["Resource", "acme.com/fpga"]}":"2"' in text
         assert f'"schedulerName":"{names["Scheduler", "acme-packer"]}"' in text
         assert f'"name":"{names["CSIDriver", "csi.acme.com"]}"' in text
+
+    def test_labels_taints_namespaces_and_images(
+        self, moor: Moor, cluster: ClusterServer, tmp_path: Path
+    ) -> None:
+        taint = {"key": "acme.com/dedicated", "value": "gold", "effect": "NoSchedule"}
+        cluster.put(make_node("acme-node-3", labels={"size": "4"}, taints=[taint]))
+        assert moor("snapshot", "--redact", "-o", "r.json", "--names", "names.tsv")[0] == 0
+        found = by_kind((tmp_path / "r.json").read_text())
+        lines = (tmp_path / "names.tsv").read_text().splitlines()
+        assert len(lines) == len(set(lines))
+        names = {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in lines}
+        pod = found["v1 Pod"][0]
+        assert pod["metadata"]["labels"] == {
+            names["Key", "app"]: names["Value", "checkout"],
+            names["Key", "acme.com/team"]: names["Value", "blue"],
+        }
+        assert list(pod["metadata"]["annotations"]) == [names["Key", "acme.com/owner"]]
+        assert pod["metadata"]["namespace"] == names["Namespace", "acme-shop"]
+        image = names["Image", "registry.acme.com/shop/nginx:latest"]
+        assert pod["spec"]["containers"][0]["image"] == image
+        node = next(one for one in found["v1 Node"] if "taints" in one["spec"])
+        assert node["spec"]["taints"] == [
+            {
+                "key": names["Key", "acme.com/dedicated"],
+                "value": names["Value", "gold"],
+                "effect": "NoSchedule",
+            }
+        ]
+        assert node["metadata"]["labels"][names["Key", "size"]] == "4"
+        assert ("Value", "4") not in names, "it stays"
+        assert ("Key", "kubernetes.io/hostname") not in names, "it stays"
+
+    def test_a_name_cannot_pass_for_a_line(
+        self, moor: Moor, cluster: ClusterServer, tmp_path: Path
+    ) -> None:
+        cluster.put(
+            {
+                "kind": "Pod",
+                "metadata": {"name": "odd", "namespace": "acme-shop"},
+                "spec": {"containers": [{"name": "c", "image": "a\nPod\tx\ty:1"}]},
+            }
+        )
+        assert moor("snapshot", "--redact", "-o", "r.json", "--names", "names.tsv")[0] == 0
+        lines = (tmp_path / "names.tsv").read_text().splitlines()
+        assert all(line.count("\t") == 2 for line in lines)
+        assert any(line.startswith("Image\ta\\nPod\\tx\\ty:1\tx") for line in lines)
+
+    @pytest.mark.parametrize(
+        ("output", "names"), [("r.json", "r.json"), ("r.json", "x/../r.json"), ("-", "-")]
+    )
+    def test_names_in_the_snapshot_itself(
+        self, moor: Moor, tmp_path: Path, output: str, names: str
+    ) -> None:
+        (tmp_path / "x").mkdir()
+        (tmp_path / "r.json").write_text("old")
+        code, out, err = moor("snapshot", "--redact", "-o", output, "--names", names)
+        assert (code, out) == (2, "")
+        assert err == (
+            f"moor: --output and --names are both {names}; give the names, which nobody else "
+            "should see, a file of their own\n"
+        )
+        assert (tmp_path / "r.json").read_text() == "old"
+
+    def test_names_through_a_link(self, moor: Moor, tmp_path: Path) -> None:
+        (tmp_path / "link.tsv").symlink_to("r.json")
+        code, _, err = moor("snapshot", "--redact", "-o", "r.json", "--names", "link.tsv")
+        assert code == 2
+        assert "--output and --names are both link.tsv" in err
 
     def test_names_without_redacting(self, moor: Moor) -> None:
         code, _, err = moor("snapshot", "--names", "names.tsv")

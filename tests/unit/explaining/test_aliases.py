@@ -186,3 +186,22 @@ class TestResources:
         assert aliases.scheduler("default-scheduler") == "default-scheduler"
         assert aliases.scheduler("acme") == aliases.name("acme")
         assert aliases.named[("Scheduler", "acme")] == aliases.name("acme")
+
+
+def test_what_has_a_new_name_is_written_down(aliases: Aliases) -> None:
+    given = {
+        ("Namespace", "shop"): aliases.namespace("shop"),
+        ("Key", "acme.com/team"): aliases.label_key("acme.com/team"),
+        ("Value", "blue"): aliases.label_value("blue"),
+        ("Value", "eu-1__eu-2"): aliases.node_label_value("eu-1__eu-2"),
+        ("Image", "web:1"): aliases.image("web:1"),
+    }
+    kept = [
+        aliases.namespace("kube-system"),
+        aliases.label_key("kubernetes.io/hostname"),
+        aliases.label_value(""),
+        aliases.node_label_value("42"),
+        aliases.image(""),
+    ]
+    assert kept == ["kube-system", "kubernetes.io/hostname", "", "42", ""]
+    assert aliases.named == given
