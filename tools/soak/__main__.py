@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from mooring.explaining.wording import count
 from tools.soak import report
 from tools.soak.driver import soak
 from tools.soak.script import Phase, phases
@@ -35,10 +36,11 @@ def main() -> int:
         script = (one for one in script if str(one.number) == asked.only)
 
     def told(done: report.PhaseResult) -> None:
-        text = "  ".join(f"{cell:>6}" for cell in report.cells(done))
-        console.print(text, highlight=False, soft_wrap=True)
+        console.print(report.line(report.cells(done)), highlight=False, soft_wrap=True)
 
-    console.print(f"seed {asked.seed}, {asked.replicas} replicas, logs in {folder}")
+    replicas = count(asked.replicas, "replica")
+    console.print(f"seed {asked.seed}, {replicas}, logs in {folder}", soft_wrap=True)
+    console.print(report.line(report.TITLES), highlight=False, soft_wrap=True)
     try:
         soak(folder, script, result, told)
     finally:
@@ -50,7 +52,7 @@ def main() -> int:
         failed = result.phases[-1]
         console.print(
             f"VIOLATED in phase {failed.phase.number} ({failed.phase.trouble}) of seed "
-            f"{result.seed} with {result.replicas} replicas:",
+            f"{result.seed} with {replicas}:",
             highlight=False,
         )
         for one in failed.violations:

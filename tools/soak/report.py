@@ -1,13 +1,14 @@
 """What a run found, as values, as JSON and as a table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from tools.soak.script import Phase
+from mooring.explaining.wording import count
+from tools.soak.script import TROUBLES, TROUBLES_OF_TWO, Phase
 
 
 class PhaseResult(msgspec.Struct, kw_only=True):
@@ -75,8 +76,8 @@ class RunResult(msgspec.Struct, kw_only=True):
         phases = self.phases
         faults: dict[str, int] = {}
         for one in phases:
-            for kind, count in one.faults.items():
-                faults[kind] = faults.get(kind, 0) + count
+            for kind, times in one.faults.items():
+                faults[kind] = faults.get(kind, 0) + times
         return {
             "seed": self.seed,
             "replicas": self.replicas,
@@ -107,6 +108,9 @@ TITLES: Final = (
     "phase", "trouble", "s", "pods", "bound", "evicted", "faults", "starts", "no leader",
     "recovered", "MB", "idle CPU", "",
 )  # fmt: skip
+_TROUBLE: Final = TITLES.index("trouble")
+#: A number has so many characters at most; there is hardly a larger one.
+_CELL: Final = 6
 
 
 def cells(one: PhaseResult) -> list[str]:
@@ -128,9 +132,22 @@ def cells(one: PhaseResult) -> list[str]:
     ]
 
 
+def line(of: Sequence[str]) -> str:
+    """Titles or cells as a line, below or above others of the kind while the run goes on."""
+    widths = [max(len(title), _CELL) for title in TITLES]
+    widths[_TROUBLE] = max(map(len, (*TROUBLES, *TROUBLES_OF_TWO)))
+    parts = [
+        f"{one:<{width}}" if place == _TROUBLE else f"{one:>{width}}"
+        for place, (one, width) in enumerate(zip(of, widths, strict=True))
+    ]
+    return "  ".join(parts).rstrip()
+
+
 def show(result: RunResult, console: Console) -> None:
     """Print the whole run as a table."""
-    table = Table(title=f"seed {result.seed}, {result.replicas} replicas", title_justify="left")
+    table = Table(
+        title=f"seed {result.seed}, {count(result.replicas, 'replica')}", title_justify="left"
+    )
     for title in TITLES:
         table.add_column(title, justify="left" if title == "trouble" else "right", no_wrap=True)
     for one in result.phases:
