@@ -16,10 +16,12 @@ help: ## list the targets
 
 setup: $(STAMP) ## prepare .venv with the moor command in .venv/bin
 
-$(STAMP): pyproject.toml locks/build.txt locks/dev.txt
+$(STAMP): Makefile pyproject.toml locks/build.txt locks/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "mooring needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	@# Python 3.11 puts a setuptools of its own there, which nobody needs and nobody has pinned.
+	@$(BIN)/python -m pip uninstall --yes -qq --disable-pip-version-check setuptools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/build.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation --editable .

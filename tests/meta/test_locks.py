@@ -1,5 +1,6 @@
 """What is installed is pinned, with hashes, and agrees with constraints.txt."""
 
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
@@ -52,6 +53,18 @@ def test_nothing_is_pinned_that_nobody_needs() -> None:
     ]
     needed = closure(("mooring", "pip", "hatchling", *wanted, *extra), PINS)
     assert PINS.keys() - needed.keys() == set()
+
+
+def test_nothing_that_a_new_environment_brings_along_is_left() -> None:
+    """What somebody adds to it later is their own business."""
+    brought = {"pip", "setuptools", "wheel"}
+    found = {
+        str(canonicalize_name(one.metadata["Name"])): one.version
+        for one in importlib.metadata.distributions()
+    }
+    assert {name: found[name] for name in brought & found.keys()} == {"pip": PINS["pip"]}, (
+        "run `make setup`"
+    )
 
 
 def test_names_are_compared_as_pip_does() -> None:
