@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
+# Most tests wait for something most of the time, so more run at once than there are cores.
+WORKERS ?= 4
+PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # CI has the real binaries, so nothing is left out and coverage can be demanded.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
@@ -43,14 +46,14 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports --no-cache --config pyproject.toml
 
-unit: setup ## the tests alone; PYTEST_ARGS="-k NAME" for some of them
-	$(BIN)/python -m pytest $(COVERAGE) $(PYTEST_ARGS)
+unit: setup ## the tests alone, WORKERS=4 at a time; PYTEST_ARGS="-k NAME" for some of them
+	$(BIN)/python -m pytest $(PARALLEL) $(COVERAGE) $(PYTEST_ARGS)
 
 e2e: setup ## only the tests against the real Kubernetes binaries
-	$(BIN)/python -m pytest -m kube $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m kube $(PYTEST_ARGS)
 
 cov: setup ## the tests with branch coverage
-	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term $(PYTEST_ARGS)
 
 fmt: setup ## format the code and fix what ruff can fix
 	$(BIN)/ruff format

@@ -10,6 +10,7 @@ import signal
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -47,6 +48,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[_left_out] = len(kube)
         config.hook.pytest_deselected(items=kube)
         items[:] = [item for item in items if not item.get_closest_marker("kube")]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """One of several processes is done; all of them left out the same tests."""
+    left_out = getattr(node, "workeroutput", {}).get("left_out")
+    if left_out is not None:
+        node.config.stash[_left_out], node.config.stash[_missing] = left_out
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    output: dict[str, object] | None = getattr(config, "workeroutput", None)
+    if output is not None and _left_out in config.stash:
+        output["left_out"] = [config.stash[_left_out], config.stash[_missing]]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
