@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from mooring.explaining.wording import count
+from mooring.wording import counted
 from tools.soak import report
 from tools.soak.driver import soak
 from tools.soak.script import Phase, phases
@@ -38,7 +38,7 @@ def main() -> int:
     def told(done: report.PhaseResult) -> None:
         console.print(report.line(report.cells(done)), highlight=False, soft_wrap=True)
 
-    replicas = count(asked.replicas, "replica")
+    replicas = counted(asked.replicas, "replica")
     console.print(f"seed {asked.seed}, {replicas}, logs in {folder}", soft_wrap=True)
     console.print(report.line(report.TITLES), highlight=False, soft_wrap=True)
     try:

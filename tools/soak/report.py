@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from mooring.explaining.wording import count
+from mooring.wording import counted
 from tools.soak.script import TROUBLES, TROUBLES_OF_TWO, Phase
 
 
@@ -146,7 +146,7 @@ def line(of: Sequence[str]) -> str:
 def show(result: RunResult, console: Console) -> None:
     """Print the whole run as a table."""
     table = Table(
-        title=f"seed {result.seed}, {count(result.replicas, 'replica')}", title_justify="left"
+        title=f"seed {result.seed}, {counted(result.replicas, 'replica')}", title_justify="left"
     )
     for title in TITLES:
         table.add_column(title, justify="left" if title == "trouble" else "right", no_wrap=True)

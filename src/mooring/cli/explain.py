@@ -185,7 +185,7 @@ def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str",
     if same_name:
         raise InputError(f"there is no pod {key} in the {where}; did you mean {same_name[0]}?")
     skipped = explainer.snapshot.skipped
-    unused = count(len(skipped), "object")
+    unused = counted(len(skipped), "object")
     also = f"; {unused} could not be used: {skipped[0].problem}" if skipped else ""
     raise InputError(f"{_unknown('pod', key, list(pods), where)}{also}")
 

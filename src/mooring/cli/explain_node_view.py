@@ -7,10 +7,10 @@ from mooring.cli.explain_view import outcome_text, print_before, print_suggestio
 from mooring.cli.printing import Printer, no, table, yes
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.story import compare, difference, names
-from mooring.explaining.wording import count
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.runtime import Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
+from mooring.wording import counted
 
 
 def print_node(found: Explanation, node: str) -> None:
@@ -89,6 +89,6 @@ def _place(record: Record, node: str, fits: bool) -> str:
     margin = compare(record, row, record.best[0])
     best = record.nodes[record.best[0]]
     return (
-        f"{node} fits; {count(better, 'node')} {'has' if better == 1 else 'have'} more points. It "
-        f"has {-margin.points} less than {best}{difference(margin)}."
+        f"{node} fits; {counted(better, 'node')} {'has' if better == 1 else 'have'} more points. "
+        f"It has {-margin.points} less than {best}{difference(margin)}."
     )

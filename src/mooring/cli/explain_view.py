@@ -14,13 +14,13 @@ from mooring.explaining.change import Suggestion
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.groups import Group, groups
 from mooring.explaining.story import names, outcome, preemption_text
-from mooring.explaining.wording import count
 from mooring.framework.filtering import Refusal
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.runtime import Score, Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests
+from mooring.wording import counted
 
 #: So many lines a table has.
 _LINES: Final = 12
@@ -65,7 +65,7 @@ class View:
         if not record.nodes or record.filtering is None:
             return
         fit, every = len(record.feasible), len(record.nodes)
-        self._out.heading(f"{fit} of {count(every, 'node')} {'fits' if fit == 1 else 'fit'}")
+        self._out.heading(f"{fit} of {counted(every, 'node')} {'fits' if fit == 1 else 'fit'}")
         if self._wide:
             self._out.print(self._matrix())
         else:
@@ -73,7 +73,7 @@ class View:
             self._out.print(self._groups(found))
             if len(found) > _LINES:
                 rest = sum(len(one.rows) for one in found[_LINES:])
-                text = f"and {count(rest, 'more node')} (-o wide shows all)"
+                text = f"and {counted(rest, 'more node')} (-o wide shows all)"
                 self._out.print(Text(text, style="dim"))
         print_silent(self._out, record)
 
@@ -140,8 +140,8 @@ class View:
         if len(rows) > _LINES and not self._wide:
             rest = scoring.total[order[_LINES:]]
             least, most = int(rest.min()), int(rest.max())
-            points = f"{least} to {most} points" if least < most else count(most, "point")
-            text = f"and {count(len(rest), 'more node')} with {points} (-o wide shows all)"
+            points = f"{least} to {most} points" if least < most else counted(most, "point")
+            text = f"and {counted(len(rest), 'more node')} with {points} (-o wide shows all)"
             self._out.print(Text(text, style="dim"))
         if not self._wide:
             self._out.print(Text(_the_same(scoring, shown), style="dim"))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.explaining.wording import count
 from mooring.framework.record import Record
 from mooring.framework.runtime import Scoring
+from mooring.wording import counted
 
 #: So many names are written out.
 _NAMES = 3
@@ -52,7 +52,7 @@ def _winner(record: Record, scoring: Scoring) -> str:
             f"the highest total, {points}, and kube-scheduler picks one of them at random"
         )
     else:
-        text = f"{record.pod} goes to {record.nodes[best[0]]} with {count(points, 'point')}"
+        text = f"{record.pod} goes to {record.nodes[best[0]]} with {counted(points, 'point')}"
     second = runner_up(record)
     if second is None:
         return f"{text}."
@@ -109,9 +109,9 @@ def preemption_text(record: Record) -> str:
     best = sorted(found.best)
     victims = found.candidates[best[0]].victims
     pods = names([pod.key for pod in victims], "and")
-    others = count(len(best) - 1, "more node")
+    others = counted(len(best) - 1, "more node")
     where = best[0] if len(best) == 1 else f"{best[0]} (or {others} alike)"
-    doomed = count(len(victims), "pod")
+    doomed = counted(len(victims), "pod")
     return f"kube-scheduler would make room: evict {doomed} of lower priority from {where}: {pods}."
 
 

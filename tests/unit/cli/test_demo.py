@@ -84,7 +84,7 @@ class TestInAPipe:
         ("arguments", "sentence"),
         [
             (["--policy", "none.py"], "moor: none.py does not exist"),
-            (["--nodes", "0"], "Invalid value for '--nodes'"),
+            (["--nodes", "0"], "moor: invalid value for '--nodes'"),
         ],
     )
     def test_wrong_usage_is_one_sentence(
