@@ -141,7 +141,8 @@ class Bindings:
             return binding
         left = self._turns.functions_within(caller)
         try:
-            return await self._functions.run(answers.prepare_async(binding), left)
+            prepare = partial(answers.prepare_async, binding)
+            return await self._functions.run(binding.key, prepare, left)
         except TimeoutError:
             self._metrics.hung(rule)
             why = f"it did not return within {counted(left, 'second')}"

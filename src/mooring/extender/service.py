@@ -104,7 +104,7 @@ class Service:
             interrupt=interrupt,
         )
         self.turns.on_stuck = lambda found: self.metrics.hung(found.rule)
-        self._functions = WaitingFunctions(_now)
+        self._functions = WaitingFunctions(_now, limits.timeout)
         self._bindings = Bindings(self.turns, self._functions, self.metrics)
         self._stack = AsyncExitStack()
         self.answers = self._make_answers(policy)
@@ -135,16 +135,11 @@ class Service:
 
     def stuck(self) -> str:
         """Why nothing is decided although it should be; empty when all is well."""
-        if why := self.turns.why_stuck():
-            return why
-        seconds = self._functions.blocked_for()
-        if seconds > self.timeout:
-            return f"an async function of the policy has blocked the others for {seconds:.0f} s"
-        return ""
+        return self.turns.why_stuck() or self._functions.why_stuck()
 
     def stuck_for(self) -> float:
         """For how long nothing has been decided; 0 when all is well."""
-        return max(self.turns.stuck_for(), self._functions.blocked_for())
+        return max(self.turns.stuck_for(), self._functions.stuck_for())
 
     async def __aenter__(self) -> "Service":
         tasks = [asyncio.create_task(self._keep_looking())]
@@ -244,6 +239,7 @@ class Service:
         while True:
             await asyncio.sleep(seconds)
             self.turns.look()
+            self._functions.look()
 
     def update_gauges(self) -> None:
         """Bring gauges up to date; called before metrics are read."""

@@ -35,9 +35,9 @@ _ANSWER_PART: Final = 0.9
 #: The part after which one is answered whose function should have been interrupted by now.
 _GIVE_UP_PART: Final = 0.94
 #: The part after which the log names a function that has not returned.
-_TELL_PART: Final = 0.5
+TELL_PART: Final = 0.5
 #: More than this between two looks means that the process was stopped.
-_PAUSE_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 1.0
 
 
 class TimeLimit(Protocol):
@@ -83,6 +83,9 @@ class Turns:
         self._stopping = ""
         self._looked = clock()
         self._named: Turn[Any] | None = None
+        # The function that the log has named last, and when its turn was over.
+        self._slow: InProgress | None = None
+        self._slow_until = 0.0
         self._stuck: Turn[Any] | None = None
         #: Called with a function that cannot be interrupted.
         self.on_stuck: Callable[[InProgress], None] = lambda _: None
@@ -148,12 +151,12 @@ class Turns:
             return ""
         found = in_progress(self._decisions.thread_id)
         what = str(found) if found is not None else "a decision"
-        return f"{what} has not returned for {seconds:.0f} s and cannot be interrupted"
+        return f"{what} {_not_returned(f'{seconds:.0f}')} and cannot be interrupted"
 
     def look(self) -> None:
         """See who has waited too long, and for what."""
         now = self._clock()
-        turn, pause = self._current, now - self._looked - _PAUSE_SECONDS
+        turn, pause = self._current, now - self._looked - PAUSE_SECONDS
         if turn is not None and turn.started is not None and pause > 0:
             turn.started += pause  # the whole process stood still
         self._looked = now
@@ -162,7 +165,8 @@ class Turns:
         if late:
             found = in_progress(self._decisions.thread_id)
             for turn in late:
-                turn.give_up(self._late(turn, now, found))
+                behind = self._held_up(turn) if turn.started is None else None
+                turn.give_up(self._late(turn, now, behind or found))
 
     def _is_late(self, turn: Turn[Any], now: float) -> bool:
         part = _ANSWER_PART if turn is not self._current else _GIVE_UP_PART
@@ -190,8 +194,8 @@ class Turns:
         if len(self._open) >= self.limit:
             raise NotDecided(
                 "busy",
-                f"{len(self._open)} requests wait already, as many as may (--max-waiting); "
-                f"ask again later",
+                f"{'1 request waits' if self.limit == 1 else f'{len(self._open)} requests wait'} "
+                f"already, as many as may (--max-waiting); ask again later",
             )
 
     def _run(self, turn: Turn[Any]) -> None:
@@ -204,7 +208,7 @@ class Turns:
         result: Any = None
         error: BaseException | None = None
         if left <= 0:
-            error = self._late(turn, now, None)
+            error = self._late(turn, now, self._held_up(turn))
         else:
             turn.started, self._current = now, turn
             if self._interrupt is not None:
@@ -215,6 +219,8 @@ class Turns:
             except BaseException as raised:  # noqa: BLE001 - it is raised where it is awaited
                 error = raised
             self._current = None
+            if turn is self._named:
+                self._slow_until = self._clock()
         del work
         try:
             if turn.is_answered and error is None and turn.undo is not None:
@@ -238,11 +244,11 @@ class Turns:
         if turn is None or turn.started is None:
             return
         seconds = now - turn.started
-        if seconds > _TELL_PART * self.timeout and turn is not self._named:
-            self._named = turn
-            found = in_progress(self._decisions.thread_id)
+        if seconds > TELL_PART * self.timeout and turn is not self._named:
+            self._slow = found = in_progress(self._decisions.thread_id)
+            self._slow_until, self._named = float("inf"), turn
             if found is not None:
-                log.warning("%s has not returned for %.1f s%s", found, seconds, found.where)
+                log.warning("%s %s%s", found, _not_returned(f"{seconds:.1f}"), found.where)
         if seconds > self.timeout and turn is not self._stuck:
             self._stuck = turn
             found = in_progress(self._decisions.thread_id)
@@ -253,18 +259,27 @@ class Turns:
             if found is not None:
                 self.on_stuck(found)
 
+    def _held_up(self, turn: Turn[Any]) -> InProgress | None:
+        """The slow function whose turn was over after this one began to wait, if there is one."""
+        return self._slow if self._slow_until >= turn.caller.began else None
+
     def _late(self, turn: Turn[Any], now: float, found: InProgress | None) -> MooringError:
         waited = now - turn.caller.began
         if turn.started is not None and found is not None:
             return PolicyError(
-                f"{found} has not returned for {now - turn.started:.1f} s and cannot be "
+                f"{found} {_not_returned(f'{now - turn.started:.1f}')} and cannot be "
                 f"interrupted; the caller's timeout is {self.timeout:g} s",
                 function=found.rule.name,
                 node=found.node or None,
             )
-        behind = f" behind {found}" if found is not None else ""
+        behind = f" behind {found}{found.where}" if found is not None else ""
         return NotDecided(
             "late",
             f"the request waited {waited:.1f} s for its turn{behind}, too long for the caller's "
             f"timeout of {self.timeout:g} s",
         )
+
+
+def _not_returned(seconds: str) -> str:
+    # A function is asked for one node after the other: nobody knows when it was asked for this one.
+    return f"has not returned {seconds} s after the decision began"

@@ -1,15 +1,26 @@
 """The policy's ``async`` functions: an event loop on a thread of their own.
 
 On the loop that serves, one that blocks instead of waiting would stop the whole server. Here it
-delays only others of its kind, whose callers are told. The thread begins with the first function
-and does not keep the process alive.
+delays only others of its kind. It cannot be interrupted, so it is named: to those who wait behind
+it, in the log and in ``/livez``. The thread begins with the first function and does not keep the
+process alive.
+
+    look ──"are you there?"──> loop ──"yes"──> all is well
+                                └── no answer: a function blocks it, the stack says which
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from mooring.extender.in_progress import in_progress
+from mooring.extender.turn import NotDecided
+from mooring.extender.turns import PAUSE_SECONDS, TELL_PART
+
+log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
 
 
@@ -18,45 +29,140 @@ class WaitingFunctions:
 
     Args:
         clock: seconds that only grow.
+        timeout: the caller's timeout in seconds.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], timeout: float) -> None:
         self._clock = clock
+        self._timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._doubt: float | None = None
+        self._thread_id: int | None = None
+        self._open: set[Future[Any]] = set()
+        # When the loop was asked whether it is there; None once it has answered.
+        self._asked: float | None = None
+        self._looked = clock()
+        self._named = self._stuck = False
 
-    async def run(self, work: Coroutine[Any, Any, R], seconds: float) -> R:
+    async def run(self, pod: str, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
         """Wait for a coroutine, at most for so long; then it is cancelled.
 
+        Args:
+            pod: the pod it is for, as ``namespace/name``.
+            work: makes the coroutine.
+            seconds: how long it may take.
+
         Raises:
+            NotDecided: another function blocks the loop.
             TimeoutError: it took longer.
         """
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        if why := self.why_stuck():
+            raise NotDecided("stuck", f"{why}; no async function runs until it returns")
+        asked, begun = self._clock(), False
+
+        async def begin() -> R:
+            nonlocal begun
+            begun = True
+            return await work()
+
+        future = asyncio.run_coroutine_threadsafe(begin(), self._started())
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), max(seconds, 0.0))
         except TimeoutError:
-            if self._doubt is None and self._loop is not None:
-                self._doubt = self._clock()
-                self._loop.call_soon_threadsafe(self._trust)
-            raise
+            if begun and not self._is_held_up(pod, seconds):
+                self._ask()
+                raise
+            self._ask()
+            waited = self._clock() - asked
+        raise NotDecided(
+            "late",
+            f"the request waited {waited:.1f} s for its turn{self._behind()}, too long for the "
+            f"caller's timeout of {self._timeout:g} s",
+        )
+
+    def look(self) -> None:
+        """See whether a function blocks the loop; called again and again."""
+        now = self._clock()
+        pause = now - self._looked - PAUSE_SECONDS
+        asked = self._asked
+        if asked is not None and pause > 0:
+            self._asked = asked + pause  # the whole process stood still
+        self._looked = now
+        self._tell(self.blocked_for())
+        if self._open:
+            self._ask()
 
     def blocked_for(self) -> float:
-        """For how long the loop has not come back from a function that blocks it; 0 if it has."""
-        doubt = self._doubt
-        return 0.0 if doubt is None else self._clock() - doubt
+        """For how long the loop has not come back from a function; 0 if it has."""
+        asked = self._asked
+        return 0.0 if asked is None else self._clock() - asked
+
+    def stuck_for(self) -> float:
+        """For how long a function has blocked the loop, if that is too long; 0 if all is well."""
+        seconds = self.blocked_for()
+        return seconds if seconds > self._timeout else 0.0
+
+    def why_stuck(self) -> str:
+        """The sentence about a function that blocks the loop; empty if all is well."""
+        seconds = self.stuck_for()
+        if not seconds:
+            return ""
+        return (
+            f"{self._blocking()} has blocked all async functions for {seconds:.0f} s and cannot "
+            f"be interrupted"
+        )
 
     def stop(self) -> None:
         """Let the thread end; it is not waited for."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _trust(self) -> None:
-        self._doubt = None
+    def _ask(self) -> None:
+        if self._asked is None and self._loop is not None:
+            self._asked = self._clock()
+            self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._asked = None
+
+    def _tell(self, seconds: float) -> None:
+        if seconds <= TELL_PART * self._timeout:
+            if self._stuck:
+                log.warning("the async function that was stuck has returned; others run again")
+            self._named = self._stuck = False
+            return
+        if not self._named:
+            self._named = True
+            log.warning("%s has blocked all async functions for %.1f s", self._blocking(), seconds)
+        if seconds > self._timeout and not self._stuck:
+            self._stuck = True
+            log.error(
+                "%s cannot be interrupted; /livez fails, binds are refused until it returns",
+                self._blocking(),
+            )
+
+    def _is_held_up(self, pod: str, seconds: float) -> bool:
+        """Whether the function of another pod took most of the time."""
+        found = in_progress(self._thread_id)
+        return found is not None and found.pod != pod and self.blocked_for() >= seconds / 2
+
+    def _behind(self) -> str:
+        found = in_progress(self._thread_id)
+        return f" behind {found}{found.where}" if found is not None else ""
+
+    def _blocking(self) -> str:
+        found = in_progress(self._thread_id)
+        return f"{found}{found.where}" if found is not None else "an async function of the policy"
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._run, args=(self._loop,), name="wait", daemon=True).start()
+            thread = threading.Thread(
+                target=self._run, args=(self._loop,), name="wait", daemon=True
+            )
+            thread.start()
+            self._thread_id = thread.ident
         return self._loop
 
     @staticmethod

@@ -1,5 +1,6 @@
 """A real ``moor serve`` whose policy hangs: answers in time, honest health, an end that comes."""
 
+import json
 import re
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -125,7 +126,7 @@ def ask(pool: ThreadPoolExecutor, moor: Moor, policy: Path, way: str) -> Future[
 def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: str) -> None:
     moor = serve(policy, "--timeout", "4", "--drain", "0")
     assert re.fullmatch(
-        "filter 'check' failed on node a: it did not return within [23].* seconds",
+        "filter 'check' failed on node a: it did not return within [23].* s",
         error_of(moor.post("/filter", filter_body(way))),
     )
     reply = moor.post("/filter", filter_body())
@@ -133,7 +134,7 @@ def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: s
     assert moor.get("/livez").body == moor.get("/readyz").body == b"ok"
     assert hangs(moor) == 1
     log = moor.log()
-    assert "filter 'check' on node a has not returned for 2." in log
+    assert "filter 'check' on node a has not returned 2." in log
     assert f"(pod default/{way}, at hanging.py:" in log
     assert "in check\n    WAYS[pod.name]()" in log  # where it was, in a traceback
 
@@ -155,14 +156,12 @@ def test_a_function_that_cannot_be_interrupted_is_answered_for(
     with ThreadPoolExecutor(2) as pool:
         asked = ask(pool, moor, policy, way)
         waiting = pool.submit(moor.post, "/prioritize", filter_body())
-        assert error_of(asked.result(30)).startswith(
-            "filter 'check' on node a has not returned for 0."
-        )
+        assert error_of(asked.result(30)).startswith("filter 'check' on node a has not returned 0.")
         late = waiting.result(30)
         assert late.status == 503
-        assert " behind filter 'check' on node a, too long for " in late.json()["error"]
+        assert " behind filter 'check' on node a (pod default/" in late.json()["error"]
     wait_for(lambda: moor.get("/livez").status == 503, "livez to turn red")
-    assert moor.get("/livez").body.startswith(b"filter 'check' on node a has not returned for ")
+    assert moor.get("/livez").body.startswith(b"filter 'check' on node a has not returned ")
     assert moor.get("/readyz").status == 503
     assert moor.get("/healthz").status == 200
     assert "nothing can be decided until it does" in error_of(moor.post("/filter", filter_body()))
@@ -202,6 +201,57 @@ def test_threads_that_a_policy_left_behind_do_not_keep_it_alive(serve: Serve, po
     assert moor.wait() == 0
     assert "2 threads of the policy did not end: ending without waiting" in moor.log()
     assert "Traceback" not in moor.log()
+
+
+ASYNC_POLICY = """
+import time
+from pathlib import Path
+
+import mooring as mr
+
+policy = mr.Policy("blocking", usage=False)
+
+
+@policy.bind
+async def note(binding):
+    if binding.name == "blocks":
+        Path(__file__).with_name("reached").touch()
+        while not Path(__file__).with_name("gate").exists():
+            time.sleep(0.01)
+
+
+@policy.filter
+def check(pod, node):
+    return True
+"""
+
+
+def bind_body(pod: str) -> bytes:
+    named = {"PodName": pod, "PodNamespace": "default", "PodUID": "u", "Node": "a"}
+    return json.dumps(named).encode()
+
+
+def test_an_async_function_that_blocks_is_named_to_those_behind_it(
+    serve: Serve, policy: Path
+) -> None:
+    policy.write_text(ASYNC_POLICY)
+    moor = serve(policy, "--timeout", "0.5", "--drain", "0")
+    blocking = r"bind 'note' on node a \(pod default/blocks, at hanging.py:\d+\)"
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(moor.post, "/bind", bind_body("blocks"))
+        wait_for(policy.with_name("reached").exists, "the function to be reached")
+        innocent = error_of(moor.post("/bind", bind_body("web")))
+        assert re.search(f" behind {blocking}, too long for |^{blocking} has blocked ", innocent)
+        assert "it did not return within 0." in error_of(asked.result(30))
+    wait_for(lambda: moor.get("/livez").status == 503, "livez to turn red")
+    assert re.match(f"{blocking} has blocked ", moor.get("/livez").body.decode())
+    assert re.match(f"{blocking} has blocked ", error_of(moor.post("/bind", bind_body("web"))))
+    assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a", "b"]
+    moor.wait_log(f"{blocking} cannot be interrupted; /livez fails")
+    policy.with_name("gate").touch()
+    wait_for(lambda: moor.get("/livez").status == 200, "livez to turn green again")
+    assert "this server has no cluster" in error_of(moor.post("/bind", bind_body("web")))
+    moor.wait_log("others run again")
 
 
 class TestWorkers:

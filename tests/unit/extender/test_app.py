@@ -2,6 +2,7 @@
 import asyncio
 import json
 import logging
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -490,9 +491,11 @@ class TestTime:
                 return reply
 
             error = sentence(verb, caller.runner.run(main()), 503)
-            assert error == (
-                "the request waited 2.5 s for its turn behind filter 'check' on node a, "
-                "too long for the caller's timeout of 2 s"
+            assert re.fullmatch(
+                r"the request waited 2.5 s for its turn behind filter 'check' on node a "
+                r"\(pod default/web, at test_app.py:\d+\), "
+                r"too long for the caller's timeout of 2 s",
+                error,
             )
             caller.runner.run(caller.service.decide(lambda: None))
             assert len(asked) == 2  # both by the first request
@@ -521,7 +524,8 @@ class TestTime:
                         reply = await send(caller.app, "GET", path)
                         statuses.append(reply.status)
                 assert reply.body == (
-                    b"filter 'check' on node a has not returned for 1 s and cannot be interrupted"
+                    b"filter 'check' on node a has not returned 1 s after the decision began "
+                    b"and cannot be interrupted"
                 )
                 assert (await send(caller.app, "GET", "/healthz")).status == 200
                 refused = await send(caller.app, "POST", "/prioritize", NAMES)

@@ -486,8 +486,12 @@ class TestAsyncBind:
                 hangs = "mooring_policy_function_hangs_total"
                 assert await made.metric(hangs, hook="bind", function="note") == 1
                 if blocking:
-                    await eventually(lambda: "an async function" in made.service.stuck())
-                    assert (await made.get("/livez")).status == 503
+                    await eventually(lambda: bool(made.service.stuck()))
+                    reply = await made.get("/livez")
+                    assert reply.status == 503
+                    assert reply.body.startswith(b"bind 'note' on node a (pod ns/web, at test_")
+                    assert "; no async function runs until it returns" in await made.bind()
+                    assert await made.metric(hangs, hook="bind", function="note") == 1
                 gate.set()
                 await eventually(lambda: not made.service.stuck())
 

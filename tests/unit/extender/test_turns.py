@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -149,6 +150,17 @@ def test_more_than_may_wait_are_refused_at_once() -> None:
     run(main)
 
 
+def test_one_request_waits_and_two_wait() -> None:
+    async def main(rig: Rig) -> None:
+        asked = rig.start(lambda: 1)
+        await rig.settle()
+        assert str(await rig.ask(lambda: 1)).startswith("1 request waits already, as many as may")
+        rig.decide_all()
+        assert await asked == 1
+
+    run(main, limit=1)
+
+
 def test_what_waits_too_long_is_answered_and_not_done() -> None:
     async def main(rig: Rig) -> None:
         done: list[int] = []
@@ -259,7 +271,7 @@ class TestAFunctionThatHangs:
                 rig.turns.look()
             assert len(caplog.records) == 1
             assert caplog.messages[0].startswith(
-                "filter 'check' on node a has not returned for 5.1 s "
+                "filter 'check' on node a has not returned 5.1 s after the decision began "
                 "(pod default/web, at test_turns.py:"
             )
             for _ in range(44):
@@ -268,10 +280,10 @@ class TestAFunctionThatHangs:
             error = await asked
             assert isinstance(error, PolicyError)
             assert (error.function, error.node) == ("check", "a")
-            assert str(error).startswith("filter 'check' on node a has not returned for 9.")
+            assert str(error).startswith("filter 'check' on node a has not returned 9.")
             late = await behind
             assert kind(late) == "late"
-            assert "for its turn behind filter 'check' on node a" in str(late)
+            assert "for its turn behind filter 'check' on node a (pod default/web, at " in str(late)
             assert rig.admission.bytes == 500  # the function has them
             assert rig.turns.why_stuck() == ""
 
@@ -283,7 +295,7 @@ class TestAFunctionThatHangs:
             assert rig.turns.stuck_for() > 10
             refused = await rig.ask(lambda: 1)
             assert kind(refused) == "stuck"
-            assert "has not returned for 10 s and cannot be interrupted" in str(refused)
+            assert "10 s after the decision began and cannot be interrupted" in str(refused)
 
             go_on.set()
             await eventually(lambda: not rig.turns.stuck_for())
@@ -291,6 +303,62 @@ class TestAFunctionThatHangs:
             assert "requests are decided again" in caplog.messages[-1]
             assert await rig.ask(lambda: 2) == 2
             assert len(caplog.records) == 3
+
+        run(main)
+
+    def test_is_named_to_those_who_came_together_with_it(self) -> None:
+        """Their time is over, too, when it is interrupted at last."""
+
+        async def main(rig: Rig) -> None:
+            go_on, asked = self.hang(rig)
+            together = rig.start(lambda: 1)
+            await asyncio.to_thread(self.started.wait, 20)
+            await rig.settle()
+            for _ in range(81):
+                rig.now += 0.1
+                rig.turns.look()
+            later = rig.start(lambda: 2)
+            go_on.set()
+            await asked
+            error = await together
+            assert kind(error) == "late"
+            assert re.fullmatch(
+                r"the request waited 8.1 s for its turn behind filter 'check' on node a "
+                r"\(pod default/web, at test_turns.py:\d+\), too long for the caller's timeout of "
+                r"10 s",
+                str(error),
+            )
+            assert await later == 2
+
+        run(main)
+
+    def test_is_no_more_to_blame_once_it_has_returned(self) -> None:
+        async def main(rig: Rig) -> None:
+            go_on, asked = self.hang(rig)
+            await asyncio.to_thread(self.started.wait, 20)
+            for _ in range(81):
+                rig.now += 0.1
+                rig.turns.look()
+            go_on.set()
+            await asked
+            rig.now += 1
+            rig.turns.look()
+            blocked, gate = threading.Event(), threading.Event()
+
+            def wait_for_gate() -> None:
+                blocked.set()
+                gate.wait(20)
+
+            before = rig.start(wait_for_gate)
+            await asyncio.to_thread(blocked.wait, 20)
+            behind = rig.start(lambda: 1)
+            await rig.settle()
+            rig.now += 8
+            gate.set()
+            await before
+            assert str(await behind) == (
+                "the request waited 8.0 s for its turn, too long for the caller's timeout of 10 s"
+            )
 
         run(main)
 
