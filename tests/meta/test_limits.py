@@ -12,7 +12,7 @@ from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
 from mooring.live import loop
 from mooring.live.options import HookLimits
-from mooring.serving import descriptors, metric_labels, origin, protocol
+from mooring.serving import descriptors, metric_labels, origin, protocol, repeats
 from mooring.yaml_depth import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "security.md"
@@ -61,6 +61,9 @@ LIMITS = {
     "reason that a plugin gives": f"{number(hook_answers._MOST_REASON)} characters",
     "values of a metric's label": number(metric_labels.MOST_VALUES),
     "lines about refused web pages": f"{60 / origin._LOG_SECONDS:g} a minute",
+    "kinds of errors that `moor serve` logs apart from each other": (
+        f"{number(repeats._MAX_KEYS)} a minute"
+    ),
     "file descriptors a server needs to start": number(descriptors.LEAST),
 }
 

@@ -25,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mooring.errors import InputError, MooringError, PolicyError
+from mooring.extender.failures import kind_of
 from mooring.extender.service import Service
 from mooring.extender.turn import Caller, NotDecided
 from mooring.extender.wire import ExtenderBindingResult, ExtenderFilterResult
@@ -205,7 +206,8 @@ class App:
             kind = "policy"
             # At the end functions are interrupted on purpose: where they were is no news.
             cause = error.__cause__ if not self.service.draining else None
-            self._repeats.log((verb, error.function), logging.ERROR, f"{verb}: {error}", cause)
+            alike = (verb, error.function, kind_of(error))
+            self._repeats.log(alike, logging.ERROR, f"{verb}: {error}", cause)
         elif isinstance(error, InputError):
             kind = "input"
             self._repeats.log((verb, kind), logging.WARNING, f"{verb} refused: {error}")

@@ -365,6 +365,45 @@ class TestBrokenPolicies:
             assert errors(caller, verb, "input") == 0
             assert caller.metric("mooring_policy_function_errors_total") == 1
 
+    def test_each_kind_of_failure_of_a_function_is_logged_in_full_once(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class OddError(Exception):
+            def __str__(self) -> str:
+                return "odd"
+
+        class StrangeError(OddError):
+            pass
+
+        failures = [
+            ValueError("1"), ValueError("2"), SystemExit(3), KeyboardInterrupt(), SystemExit(4),
+            OddError(), StrangeError(), OddError(), float("nan"), "text", "other text",
+            float("nan"), -1, None,
+        ]  # fmt: skip
+
+        def rate(pod: mr.Pod, node: mr.Node) -> Any:
+            failure = failures[0]
+            if isinstance(failure, BaseException):
+                raise failure
+            return failure
+
+        policy = mr.Policy("mine")
+        policy.score(name="rate")(rate)
+        with extender(policy) as caller:
+            while failures:
+                sentence("prioritize", caller.post("/prioritize", NAMES))
+                failures.pop(0)
+        assert [message.partition("'rate' ")[2].split(";")[0] for message in caplog.messages] == [
+            "failed on node a: ValueError: 1",
+            "failed on node a: it tried to end the process (SystemExit: 3)",
+            "failed on node a: KeyboardInterrupt",
+            "failed on node a: OddError: odd",
+            "failed on node a: StrangeError: odd",
+            "returned nan for node a",
+            "returned 'text' for node a",
+            "returned None for node a",
+        ]
+
     @pytest.mark.parametrize("verb", VERBS)
     def test_a_function_that_returns_nonsense(self, verb: str) -> None:
         with extender(make_policy(lambda *_: object())) as caller:
