@@ -36,7 +36,7 @@ def number(count: int) -> str:
 
 
 LIMITS = {
-    "headers of a request": (
+    "headers of a request, its target included": (
         f"{size(protocol._HEADER_BYTES)}, {seconds(protocol._HEADER_SECONDS)}"
     ),
     "body of a request to `moor serve`": size(SERVE.max_body),

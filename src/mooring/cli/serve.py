@@ -57,13 +57,22 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
     max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
     max_held: Annotated[
-        str, typer.Option(help="Largest sum of all bodies and replies in memory, such as 1Gi.")
+        str,
+        typer.Option(
+            help="Largest sum of all bodies and replies in memory, such as 1Gi; not less than "
+            "--max-body."
+        ),
     ] = "512Mi",
     max_waiting: Annotated[
         int, typer.Option(min=1, help="Requests that wait for an answer at once.")
     ] = 256,
     max_connections: Annotated[
-        int, typer.Option(min=1, help="Connections at once; the longest idle one makes room.")
+        int,
+        typer.Option(
+            min=1,
+            help="Connections at once; the longest idle one makes room. If none is idle, new ones "
+            "are closed.",
+        ),
     ] = 1000,
     timeout: Annotated[
         float,
@@ -100,6 +109,12 @@ def serve(
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):
         if not math.isfinite(seconds):
             raise InputError(f"{option} {seconds} is no time; give a number of seconds")
+    body_bytes, held_bytes = _bytes(max_body, "--max-body"), _bytes(max_held, "--max-held")
+    if held_bytes < body_bytes:
+        raise InputError(
+            f"--max-held {max_held} is less than --max-body {max_body}, so the largest body would "
+            f"never find room; raise the one or lower the other"
+        )
     sock = inherited_socket()
     options = Options(
         policy=policy,
@@ -110,8 +125,8 @@ def serve(
             predicates=_path(predicates_prefix, "--predicates-prefix"),
             priorities=_path(priorities_prefix, "--priorities-prefix"),
         ),
-        max_body=_bytes(max_body, "--max-body"),
-        max_held=_bytes(max_held, "--max-held"),
+        max_body=body_bytes,
+        max_held=held_bytes,
         max_waiting=max_waiting,
         max_connections=max_connections,
         timeout=timeout,
@@ -165,5 +180,7 @@ def _path(text: str, option: str) -> str:
 def _bytes(text: str, option: str) -> int:
     if not _SIZE.fullmatch(text):
         raise InputError(f"{option} {text!r} is no size; write for example 64Mi or 1000000")
+    if not text.strip("0KMGi"):
+        raise InputError(f"{option} {text} lets nothing in; write for example 64Mi or 1000000")
     scale = {"K": 10, "M": 20, "G": 30}.get(text[-2:-1], 0) if text.endswith("i") else 0
     return int(text.removesuffix("i").rstrip("KMG")) << scale

@@ -82,6 +82,7 @@ class App:
         self._routes = routes if routes is not None else Routes()
         self._max_body = max_body
         self._repeats = Repeats(log, time.monotonic)
+        self._displaced = self._turned_away = 0
 
     def asgi(self) -> ASGIApp:
         """The application to be served."""
@@ -221,8 +222,8 @@ class App:
         """The request's body.
 
         Raises:
-            HTTPException: it is too large, did not come in time or not completely.
-            NotDecided: there is no room for it.
+            HTTPException: it is too large or did not come in time.
+            NotDecided: there is no room for it, or its caller hung up.
         """
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > self._max_body:
@@ -232,9 +233,9 @@ class App:
         seconds = self.service.timeout
         try:
             async with asyncio.timeout(seconds):
-                self._check_room(parcel)
+                self._check_room(parcel, length)
                 async for chunk in request.stream():
-                    self._check_room(parcel)
+                    self._check_room(parcel, length)
                     size += len(chunk)
                     if size > self._max_body:
                         raise self._too_large()
@@ -246,27 +247,47 @@ class App:
                 {"connection": "close"},
             ) from None
         except ClientDisconnect:
-            raise HTTPException(400, "the caller hung up before its body was complete") from None
+            raise NotDecided("gone", "the caller hung up before its body was complete") from None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    def _check_room(self, parcel: Parcel) -> None:
+    def _check_room(self, parcel: Parcel, length: str) -> None:
         if parcel.refused:
             raise NotDecided(
                 "busy",
-                f"requests of {self.admission.bytes >> 20} MiB are in memory already, and there is "
-                f"room for {self.admission.max_bytes >> 20} MiB (--max-held); ask again later",
+                f"there is no room for this body of {'' if length else 'at least '}"
+                f"{_size(parcel.wanted)}: {_size(parcel.beside)} of other bodies and replies are "
+                f"in memory, and {_size(self.admission.max_bytes)} may be (--max-held); "
+                f"ask again later",
             )
 
     def tick(self) -> None:
         """Log what was only counted so far, and bring gauges up to date; called now and then."""
         self._repeats.tick()
         self._update_gauges()
+        self._tell_connections()
         try:
             os.close(os.dup(0))
         except OSError as error:
             if error.errno == errno.EMFILE:
                 sentence = "no file descriptor is left: new connections are closed at once"
                 self._repeats.log("files", logging.ERROR, sentence)
+
+    def _tell_connections(self) -> None:
+        admission = self.admission
+        most = f"as many as --max-connections lets in ({admission.max_connections})"
+        if admission.displaced > self._displaced:
+            self._repeats.log(
+                "displaced",
+                logging.WARNING,
+                f"{most} are open: idle ones are closed for new ones, {admission.displaced} so far",
+            )
+        if admission.turned_away > self._turned_away:
+            self._repeats.log(
+                "turned away",
+                logging.WARNING,
+                f"{most} are busy: new ones are closed at once, {admission.turned_away} so far",
+            )
+        self._displaced, self._turned_away = admission.displaced, admission.turned_away
 
     def _update_gauges(self) -> None:
         self.service.update_gauges()
@@ -337,6 +358,13 @@ class App:
         return Response(
             self.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
         )
+
+
+def _size(count: int) -> str:
+    for unit, shift in (("MiB", 20), ("KiB", 10)):
+        if count >= 1 << shift:
+            return f"{count / (1 << shift):.0f} {unit}"
+    return f"{count} bytes"
 
 
 def _filter_error(sentence: str, status: int) -> Response:  # noqa: ARG001 - the reply has a field

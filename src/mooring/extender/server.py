@@ -58,7 +58,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         port: the port; 0 takes a free one.
         routes: where the verbs are served.
         max_body: the largest request body in bytes.
-        max_held: bytes of bodies and replies in memory at once.
+        max_held: bytes of bodies and replies in memory at once; at least `max_body`.
         max_waiting: requests that wait for an answer at once.
         max_connections: open at once.
         timeout: the caller's ``httpTimeout`` in seconds.
@@ -175,7 +175,7 @@ def admission_of(options: Options) -> Admission:
     most = min(options.max_connections, max(soft - _OWN_FILES, 1))
     if most < options.max_connections:
         log.warning("the process may open %d files: at most %d connections", soft, most)
-    return Admission(max(options.max_held, options.max_body), most)
+    return Admission(options.max_held, most)
 
 
 async def _tick(app: App, ending: Ending, options: Options) -> None:

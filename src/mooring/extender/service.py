@@ -256,6 +256,7 @@ def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     loop.call_soon_threadsafe(event.set)
 
 
+
 def _now() -> float:
     return time.monotonic()
 

@@ -37,8 +37,10 @@ class Admission:
         self.peak_bytes = 0
         #: Connections that are open now.
         self.connections = 0
-        #: Connections that were closed to make room for others.
+        #: Idle connections that were closed to make room for others.
         self.displaced = 0
+        #: Connections that were closed at once: no other one was idle.
+        self.turned_away = 0
         # Those that never asked anything, and those that were answered, each in the order in which
         # they began to wait for their clients; the first has waited longest.
         self._strangers: dict[Connection, None] = {}
@@ -51,16 +53,21 @@ class Admission:
     def connected(self, connection: Connection) -> None:
         """A client connected. If there are too many, the longest idle one is closed.
 
-        Those that never asked anything go first: who was answered will ask again.
+        Those that never asked anything go first: who was answered will ask again. If none is idle,
+        it is the new one that is closed.
         """
         self.connections += 1
         full = self.connections > self.max_connections
         longest = next((one for some in (self._strangers, self._idle) for one in some), connection)
         self._strangers[connection] = None
-        if full:
-            self._forget(longest)
+        if not full:
+            return
+        self._forget(longest)
+        if longest is connection:
+            self.turned_away += 1
+        else:
             self.displaced += 1
-            longest.make_room()
+        longest.make_room()
 
     def disconnected(self, connection: Connection) -> None:
         """A client is gone."""
@@ -73,7 +80,7 @@ class Admission:
         self._idle[connection] = None
 
     def waits_for_us(self, connection: Connection) -> None:
-        """A request is complete and wants its answer: the connection is not closed."""
+        """A request's headers are there and it wants its answer: the connection is not closed."""
         self._forget(connection)
 
     def _forget(self, connection: Connection) -> None:
@@ -84,7 +91,7 @@ class Admission:
 class Parcel:
     """The bytes of one request and its reply; made by `Admission.open` with one hold on them."""
 
-    __slots__ = ("_admission", "_holds", "_on_gone", "gone", "refused", "size")
+    __slots__ = ("_admission", "_holds", "_on_gone", "beside", "gone", "refused", "size", "wanted")
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
@@ -93,14 +100,17 @@ class Parcel:
         self.size = 0
         #: Whether there was no room for it.
         self.refused = False
+        #: How many bytes it was to have when it was refused, and how many others had then.
+        self.wanted = self.beside = 0
         #: Whether the caller has hung up.
         self.gone = False
 
     def fits(self, size: int) -> bool:
         """Whether so many more bytes would find room now; if not, the parcel is refused."""
         admission = self._admission
-        if admission.bytes + size > admission.max_bytes:
+        if admission.bytes + size > admission.max_bytes and not self.refused:
             self.refused = True
+            self.wanted, self.beside = self.size + size, admission.bytes - self.size
         return not self.refused
 
     def add(self, size: int) -> None:

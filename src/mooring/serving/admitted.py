@@ -50,6 +50,7 @@ class AdmittedProtocol(WholeBodyProtocol):
 
     def on_headers_complete(self) -> None:
         """A request's headers are complete; if its body will find no room, it is refused now."""
+        self.admission.waits_for_us(self)
         parcel = self.admission.open()
         self._parcels.append(parcel)
         extensions: dict[str, Any] = self.scope.setdefault("extensions", {})
@@ -76,18 +77,12 @@ class AdmittedProtocol(WholeBodyProtocol):
         self.cycle.body = b"?"  # type: ignore[assignment]
         self.cycle.message_event.set()
 
-    def on_message_complete(self) -> None:
-        """A request is complete and wants its answer."""
-        if not self.cycle.response_complete:
-            self.admission.waits_for_us(self)
-        super().on_message_complete()
-
     def on_response_complete(self) -> None:
         """A request is answered."""
         if self._parcels:
             self._parcels.pop(0).release()
         super().on_response_complete()
-        if not self.pipeline:
+        if not self._parcels:
             self.admission.waits_for_client(self)
 
     def make_room(self) -> None:

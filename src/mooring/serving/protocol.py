@@ -14,8 +14,10 @@ from mooring.serving.origin import host_of_target
 
 #: How long a client may take from connecting to the end of its headers.
 _HEADER_SECONDS = 15.0
-#: How many bytes headers may have; a part of the body may have come along with them.
+#: How many bytes headers may have, the target included.
 _HEADER_BYTES: Final = 64 << 10
+#: What a header has besides its name and its value: a colon, a blank, the end of the line.
+_HEADER_EXTRA: Final = 4
 #: A body in chunks may come with so many bytes for each of its own; a chunk of one has six.
 _CHUNK_PART: Final = 8
 #: How long the rest of a body is read, and thrown away, after the request was answered.
@@ -39,7 +41,9 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _reply_deadline: asyncio.TimerHandle | None = None
+    # What arrived before the headers were complete, and how long the headers read so far are.
     _head: int = 0
+    _header_bytes: int = 0
     _in_body = False
     _body_seen: int = 0
     _pieces: list[bytes | bytearray]
@@ -68,15 +72,22 @@ class WholeBodyProtocol(HttpToolsProtocol):
             body = self._body_seen - before
             self._head = max(self._head + len(data) - _CHUNK_PART * body, 0)
         if self._head > _HEADER_BYTES and not self.transport.is_closing():
-            self._refuse(b"431 Request Header Fields Too Large", "the headers are too long")
+            self._refuse_headers()
+
+    def on_url(self, url: bytes) -> None:
+        """A piece of the target."""
+        self._count_header(len(url))
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer behind a body, which nobody reads."""
         if not self._in_body:
+            self._count_header(len(name) + len(value) + _HEADER_EXTRA)
             super().on_header(name, value)
 
     def on_message_begin(self) -> None:
         """A request begins."""
+        self._header_bytes = 0
         self._expect_headers()
         super().on_message_begin()
 
@@ -137,7 +148,18 @@ class WholeBodyProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in JSON as everywhere."""
-        self._refuse(b"400 Bad Request", msg)
+        if not self.transport.is_closing():
+            self._refuse(b"400 Bad Request", msg)
+
+    def _count_header(self, size: int) -> None:
+        # All may arrive at once, together with a body: only the parser knows where headers end.
+        self._header_bytes += size
+        if self._header_bytes > _HEADER_BYTES:
+            self._refuse_headers()
+            raise ValueError("the headers are too long")  # the parser reads no further
+
+    def _refuse_headers(self) -> None:
+        self._refuse(b"431 Request Header Fields Too Large", "the headers are too long")
 
     def _refuse(self, status: bytes, sentence: str) -> None:
         content = msgspec.json.encode({"error": sentence})

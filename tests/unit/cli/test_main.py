@@ -174,6 +174,19 @@ class TestRefusals:
         sentence = refused(run("serve", good, "--port", "0", "--max-body", size))
         assert sentence.startswith(f"--max-body {size!r} is no size; write for example 64Mi")
 
+    @pytest.mark.parametrize("option", ["--max-body", "--max-held"])
+    @pytest.mark.parametrize("size", ["0", "000", "0Ki"])
+    def test_no_size_at_all(self, run: Run, good: Path, option: str, size: str) -> None:
+        sentence = refused(run("serve", good, "--port", "0", option, size))
+        assert sentence == f"{option} {size} lets nothing in; write for example 64Mi or 1000000"
+
+    def test_a_body_that_would_never_find_room(self, run: Run, good: Path) -> None:
+        sentence = refused(run("serve", good, "--port", "0", "--max-held", "64Mi"))
+        assert sentence == (
+            "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never find "
+            "room; raise the one or lower the other"
+        )
+
     @pytest.mark.parametrize("option", ["--timeout", "--drain"])
     def test_times(self, run: Run, good: Path, option: str) -> None:
         sentence = refused(run("serve", good, "--port", "0", option, "inf"))
@@ -302,7 +315,7 @@ current-context: x
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("0", 0), ("1000000", 1_000_000), ("1Ki", 1024), ("64Mi", 64 << 20), ("2Gi", 2 << 30)],
+    [("1", 1), ("1000000", 1_000_000), ("1Ki", 1024), ("64Mi", 64 << 20), ("2Gi", 2 << 30)],
 )
 def test_sizes_are_read(text: str, count: int) -> None:
     assert _bytes(text, "--max-body") == count

@@ -82,7 +82,9 @@ def hung_up(moor: Moor, data: bytes) -> Iterator[None]:
 
 def test_memory_is_bounded_whatever_callers_leave_behind(serve: Serve, policy: Path) -> None:
     """As was seen: 30 bodies of 20 MB made 600 MB until the function returned."""
-    moor = serve(policy, "--timeout", "300", "--drain", "0", "--max-held", "64Mi")
+    moor = serve(
+        policy, "--timeout", "300", "--drain", "0", "--max-held", "64Mi", "--max-body", "64Mi"
+    )
     assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a", "b"]
     size = 20 << 20
     with ThreadPoolExecutor(1) as pool:

@@ -86,7 +86,7 @@ async def hostile(**options: Any) -> AsyncIterator[Rig]:
     rig.port = int(sock.getsockname()[1])
     limits = Limits(timeout=made.timeout, waiting=made.max_waiting)
     rig.service = Service(rig.policy(), limits=limits)
-    rig.admission = Admission(max(made.max_held, made.max_body), made.max_connections)
+    rig.admission = Admission(made.max_held, made.max_connections)
     task = asyncio.create_task(server.serve(made, rig.service, sock, None, signals, rig.admission))
     await eventually(lambda: task.done() or bool(signals.tell))
     try:
@@ -203,7 +203,11 @@ class TestBytes:
                         status, _, found = await caller.reply()
                         sentence = found.get("Error", found.get("error", ""))
                         assert status == (200 if verb in ("/filter", "/bind") else 503)
-                        assert sentence.endswith("(--max-held); ask again later")
+                        assert sentence == (
+                            "there is no room for this body of 537 KiB: 489 KiB of other bodies "
+                            "and replies are in memory, and 977 KiB may be (--max-held); "
+                            "ask again later"
+                        )
                         await caller.send(request(NAMES))  # the connection can be used again
                         await eventually(lambda: rig.service.turns.waiting == 3)
                     await eventually(lambda: rig.service.turns.waiting == 2)
@@ -295,8 +299,55 @@ def test_headers_without_end_are_refused() -> None:
     run(main)
 
 
+@pytest.mark.parametrize("size", [66_000, 70_000, 100_000, 131_000])
+def test_headers_that_are_too_long_are_refused_though_they_come_at_once(size: int) -> None:
+    async def main() -> None:
+        async with hostile() as rig:
+            async with connected(rig.port) as caller:
+                await caller.send(request(NAMES, "/filter", f"X-Long: {'y' * size}"))
+                status, _, found = await caller.reply()
+                assert (status, found) == (431, {"error": "the headers are too long"})
+            async with connected(rig.port) as caller:
+                await caller.send(request(NAMES, f"/filter?{'y' * size}"))
+                assert (await caller.reply())[0] == 431
+            assert rig.asked == []
+            async with connected(rig.port) as caller:
+                for _ in range(3):  # each request has its own
+                    await caller.send(request(NAMES, "/filter", f"X-Long: {'y' * 60_000}"))
+                    assert (await caller.reply())[2]["NodeNames"] == ["a", "b"]
+
+    run(main)
+
+
 class TestConnections:
-    def test_have_a_limit_and_the_longest_idle_one_makes_room(self) -> None:
+    def test_that_send_a_body_are_not_idle(self, caplog: pytest.LogCaptureFixture) -> None:
+        """As was seen: the fourth connection of three cut off one in the middle of its body."""
+
+        async def main() -> None:
+            async with hostile(max_connections=2) as rig, AsyncExitStack() as stack:
+                senders = [await stack.enter_async_context(connected(rig.port)) for _ in range(2)]
+                body = request(padded("web", 1000))
+                for sender in senders:
+                    await sender.send(body[:-100])
+                await eventually(lambda: rig.admission.bytes > 1000)
+                async with connected(rig.port) as another:
+                    assert await another.ended() == b""
+                await eventually(lambda: "new ones are closed" in caplog.text)
+                for sender in senders:
+                    await sender.send(body[-100:])
+                    assert (await sender.reply())[2]["NodeNames"] == ["a", "b"]
+                assert rig.admission.turned_away == 1
+
+        run(main)
+        assert (
+            "as many as --max-connections lets in (2) are busy: new ones are closed at once, "
+            "1 so far" in caplog.messages
+        )
+        assert "hung up" not in caplog.text
+
+    def test_have_a_limit_and_the_longest_idle_one_makes_room(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         async def main() -> None:
             async with hostile(max_connections=5) as rig, AsyncExitStack() as stack:
                 slow = await reach(rig, stack)
@@ -307,6 +358,22 @@ class TestConnections:
                 assert await rig.well_behaved() == ["a", "b"]
                 assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
                 assert await idle[0].ended() == b""
+                await eventually(lambda: "idle ones are closed for new ones" in caplog.text)
+
+        run(main)
+
+    def test_that_have_pipelined_a_request_are_not_idle_before_it_is_answered(self) -> None:
+        async def main() -> None:
+            async with hostile(max_connections=1) as rig:
+                async with connected(rig.port) as caller:
+                    await caller.send(request(NAMES) + request(padded("slow", 10)))
+                    assert (await caller.reply())[2]["NodeNames"] == ["a", "b"]
+                    await asyncio.to_thread(rig.reached.wait, 60)
+                    async with connected(rig.port) as another:
+                        assert await another.ended() == b""
+                    rig.gate.set()
+                    assert (await caller.reply())[2]["NodeNames"] == ["a", "b"]
+                await eventually(lambda: rig.admission.connections == 0)
 
         run(main)
 

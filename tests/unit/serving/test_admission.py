@@ -33,6 +33,7 @@ class TestParcels:
         first.release()
         assert not second.fits(1)
         assert second.refused
+        assert (second.wanted, second.beside) == (41, 60)
         third = admission.open()
         assert third.fits(100)
 
@@ -104,3 +105,4 @@ class TestConnections:
         admission.waits_for_us(busy)
         admission.connected(newcomer)
         assert (busy.closed, newcomer.closed) == (False, True)
+        assert (admission.displaced, admission.turned_away) == (0, 1)
