@@ -297,7 +297,7 @@ def test_a_refusal_after_the_choice_gives_the_place_back(
 @pytest.mark.parametrize("where", HOOKS)
 @pytest.mark.parametrize(
     ("label", "said"),
-    [("raises", "KeyError: 'absent'"), ("hangs", "it did not return within 2 s")],
+    [("raises", "KeyError: 'absent'"), ("hangs", "it did not return within 2 seconds")],
 )
 def test_a_broken_hook_is_named_and_holds_up_nobody_else(
     plane: Plane,

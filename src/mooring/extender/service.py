@@ -256,7 +256,6 @@ def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     loop.call_soon_threadsafe(event.set)
 
 
-
 def _now() -> float:
     return time.monotonic()
 

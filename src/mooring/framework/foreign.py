@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Interruption(BaseException):
     """Raised inside foreign code to end it; not an `Exception`, so that it is not caught there.
 
-    Its text completes a sentence, such as "it did not return within 10 s".
+    Its text completes a sentence, such as "it did not return within 10 seconds".
     """
 
 

@@ -458,7 +458,7 @@ class TestConfigurationAndPolicy:
         things = [*NODES, WAITING]
         code, out, err = explain("shop/web", things, "--policy", "mine.py", "--hook-timeout", "0.1")
         assert (code, out) == (2, "")
-        assert "filter 'stuck' failed on node a: it did not return within 0.1 s" in err
+        assert "filter 'stuck' failed on node a: it did not return within 0.1 seconds" in err
         assert err.endswith("; correct it, or allow more with --hook-timeout\n")
         assert len(err.splitlines()) == 1
 

@@ -126,7 +126,7 @@ def ask(pool: ThreadPoolExecutor, moor: Moor, policy: Path, way: str) -> Future[
 def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: str) -> None:
     moor = serve(policy, "--timeout", "4", "--drain", "0")
     assert re.fullmatch(
-        "filter 'check' failed on node a: it did not return within [23].* s",
+        "filter 'check' failed on node a: it did not return within [23].* seconds",
         error_of(moor.post("/filter", filter_body(way))),
     )
     reply = moor.post("/filter", filter_body())

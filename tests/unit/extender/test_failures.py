@@ -31,7 +31,7 @@ def escaped(cause: BaseException) -> EscapeError:
         (failure("score 'rate' returned 101 for node a; it must"), "returned"),
         (failure("score 'rate' returned 'pod-17' for node a; it must"), "returned"),
         (failure("score 'rate' on node a has not returned 4.7 s after"), "on"),
-        (failure("bind 'rate' failed on node a: it did not return within 4 s"), "failed"),
+        (failure("bind 'rate' failed on node a: it did not return within 4 seconds"), "failed"),
         (failure("no function is named here"), ""),
     ],
 )

@@ -15,7 +15,7 @@ from mooring.errors import EscapeError
 from mooring.framework import foreign
 from mooring.serving.deadline import Deadline
 
-LATE = r"^it did not return within 0\.05 s$"
+LATE = r"^it did not return within 0\.05 seconds$"
 
 
 class Clock:
