@@ -11,6 +11,7 @@ So the limit can neither break the state nor strike when nobody is late. Time du
 process was stopped does not count. Code that is stuck outside of Python cannot be interrupted.
 """
 
+import gc
 import signal
 import threading
 import time
@@ -133,7 +134,7 @@ class Deadline:
         self._last = now if foreign else None
         if not foreign or (self._spent < self._limit and not self._expired):
             return False
-        if crossing(frame) is None:
+        if crossing(frame) is None or _in_collector(frame):
             return True
         # Who catches everything is interrupted again, but not while this one is on its way out.
         self._spent = self._limit / 2
@@ -142,6 +143,14 @@ class Deadline:
             self._ignored(self._interruptions - 1, frame)
         late = f"it did not return within {counted(self._limit, 'second')}"
         raise Interruption(self._expired or late)
+
+
+def _in_collector(frame: FrameType | None) -> bool:
+    """Whether the garbage collector calls back just now: what is raised there is lost."""
+    codes = {getattr(one, "__code__", None) for one in gc.callbacks}
+    while frame is not None and frame.f_code not in codes:
+        frame = frame.f_back
+    return frame is not None
 
 
 def was_interrupted(error: BaseException | None) -> bool:

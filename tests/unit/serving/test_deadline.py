@@ -1,6 +1,7 @@
 """Foreign code that does not come back is interrupted; mooring's own never is."""
 
 import asyncio
+import gc
 import signal
 import sys
 import threading
@@ -89,6 +90,33 @@ def test_foreign_code_that_calls_ours_is_interrupted_when_it_goes_on() -> None:
         foreign.call(plugin)
     # Twenty times in time, then too late and not to be interrupted; nothing was raised.
     assert seen == [False] * 19 + [True] * 21
+
+
+def test_nobody_is_interrupted_while_the_garbage_collector_calls_back() -> None:
+    """What is raised there is printed and lost."""
+    clock = Clock()
+    deadline = Deadline(1.0, clock=clock)
+    seen: list[bool] = []
+
+    def called_back(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            seen.append(deadline.look(sys._getframe()))
+
+    def plugin() -> None:
+        deadline.look(sys._getframe())
+        for _ in range(30):
+            clock.now += 0.05
+            gc.collect()
+        deadline.look(sys._getframe())
+
+    deadline.begin()
+    gc.callbacks.append(called_back)
+    try:
+        with pytest.raises(EscapeError, match=r"within 1 second$"):
+            foreign.call(plugin)
+    finally:
+        gc.callbacks.remove(called_back)
+    assert seen[-1]
 
 
 def test_own_code_is_never_late() -> None:
