@@ -79,6 +79,12 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"SKIPPED [{count}] kube: {config.stash[_missing]}")
 
 
+@pytest.fixture(autouse=True)
+def own_log_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that are called in this process set it, and programs that it starts inherit it."""
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+
+
 @pytest.fixture(scope="session")
 def binaries() -> Binaries:
     """The real Kubernetes programs."""
