@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?=
 # Most tests wait for something most of the time, so more run at once than there are cores.
-WORKERS ?= 4
+WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # CI has the real binaries, so nothing is left out and coverage can be demanded.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
@@ -46,7 +46,7 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports --no-cache --config pyproject.toml
 
-unit: setup ## the tests alone, WORKERS=4 at a time; PYTEST_ARGS="-k NAME" for some of them
+unit: setup ## the tests alone, WORKERS=3 at a time; PYTEST_ARGS="-k NAME" for some of them
 	$(BIN)/python -m pytest $(PARALLEL) $(COVERAGE) $(PYTEST_ARGS)
 
 e2e: setup ## only the tests against the real Kubernetes binaries
