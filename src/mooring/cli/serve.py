@@ -70,8 +70,8 @@ def serve(
         int,
         typer.Option(
             min=1,
-            help="Connections at once; the longest idle one makes room. If none is idle, new ones "
-            "are closed.",
+            help="Connections at once; the longest idle one makes room, or one that still sends "
+            "its body. If all wait for answers, new ones are closed.",
         ),
     ] = 1000,
     timeout: Annotated[

@@ -279,13 +279,15 @@ class App:
             self._repeats.log(
                 "displaced",
                 logging.WARNING,
-                f"{most} are open: idle ones are closed for new ones, {admission.displaced} so far",
+                f"{most} are open: those that made us wait longest are closed for new ones, "
+                f"{admission.displaced} so far",
             )
         if admission.turned_away > self._turned_away:
             self._repeats.log(
                 "turned away",
                 logging.WARNING,
-                f"{most} are busy: new ones are closed at once, {admission.turned_away} so far",
+                f"{most} wait for answers: new ones are closed at once, "
+                f"{admission.turned_away} so far",
             )
         self._displaced, self._turned_away = admission.displaced, admission.turned_away
 

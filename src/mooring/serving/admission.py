@@ -37,28 +37,32 @@ class Admission:
         self.peak_bytes = 0
         #: Connections that are open now.
         self.connections = 0
-        #: Idle connections that were closed to make room for others.
+        #: Connections that were closed to make room for others.
         self.displaced = 0
-        #: Connections that were closed at once: no other one was idle.
+        #: Connections that were closed at once: all others wait for their answers.
         self.turned_away = 0
-        # Those that never asked anything, and those that were answered, each in the order in which
-        # they began to wait for their clients; the first has waited longest.
+        # Those that never asked anything, those that were answered, and those whose body has not
+        # come yet, each in the order in which they began to wait for their clients; the first has
+        # waited longest.
         self._strangers: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
+        self._sending: dict[Connection, None] = {}
 
     def open(self) -> "Parcel":
         """A request begins."""
         return Parcel(self)
 
     def connected(self, connection: Connection) -> None:
-        """A client connected. If there are too many, the longest idle one is closed.
+        """A client connected. If there are too many, the one that made us wait longest is closed.
 
-        Those that never asked anything go first: who was answered will ask again. If none is idle,
-        it is the new one that is closed.
+        Those that never asked anything go first: who was answered will ask again. Those that send a
+        body go last, but they do go: sending slowly must not keep everybody else out. If all wait
+        for their answers, it is the new one that is closed.
         """
         self.connections += 1
         full = self.connections > self.max_connections
-        longest = next((one for some in (self._strangers, self._idle) for one in some), connection)
+        waited_for = (self._strangers, self._idle, self._sending)
+        longest = next((one for some in waited_for for one in some), connection)
         self._strangers[connection] = None
         if not full:
             return
@@ -79,13 +83,19 @@ class Admission:
         self._forget(connection)
         self._idle[connection] = None
 
+    def waits_for_body(self, connection: Connection) -> None:
+        """A request has begun, and its body is to come: it may be closed if nobody is idle."""
+        self._forget(connection)
+        self._sending[connection] = None
+
     def waits_for_us(self, connection: Connection) -> None:
-        """A request's headers are there and it wants its answer: the connection is not closed."""
+        """A request is complete and wants its answer: the connection is not closed."""
         self._forget(connection)
 
     def _forget(self, connection: Connection) -> None:
         self._strangers.pop(connection, None)
         self._idle.pop(connection, None)
+        self._sending.pop(connection, None)
 
 
 class Parcel:

@@ -50,7 +50,8 @@ class AdmittedProtocol(WholeBodyProtocol):
 
     def on_headers_complete(self) -> None:
         """A request's headers are complete; if its body will find no room, it is refused now."""
-        self.admission.waits_for_us(self)
+        if not self._parcels:
+            self.admission.waits_for_body(self)
         parcel = self.admission.open()
         self._parcels.append(parcel)
         extensions: dict[str, Any] = self.scope.setdefault("extensions", {})
@@ -77,6 +78,12 @@ class AdmittedProtocol(WholeBodyProtocol):
         self.cycle.body = b"?"  # type: ignore[assignment]
         self.cycle.message_event.set()
 
+    def on_message_complete(self) -> None:
+        """A request is complete and wants its answer."""
+        if not self.cycle.response_complete:
+            self.admission.waits_for_us(self)
+        super().on_message_complete()
+
     def on_response_complete(self) -> None:
         """A request is answered."""
         if self._parcels:
@@ -84,6 +91,8 @@ class AdmittedProtocol(WholeBodyProtocol):
         super().on_response_complete()
         if not self._parcels:
             self.admission.waits_for_client(self)
+        elif self.cycle.more_body:  # of the next request, which was sent too early
+            self.admission.waits_for_body(self)
 
     def make_room(self) -> None:
         """Close: another connection needs the place."""

@@ -4,9 +4,11 @@ import contextlib
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from mooring.testing import cluster, make_node
+from mooring.testing import Cluster, cluster, make_node
 from mooring.testing.process import WaitError, free_port, wait_for
 
 POLICY = """
@@ -43,46 +45,48 @@ def hangs(pod, node):
 """
 
 
-def test_sigterm_ends_it_with_zero(tmp_path: Path) -> None:
-    (tmp_path / "policy.py").write_text(POLICY)
-    log = tmp_path / "log"
+class Started(NamedTuple):
+    """`moor run` with a policy, on a cluster with one pod."""
+
+    cluster: Cluster
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+
+@contextlib.contextmanager
+def started(folder: Path, policy: str, *options: str) -> Iterator[Started]:
+    (folder / "policy.py").write_text(policy)
+    log = folder / "log"
     with cluster([make_node("a", cpu="4")], scheduler=False) as made, log.open("w") as out:
         made.create_pod("web")
         command = [
             sys.executable, "-m", "mooring.cli", "run", "policy.py", "--no-leader-elect",
-            "--kubeconfig", str(made.kubeconfig), "--port", str(free_port()),
+            "--kubeconfig", str(made.kubeconfig), "--port", str(free_port()), *options,
         ]  # fmt: skip
-        with subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=out) as process:
+        with subprocess.Popen(command, cwd=folder, stdout=out, stderr=out) as process:
             try:
-                wait_for(lambda: made.placements().get("web") or None, "the pod to be bound", 60)
-                process.send_signal(signal.SIGUSR2)
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(60) == 0, log.read_text()
+                yield Started(made, process, log)
             finally:
                 process.kill()
+
+
+def test_sigterm_ends_it_with_zero(tmp_path: Path) -> None:
+    with started(tmp_path, POLICY) as (made, process, log):
+        wait_for(lambda: made.placements().get("web") or None, "the pod to be bound", 60)
+        process.send_signal(signal.SIGUSR2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()
     assert "1 thread of the policy did not end: ending without waiting" in log.read_text()
 
 
 def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
-    (tmp_path / "policy.py").write_text(HANGING)
-    log = tmp_path / "log"
-    with cluster([make_node("a", cpu="4")], scheduler=False) as made, log.open("w") as out:
-        made.create_pod("web")
-        command = [
-            sys.executable, "-m", "mooring.cli", "run", "policy.py", "--no-leader-elect",
-            "--kubeconfig", str(made.kubeconfig), "--port", str(free_port()),
-            "--hook-timeout", "3600",
-        ]  # fmt: skip
-        with subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=out) as process:
-            try:
-                wait_for((tmp_path / "reached").exists, "the hook to be reached", 60)
-                process.send_signal(signal.SIGTERM)
-                said = "SIGTERM: the process stops once plugin hanging in filter 'hangs' for pod"
-                with contextlib.suppress(WaitError):
-                    wait_for(lambda: said in log.read_text(), "the first signal to be told", 60)
-                assert said in log.read_text()
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(60) == 1, log.read_text()
-            finally:
-                process.kill()
+    with started(tmp_path, HANGING, "--hook-timeout", "3600") as (_, process, log):
+        wait_for((tmp_path / "reached").exists, "the hook to be reached", 60)
+        process.send_signal(signal.SIGTERM)
+        said = "SIGTERM: the process stops once plugin hanging in filter 'hangs' for pod"
+        with contextlib.suppress(WaitError):
+            wait_for(lambda: said in log.read_text(), "the first signal to be told", 60)
+        assert said in log.read_text()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 1, log.read_text()
     assert "the second signal: the process ends at once" in log.read_text()
