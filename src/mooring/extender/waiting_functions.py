@@ -114,9 +114,10 @@ class WaitingFunctions:
         )
 
     def stop(self) -> None:
-        """Let the thread end; it is not waited for."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        """Cancel all functions and let the thread end; it is not waited for."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
 
     def _ask(self) -> None:
         if self._asked is None and self._loop is not None:
@@ -170,5 +171,13 @@ class WaitingFunctions:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
+            loop.run_until_complete(_cancel_others())
         finally:
             loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -26,6 +26,7 @@ class Rig:
         self.gate = threading.Event()
         self.reached = threading.Event()
         self.waiting = threading.Event()
+        self.ended = threading.Event()
         self.functions = WaitingFunctions(lambda: self.now, timeout=10.0)
         self.rule = BindRule(kind="bind", name="note", function=self.note)
 
@@ -35,7 +36,10 @@ class Rig:
             self.gate.wait(20)
         if binding.name == "waiting":
             self.waiting.set()
-            await asyncio.get_running_loop().create_future()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self.ended.set()
 
     async def bind(self, name: str, seconds: float = 20.0) -> object:
         binding = Binding(namespace="ns", name=name, uid="u", node_name="a")
@@ -113,6 +117,18 @@ def test_one_that_waits_too_long_itself_is_to_blame() -> None:
         waiting = asyncio.create_task(rig.bind("waiting", seconds=0.05))
         assert isinstance(await waiting, TimeoutError)
         await eventually(lambda: not rig.functions.blocked_for())
+
+    run(main)
+
+
+def test_one_that_waits_when_all_ends_is_cancelled() -> None:
+    async def main(rig: Rig) -> None:
+        waiting = asyncio.create_task(rig.bind("waiting"))
+        await asyncio.to_thread(rig.waiting.wait, 20)
+        rig.functions.stop()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await asyncio.to_thread(rig.ended.wait, 20)
 
     run(main)
 
