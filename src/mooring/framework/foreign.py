@@ -13,7 +13,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mooring.errors import EscapeError, MooringError
@@ -109,7 +109,7 @@ def crossing(frame: FrameType | None) -> FrameType | None:
         return None
     while frame is not None and not _is_own(frame):
         frame = frame.f_back
-    return frame if frame is not None and frame.f_code in _BORDER else None
+    return frame if frame is not None and _is_crossing(frame) else None
 
 
 def is_border(frame: FrameType) -> bool:
@@ -130,7 +130,7 @@ def is_crossed(frame: FrameType | None) -> bool:
     """
     own = False
     while frame is not None:
-        if frame.f_code in _BORDER and not own:
+        if not own and _is_crossing(frame):
             return True
         own = _is_own(frame)
         frame = frame.f_back
@@ -229,6 +229,23 @@ def _is_ordinary(error: BaseException) -> bool:
             return False
     parts = [*error.args, *vars(error).values()]
     return all(type(one) in _ORDINARY for one in parts)
+
+
+def _is_crossing(frame: FrameType) -> bool:
+    """Whether a frame is the border and leads to foreign code; mooring's own plugins pass it, too.
+
+    Without a question to the function, which may be any object.
+    """
+    if frame.f_code not in _BORDER:
+        return False
+    function = frame.f_locals["function"]
+    if type(function) is MethodType:
+        module = type(function.__self__).__module__
+    elif type(function) is FunctionType:
+        module = function.__module__
+    else:
+        return True
+    return not _is_ours(module) or module in _TRANSPARENT
 
 
 def _is_own(frame: FrameType) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from mooring.errors import EscapeError
 from mooring.framework import foreign
 from mooring.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
+from mooring.plugins.scheduling_gates import SchedulingGates
+from mooring.testing import make_pod
 
 
 class Boom(BaseException):
@@ -56,17 +59,25 @@ def test_an_interruption_is_caught_wherever_it_strikes() -> None:
     """Raised at every line and every call for which the stack says that foreign code runs."""
     # In a thread of its own: what traces this one, such as coverage, goes on.
     with ThreadPoolExecutor(1) as pool:
-        struck = pool.submit(_strike_everywhere).result()
-    assert set(struck) == {"_cross", "plugin"}
+        struck = pool.submit(_strike_everywhere, _plugin).result()
+    assert set(struck) == {"_cross", "_plugin"}
     assert struck[0] == "_cross"
 
 
-def _strike_everywhere() -> list[str]:
+def test_a_plugin_of_our_own_is_not_interrupted_even_at_the_border() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        struck = pool.submit(
+            _strike_everywhere, SchedulingGates().pre_enqueue, make_pod("p")
+        ).result()
+    assert struck == []
+
+
+def _plugin() -> int:
+    return sum(range(3))
+
+
+def _strike_everywhere(called: Callable[..., object], *args: object) -> list[str]:
     struck: list[str] = []
-
-    def plugin() -> int:
-        return sum(range(3))
-
     for place in range(40):
         seen = 0
 
@@ -82,7 +93,7 @@ def _strike_everywhere() -> list[str]:
 
         sys.settrace(strike)
         try:
-            foreign.call(plugin)
+            foreign.call(called, *args)
         except EscapeError:
             continue
         finally:
