@@ -21,7 +21,7 @@ import yaml
 from mooring.testing.kube import Binaries
 
 FOLDER: Final = Path(__file__).parent / "kubectl"
-_SECONDS: Final = 60.0
+_SECONDS: Final = 180.0
 
 _SAME: Final = [
     # A watch over HTTP/1.1 that is cut off complains, on the real server too (not over HTTP/2).

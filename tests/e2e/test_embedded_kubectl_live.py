@@ -15,7 +15,7 @@ from tests.e2e.kubectl_scripts import Kubectl
 
 pytestmark = pytest.mark.kube
 
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")

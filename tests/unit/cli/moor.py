@@ -120,8 +120,8 @@ class Moor:
     def connect(self, tls: ssl.SSLContext | None = None) -> http.client.HTTPConnection:
         """A connection of its own; close it."""
         if tls is None:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=tls)
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=120, context=tls)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, tls: ssl.SSLContext | None = None

@@ -65,7 +65,7 @@ class Cluster:
         """A command of moor with this cluster's kubeconfig."""
         return subprocess.run(
             [sys.executable, "-m", "mooring.cli", *arguments],
-            capture_output=True, text=True, check=False, timeout=60, cwd=self.folder,
+            capture_output=True, text=True, check=False, timeout=300, cwd=self.folder,
             env=environment(self.folder, KUBECONFIG=str(self.kubeconfig)),
         )  # fmt: skip
 
@@ -106,7 +106,7 @@ def refused(folder: Path, *arguments: str | Path) -> str:
     """What a command says that is used in a wrong way."""
     done = subprocess.run(
         [sys.executable, "-m", "mooring.cli", "cluster", *arguments],
-        capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+        capture_output=True, text=True, check=False, timeout=300, cwd=folder,
         env=environment(folder),
     )  # fmt: skip
     assert done.returncode == 2, (done.stdout, done.stderr)

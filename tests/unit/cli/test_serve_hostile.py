@@ -75,7 +75,7 @@ def large(pod: str, size: int) -> bytes:
 @contextlib.contextmanager
 def hung_up(moor: Moor, data: bytes) -> Iterator[None]:
     """A caller that sends something, and hangs up at the end of the block."""
-    with socket.create_connection(("127.0.0.1", moor.port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", moor.port), timeout=120) as raw:
         raw.sendall(data)
         yield
 

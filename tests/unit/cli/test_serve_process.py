@@ -104,7 +104,7 @@ class TestOneServer:
             assert moor.get("/livez").status == 200
 
     def test_what_is_no_http(self, moor: Moor) -> None:
-        with socket.create_connection(("127.0.0.1", moor.port), timeout=30) as raw:
+        with socket.create_connection(("127.0.0.1", moor.port), timeout=120) as raw:
             raw.sendall(b"nonsense\r\n\r\n")
             reply = b"".join(iter(lambda: raw.recv(65536), b""))
         head, _, body = reply.partition(b"\r\n\r\n")
@@ -123,7 +123,7 @@ class TestSignals:
 
             def refused() -> bool:
                 try:
-                    socket.create_connection(("127.0.0.1", port), timeout=30).close()
+                    socket.create_connection(("127.0.0.1", port), timeout=120).close()
                 except ConnectionRefusedError:
                     return True
                 return False
@@ -415,7 +415,7 @@ class TestStandardStreams:
         def answers() -> bool:
             assert process.poll() is None, f"ended with {process.returncode}"
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
                 with contextlib.closing(connection):
                     return exchange(connection, "POST", "/filter", filter_body()).status == 200
             except ConnectionError:
@@ -434,7 +434,7 @@ class TestRefusals:
     def run(self, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "mooring.cli", "serve", *map(str, arguments)],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=300,
             cwd=folder, env=environment(folder),
         )  # fmt: skip
 

@@ -118,7 +118,7 @@ def test_a_server(folder: Path, arguments: tuple[str, ...], streams: str) -> Non
         wait_for(lambda: answers(port) or process.poll() is not None, "the server")
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0
         assert b"Traceback" not in err
     finally:

@@ -12,7 +12,7 @@ import aiohttp
 from mooring.embedded.server import EmbeddedCluster, Options
 
 #: Nobody waits so long unless something is wrong.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Client:

@@ -13,7 +13,7 @@ from tests.unit.embedded.controllers.world import World, template
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():  # noqa: ASYNC110 - nobody tells us
             await asyncio.sleep(0.002)
 

@@ -186,7 +186,7 @@ def args(
     )
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def eventually(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     """Wait for something to become true, however long it takes on a slow machine."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - conditions come from threads and sockets

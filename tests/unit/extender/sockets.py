@@ -94,7 +94,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(port: int) -> AsyncIterator[Connection]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
             yield Connection(reader, writer)

@@ -235,7 +235,7 @@ class TestStart:
             async with serving(policy, **options) as port:
                 assert f"urlPrefix https://127.0.0.1:{port}" in caplog.text
                 tls = ssl.create_default_context(cafile=str(authority.file))
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(300):
                     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
                     connection = Connection(reader, writer)
                     await connection.send(request(NAMES))

@@ -49,7 +49,7 @@ class Rig:
         return list(reply.json()["NodeNames"])
 
     async def becomes(self, wanted: list[str], *names: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while await self.fitting(*names) != wanted:  # noqa: ASYNC110 - a watch brings it
                 await asyncio.sleep(0.01)
 

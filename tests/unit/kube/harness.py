@@ -110,7 +110,7 @@ class Listener:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that a change, a pause, a request or an answer brings about."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not condition():
                 self.bell.clear()
                 await self.bell.wait()

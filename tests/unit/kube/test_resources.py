@@ -97,7 +97,7 @@ def test_listing_and_watching_a_kind() -> None:
                 client, BY_NAME["Pod"], Pod.from_json, field_selector=UNFINISHED_PODS
             )
             informer = Informer(source, take)
-            async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(300), asyncio.TaskGroup() as group:
                 group.create_task(informer.run())
                 await informer.wait_synced()
                 arrived.clear()

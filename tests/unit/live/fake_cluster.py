@@ -59,7 +59,7 @@ class FakeCluster:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that a request brings about."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not condition():
                 self.bell.clear()
                 await self.bell.wait()

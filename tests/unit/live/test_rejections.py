@@ -44,7 +44,7 @@ class Watched:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that a request or a refusal brings about."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not condition():
                 self.api.bell.clear()
                 await self.api.bell.wait()

@@ -43,7 +43,7 @@ def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> 
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while not condition():  # noqa: ASYNC110 - a log has no events
             await asyncio.sleep(0.01)
 
@@ -66,7 +66,7 @@ class Scheduler:
 
     async def readiness(self, status: int, text: str = "") -> str:
         """Wait until the process says that it is ready, or is not; what it says."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while True:
                 found, said = await self.get("/readyz")
                 if found == status and text in said:
@@ -80,7 +80,7 @@ class Scheduler:
 
     async def end(self) -> int:
         """The exit code."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             return await self.task
 
 

@@ -84,7 +84,7 @@ async def turns_while_nothing_happens(parts: Parts) -> int:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(300):
         while not condition():  # noqa: ASYNC110 - a plugin has no events
             await asyncio.sleep(0.01)
 
@@ -133,7 +133,7 @@ def test_a_scheduler_that_stops_breaks_off_what_only_waits() -> None:
             return cluster.bindings
 
     async def limited() -> list[tuple[str, str]]:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(300):
             return await run()
 
     assert asyncio.run(limited()) == []

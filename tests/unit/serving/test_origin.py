@@ -28,7 +28,7 @@ from mooring.serving.sockets import listen
 from tests.unit.extender.sockets import FakeSignals
 
 #: Nobody waits so long unless something is wrong.
-PATIENCE = 30.0
+PATIENCE = 120.0
 ALLOWED = frozenset(("moor.example", "fd00::7"))
 #: The request gets through to the server's own code.
 PASSES = 0

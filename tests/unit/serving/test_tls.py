@@ -150,7 +150,7 @@ def test_files_are_watched(
         certificates = Certificates(*files)
         watching = asyncio.create_task(certificates.watch(0.001))
         install(authority.server("second"), *files)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             while "using the renewed certificate" not in caplog.text:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
         watching.cancel()

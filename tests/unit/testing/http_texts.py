@@ -12,7 +12,7 @@ class Wire:
     """A connection on which bytes are sent and read as they are."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         self._rest = b""
 
     def ask(self, method: str, target: str, body: bytes = b"") -> None:

@@ -48,7 +48,7 @@ def port_of(kubeconfig: Path) -> int:
 def ask(
     port: int, method: str, target: str, body: bytes | None = None, **headers: str
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, target, body, sent)
@@ -395,7 +395,7 @@ def get(kubeconfig: Path, pair: KeyPair | None) -> int:
     if pair is not None:
         context.load_cert_chain(pair.certificate, pair.key)
     port = urlsplit(config.server).port
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=context)
     try:
         connection.request("GET", POD)
         return connection.getresponse().status
