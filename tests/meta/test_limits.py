@@ -10,7 +10,7 @@ from mooring.extender.server import Options as ServeOptions
 from mooring.framework import hook_answers
 from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
-from mooring.live import loop
+from mooring.live import loop, server
 from mooring.live.options import HookLimits
 from mooring.serving import descriptors, metric_labels, origin, protocol, repeats
 from mooring.yaml_depth import MOST_LEVELS
@@ -43,6 +43,7 @@ LIMITS = {
     "bodies and replies of `moor serve` in memory, together": size(SERVE.max_held),
     "requests that wait in `moor serve`": number(SERVE.max_waiting),
     "connections to `moor serve`": number(SERVE.max_connections),
+    "connections to `moor run`": number(server.MAX_CONNECTIONS),
     "time to send a body and to get an answer in `moor serve`": seconds(SERVE.timeout),
     "part of it for a policy's functions": f"{turns.FUNCTION_PART:.0%}".replace("%", " %"),
     "time a client may take to read a reply": seconds(protocol.WholeBodyProtocol.reply_seconds),

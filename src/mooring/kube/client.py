@@ -21,7 +21,7 @@ from mooring.errors import KubeError
 from mooring.kube.cluster import ClusterConfig
 from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, may_pass, status_patch
 from mooring.kube.session import BROKEN, DEFAULT_LIMITS, Call, Limits, Params, Session
-from mooring.kube.status import api_error, retry_after
+from mooring.kube.status import api_error, failure_code, retry_after
 from mooring.model.deep_json import decode_deep
 
 T = TypeVar("T")
@@ -282,7 +282,10 @@ class Client:
             "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
-        await self.request("POST", _pod_path(namespace, name) + "/binding", body=binding)
+        answer = await self.request("POST", _pod_path(namespace, name) + "/binding", body=binding)
+        # The answer has nothing but a Status; a proxy may give one that failed the code of success.
+        if (failed := failure_code(answer)) is not None:
+            raise api_error(self.config, failed, answer)
 
     async def patch_pod(
         self,

@@ -25,6 +25,7 @@ class Status(msgspec.Struct):
     message: str = ""
     reason: str = ""
     code: int = 0
+    status: str = ""
 
 
 def decode_status(body: bytes | msgspec.Raw) -> Status:
@@ -33,6 +34,16 @@ def decode_status(body: bytes | msgspec.Raw) -> Status:
         return msgspec.json.decode(body, type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Status()
+
+
+def failure_code(body: bytes) -> int | None:
+    """The status code of an answer that is a Status of a failure; None if it is none."""
+    if b'"Failure"' not in body:
+        return None
+    status = decode_status(body)
+    if status.status != "Failure":
+        return None
+    return status.code if status.code >= HTTPStatus.BAD_REQUEST else 500
 
 
 def api_error(config: ClusterConfig, http_status: int, body: bytes) -> ApiError:

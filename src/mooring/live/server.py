@@ -18,11 +18,19 @@ from starlette.routing import Route
 
 from mooring.live.health import Check, Health, examine
 from mooring.serving import running
+from mooring.serving.admission import Admission
+from mooring.serving.admitted import connections
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
 from mooring.serving.tls import Certificates
 from mooring.version import __version__
 
+#: Probes and Prometheus need a few; everybody else must not cost the scheduler its descriptors.
+MAX_CONNECTIONS: Final = 100
+#: Nothing is sent here that has a body, and no reply is larger.
+_MAX_BYTES: Final = 64 << 20
+_MAX_BODY: Final = 1 << 20
+_REPLY_SECONDS: Final = 30.0
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 Checks = Callable[[], list[Check]]
@@ -104,5 +112,11 @@ def serving(
     allow_hosts: frozenset[str] = frozenset(),
 ) -> AbstractAsyncContextManager[list[asyncio.Task[None]]]:
     """Serve for the length of a block; gives the tasks that do it, which should not end."""
-    server = make_server(OwnOrigin(app.asgi(), sock, allow_hosts), certificates=certificates)
+    server = make_server(
+        OwnOrigin(app.asgi(), sock, allow_hosts),
+        http=connections(
+            Admission(_MAX_BYTES, MAX_CONNECTIONS), max_body=_MAX_BODY, reply_seconds=_REPLY_SECONDS
+        ),
+        certificates=certificates,
+    )
     return running.serving(server, sock, certificates)

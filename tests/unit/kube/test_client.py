@@ -113,6 +113,22 @@ def test_binding_and_patching_a_pod() -> None:
     asyncio.run(main())
 
 
+def test_a_binding_that_is_answered_with_a_failure_is_none_whatever_the_status_code() -> None:
+    async def main() -> None:
+        async with fake_api() as api, Client(api.config) as client:
+            api.answer(201, b'{"kind":"Status","status":"Success","code":201}')
+            await client.bind("ns", "a", None, "node-1")
+            for code in (b"409", b"0", b"201"):
+                api.answer(
+                    200, b'{"kind":"Status","status":"Failure","message":"no","code":%s}' % code
+                )
+                with pytest.raises(ApiError, match=r"answered (409|500): no\.") as raised:
+                    await client.bind("ns", "a", None, "node-1")
+                assert raised.value.status == (409 if code == b"409" else 500)
+
+    asyncio.run(main())
+
+
 def test_creating_replacing_and_patching_any_object() -> None:
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:

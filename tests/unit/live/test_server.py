@@ -126,3 +126,22 @@ class TestServing:
             return connection
 
         self.served(ask).close()
+
+
+def test_connections_that_ask_nothing_make_room_for_probes() -> None:
+    async def run() -> None:
+        sock = listen("127.0.0.1", 0)
+        port = sock.getsockname()[1]
+        async with serving(make_app(), sock, None):
+            idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(150)]
+            for _, writer in idle:
+                writer.write(b"GET /livez HTTP/1.1\r\n")
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            closed = [await one.read() == b"" for one, _ in idle[:51]]
+            assert all(closed)
+            for _, one in (*idle, (reader, writer)):
+                one.close()
+
+    asyncio.run(run())
