@@ -12,7 +12,7 @@ from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
 from mooring.live import loop
 from mooring.live.options import HookLimits
-from mooring.serving import descriptors, metric_labels, origin, protocol, repeats
+from mooring.serving import descriptors, handshake, metric_labels, origin, protocol, repeats
 from mooring.yaml_depth import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "security.md"
@@ -42,7 +42,10 @@ LIMITS = {
     "body of a request to `moor serve`": size(SERVE.max_body),
     "bodies and replies of `moor serve` in memory, together": size(SERVE.max_held),
     "requests that wait in `moor serve`": number(SERVE.max_waiting),
-    "connections to `moor serve`": number(SERVE.max_connections),
+    "connections to `moor serve`, those that have not shaken hands included": (
+        number(SERVE.max_connections)
+    ),
+    "TLS handshake": seconds(handshake.HANDSHAKE_SECONDS),
     "time to send a body and to get an answer in `moor serve`": seconds(SERVE.timeout),
     "part of it for a policy's functions": f"{turns.FUNCTION_PART:.0%}".replace("%", " %"),
     "time a client may take to read a reply": seconds(protocol.WholeBodyProtocol.reply_seconds),
