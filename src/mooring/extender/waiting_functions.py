@@ -7,6 +7,8 @@ process alive.
 
     look ──"are you there?"──> loop ──"yes"──> all is well
                                 └── no answer: a function blocks it, the stack says which
+
+All belongs to the event loop that serves; the other one tells it what happened there.
 """
 
 import asyncio
@@ -14,6 +16,8 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from mooring.extender.in_progress import in_progress
@@ -85,9 +89,8 @@ class WaitingFunctions:
         """See whether a function blocks the loop; called again and again."""
         now = self._clock()
         pause = now - self._looked - PAUSE_SECONDS
-        asked = self._asked
-        if asked is not None and pause > 0:
-            self._asked = asked + pause  # the whole process stood still
+        if self._asked is not None and pause > 0:
+            self._asked += pause  # the whole process stood still
         self._looked = now
         self._tell(self.blocked_for())
         if self._open:
@@ -122,9 +125,10 @@ class WaitingFunctions:
     def _ask(self) -> None:
         if self._asked is None and self._loop is not None:
             self._asked = self._clock()
-            self._loop.call_soon_threadsafe(self._answer)
+            answer = partial(_call_back, asyncio.get_running_loop(), self._answered)
+            self._loop.call_soon_threadsafe(answer)
 
-    def _answer(self) -> None:
+    def _answered(self) -> None:
         self._asked = None
 
     def _tell(self, seconds: float) -> None:
@@ -174,6 +178,12 @@ class WaitingFunctions:
             loop.run_until_complete(_cancel_others())
         finally:
             loop.close()
+
+
+def _call_back(serving: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
+    """On the thread of the functions: tell the loop that serves, if it still does."""
+    with suppress(RuntimeError):
+        serving.call_soon_threadsafe(tell)
 
 
 async def _cancel_others() -> None:

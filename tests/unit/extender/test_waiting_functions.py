@@ -77,6 +77,39 @@ def run(test: Callable[[Rig], Awaitable[Any]]) -> None:
     asyncio.run(main())
 
 
+class AnsweredMeanwhile(float):
+    """A point in time; the other thread answers while something is added to it."""
+
+    answer: Callable[[], None]
+
+    def __add__(self, other: float) -> float:
+        self.answer()
+        return float(self) + other
+
+
+def test_an_answer_that_comes_while_a_pause_is_counted_is_not_lost() -> None:
+    async def main(rig: Rig) -> None:
+        blocking = await rig.block()
+        rig.pass_time(1)
+
+        def answer() -> None:
+            answered = threading.Event()
+            rig.gate.set()
+            rig.functions._started().call_soon_threadsafe(answered.set)
+            assert answered.wait(20)
+
+        asked = rig.functions._asked
+        assert asked is not None
+        rig.functions._asked = meanwhile = AnsweredMeanwhile(asked)
+        meanwhile.answer = answer
+        rig.now += 600
+        rig.functions.look()
+        await eventually(lambda: not rig.functions.blocked_for())
+        await blocking
+
+    run(main)
+
+
 def late(error: object) -> str:
     assert isinstance(error, NotDecided), error
     assert error.kind == "late"
