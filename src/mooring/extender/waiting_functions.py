@@ -15,7 +15,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -26,6 +25,20 @@ from mooring.extender.turns import PAUSE_SECONDS, TELL_PART
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
+
+
+class _Call:
+    """A function that somebody waits for.
+
+    Args:
+        answer: what comes of it.
+        until: when it is given up.
+    """
+
+    def __init__(self, answer: "asyncio.Future[Any]", until: float) -> None:
+        self.answer = answer
+        self.until = until
+        self.is_late = False
 
 
 class WaitingFunctions:
@@ -41,14 +54,14 @@ class WaitingFunctions:
         self._timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread_id: int | None = None
-        self._open: set[Future[Any]] = set()
+        self._open: set[_Call] = set()
         # When the loop was asked whether it is there; None once it has answered.
         self._asked: float | None = None
         self._looked = clock()
         self._named = self._stuck = False
 
     async def run(self, pod: str, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
-        """Wait for a coroutine, at most for so long; then it is cancelled.
+        """Wait for a coroutine, at most for so long; then `look` has it cancelled.
 
         Args:
             pod: the pod it is for, as ``namespace/name``.
@@ -69,30 +82,38 @@ class WaitingFunctions:
             return await work()
 
         future = asyncio.run_coroutine_threadsafe(begin(), self._started())
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
+        call = _Call(asyncio.wrap_future(future), asked + seconds)
+        self._open.add(call)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), max(seconds, 0.0))
-        except TimeoutError:
-            if begun and not self._is_held_up(pod, seconds):
-                self._ask()
+            found: R = await call.answer
+        except asyncio.CancelledError:
+            if not call.is_late or _is_cancelled():
                 raise
-            self._ask()
-            waited = self._clock() - asked
+        else:
+            return found
+        finally:
+            self._open.discard(call)
+        held_up = not begun or self._is_held_up(pod, seconds)
+        self._ask()
+        if not held_up:
+            raise TimeoutError
         raise NotDecided(
             "late",
-            f"the request waited {waited:.1f} s for its turn{self._behind()}, too long for the "
-            f"caller's timeout of {self._timeout:g} s",
+            f"the request waited {self._clock() - asked:.1f} s for its turn{self._behind()}, too "
+            f"long for the caller's timeout of {self._timeout:g} s",
         )
 
     def look(self) -> None:
-        """See whether a function blocks the loop; called again and again."""
+        """Give up what took too long, see whether a function blocks the loop; again and again."""
         now = self._clock()
         pause = now - self._looked - PAUSE_SECONDS
         if self._asked is not None and pause > 0:
             self._asked += pause  # the whole process stood still
         self._looked = now
         self._tell(self.blocked_for())
+        for call in self._open:
+            if now >= call.until and call.answer.cancel():
+                call.is_late = True
         if self._open:
             self._ask()
 
@@ -178,6 +199,11 @@ class WaitingFunctions:
             loop.run_until_complete(_cancel_others())
         finally:
             loop.close()
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _call_back(serving: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:

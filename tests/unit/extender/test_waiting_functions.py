@@ -119,11 +119,13 @@ def late(error: object) -> str:
 def test_one_that_blocks_is_named_to_those_whose_turn_does_not_come() -> None:
     async def main(rig: Rig) -> None:
         blocking = await rig.block()
-        rig.pass_time(3)
+        innocent = asyncio.create_task(rig.bind("innocent", seconds=3))
+        await asyncio.sleep(0)
+        rig.pass_time(3.1)
         assert re.fullmatch(
-            f"the request waited 0.0 s for its turn behind {BLOCKING}, "
+            f"the request waited 3.1 s for its turn behind {BLOCKING}, "
             "too long for the caller's timeout of 10 s",
-            late(await rig.bind("innocent", seconds=0)),
+            late(await innocent),
         )
         await rig.open_gate()
         await blocking
@@ -134,10 +136,10 @@ def test_one_that_blocks_is_named_to_those_whose_turn_does_not_come() -> None:
 
 def test_one_that_blocks_is_named_to_those_that_were_waiting_already() -> None:
     async def main(rig: Rig) -> None:
-        innocent = asyncio.create_task(rig.bind("waiting", seconds=0.3))
+        innocent = asyncio.create_task(rig.bind("waiting", seconds=3))
         await asyncio.to_thread(rig.waiting.wait, 20)
         blocking = await rig.block()
-        rig.pass_time(3)
+        rig.pass_time(3.1)
         assert re.search(f" behind {BLOCKING}, too long ", late(await innocent))
         await rig.open_gate()
         await blocking
@@ -147,8 +149,11 @@ def test_one_that_blocks_is_named_to_those_that_were_waiting_already() -> None:
 
 def test_one_that_waits_too_long_itself_is_to_blame() -> None:
     async def main(rig: Rig) -> None:
-        waiting = asyncio.create_task(rig.bind("waiting", seconds=0.05))
+        waiting = asyncio.create_task(rig.bind("waiting", seconds=3))
+        await asyncio.to_thread(rig.waiting.wait, 20)
+        rig.pass_time(3.1)
         assert isinstance(await waiting, TimeoutError)
+        assert await asyncio.to_thread(rig.ended.wait, 20)
         await eventually(lambda: not rig.functions.blocked_for())
 
     run(main)
