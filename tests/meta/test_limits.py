@@ -7,7 +7,7 @@ from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
 from mooring.extender import caller, turns
 from mooring.extender.server import Options as ServeOptions
-from mooring.framework import hook_answers
+from mooring.framework import hook_answers, left_behind
 from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
 from mooring.live import loop
@@ -54,6 +54,9 @@ LIMITS = {
     "changes of a resource that `moor cluster` remembers": number(store.HISTORY),
     "time of a plugin's hooks in `moor run`": seconds(HOOKS.decision_seconds),
     "time of a hook that awaits around a binding": seconds(HOOKS.binding_seconds),
+    "hooks of a plugin, or functions of `moor serve`, that outlive their cancellation": (
+        number(left_behind.MOST_LEFT_BEHIND)
+    ),
     "writes of `moor run` under way or waiting": number(loop._MOST_WRITES),
     "reply of an extender that `moor run` asks": (
         f"{size(caller.MAX_REPLY_BYTES)}, {seconds(caller._DEFAULT_SECONDS)}"

@@ -2,8 +2,9 @@
 
 On the loop that serves, one that blocks instead of waiting would stop the whole server. Here it
 delays only others of its kind. It cannot be interrupted, so it is named: to those who wait behind
-it, in the log and in ``/livez``. The thread begins with the first function and does not keep the
-process alive.
+it, in the log and in ``/livez``. One that goes on although it was cancelled is left behind, and
+with too many of them no more are asked. The thread begins with the first function and does not keep
+the process alive.
 
     look ──"are you there?"──> loop ──"yes"──> all is well
                                 └── no answer: a function blocks it, the stack says which
@@ -22,23 +23,32 @@ from typing import Any, TypeVar
 from mooring.extender.in_progress import in_progress
 from mooring.extender.turn import NotDecided
 from mooring.extender.turns import PAUSE_SECONDS, TELL_PART
+from mooring.framework.asked import rule_in, waiting_frames
+from mooring.framework.left_behind import MOST_LEFT_BEHIND
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
 
 
 class _Call:
-    """A function that somebody waits for.
+    """A function that was asked; somebody waits for it, or has given it up.
 
     Args:
-        answer: what comes of it.
+        pod: the pod it is for.
         until: when it is given up.
     """
 
-    def __init__(self, answer: "asyncio.Future[Any]", until: float) -> None:
-        self.answer = answer
+    def __init__(self, pod: str, until: float) -> None:
+        self.pod = pod
         self.until = until
-        self.is_late = False
+        self.begun = self.is_late = self.is_given_up = False
+        self.answer: asyncio.Future[Any] | None = None
+        self.coroutine: object = None
+
+    def __str__(self) -> str:
+        rule = rule_in(waiting_frames(self.coroutine))
+        what = f"{rule.kind} {rule.name!r}" if rule is not None else "one"
+        return f"{what} for pod {self.pod}"
 
 
 class WaitingFunctions:
@@ -54,11 +64,13 @@ class WaitingFunctions:
         self._timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread_id: int | None = None
+        # Those that are waited for, and those that have begun and not ended.
         self._open: set[_Call] = set()
+        self._running: set[_Call] = set()
         # When the loop was asked whether it is there; None once it has answered.
         self._asked: float | None = None
         self._looked = clock()
-        self._named = self._stuck = False
+        self._named = self._stuck = self._leaky = False
 
     async def run(self, pod: str, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
         """Wait for a coroutine, at most for so long; then `look` has it cancelled.
@@ -69,20 +81,28 @@ class WaitingFunctions:
             seconds: how long it may take.
 
         Raises:
-            NotDecided: another function blocks the loop.
+            NotDecided: another function blocks the loop, or too many do not end.
             TimeoutError: it took longer.
         """
         if why := self.why_stuck():
             raise NotDecided("stuck", f"{why}; no async function runs until it returns")
-        asked, begun = self._clock(), False
+        if why := self._why_leaky():
+            raise NotDecided("stuck", f"{why}; none is asked until one ends")
+        asked = self._clock()
+        call = _Call(pod, asked + seconds)
+        tell = partial(_call_back, asyncio.get_running_loop())
 
         async def begin() -> R:
-            nonlocal begun
-            begun = True
-            return await work()
+            call.begun = True
+            call.coroutine = coroutine = work()
+            tell(partial(self._running.add, call))
+            try:
+                return await coroutine
+            finally:
+                tell(partial(self._running.discard, call))
 
         future = asyncio.run_coroutine_threadsafe(begin(), self._started())
-        call = _Call(asyncio.wrap_future(future), asked + seconds)
+        call.answer = asyncio.wrap_future(future)
         self._open.add(call)
         try:
             found: R = await call.answer
@@ -93,7 +113,8 @@ class WaitingFunctions:
             return found
         finally:
             self._open.discard(call)
-        held_up = not begun or self._is_held_up(pod, seconds)
+            call.is_given_up = True
+        held_up = not call.begun or self._is_held_up(pod, seconds)
         self._ask()
         if not held_up:
             raise TimeoutError
@@ -112,9 +133,10 @@ class WaitingFunctions:
         self._looked = now
         self._tell(self.blocked_for())
         for call in self._open:
-            if now >= call.until and call.answer.cancel():
+            if now >= call.until and call.answer is not None and call.answer.cancel():
                 call.is_late = True
-        if self._open:
+        self._tell_leaky()
+        if self._open or self._running:
             self._ask()
 
     def blocked_for(self) -> float:
@@ -136,6 +158,11 @@ class WaitingFunctions:
             f"{self._blocking()} has blocked all async functions for {seconds:.0f} s and cannot "
             f"be interrupted"
         )
+
+    @property
+    def left_behind(self) -> int:
+        """How many functions have not ended although nobody waits for them any more."""
+        return sum(call.is_given_up for call in self._running)
 
     def stop(self) -> None:
         """Cancel all functions and let the thread end; it is not waited for."""
@@ -167,6 +194,24 @@ class WaitingFunctions:
                 "%s cannot be interrupted; /livez fails, binds are refused until it returns",
                 self._blocking(),
             )
+
+    def _why_leaky(self) -> str:
+        count = self.left_behind
+        if count < MOST_LEFT_BEHIND:
+            return ""
+        one = next(call for call in self._running if call.is_given_up)
+        return (
+            f"{count} calls of async functions have not ended although they were cancelled, one "
+            f"of them {one}"
+        )
+
+    def _tell_leaky(self) -> None:
+        why = self._why_leaky()
+        if why and not self._leaky:
+            log.error("%s; binds are refused until one ends", why)
+        if self._leaky and not why:
+            log.warning("async functions that were cancelled have ended; others run again")
+        self._leaky = bool(why)
 
     def _is_held_up(self, pod: str, seconds: float) -> bool:
         """Whether the function of another pod took most of the time."""

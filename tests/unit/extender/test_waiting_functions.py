@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,7 @@ class Rig:
         self.reached = threading.Event()
         self.waiting = threading.Event()
         self.ended = threading.Event()
+        self.stubborn = 0
         self.functions = WaitingFunctions(lambda: self.now, timeout=10.0)
         self.rule = BindRule(kind="bind", name="note", function=self.note)
 
@@ -40,6 +42,12 @@ class Rig:
                 await asyncio.get_running_loop().create_future()
             finally:
                 self.ended.set()
+        if binding.name == "stubborn":
+            self.stubborn += 1
+            while not self.gate.is_set():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.01)
+            self.stubborn -= 1
 
     async def bind(self, name: str, seconds: float = 20.0) -> object:
         binding = Binding(namespace="ns", name=name, uid="u", node_name="a")
@@ -155,6 +163,45 @@ def test_one_that_waits_too_long_itself_is_to_blame() -> None:
         assert isinstance(await waiting, TimeoutError)
         assert await asyncio.to_thread(rig.ended.wait, 20)
         await eventually(lambda: not rig.functions.blocked_for())
+
+    run(main)
+
+
+def test_those_that_do_not_end_are_named_and_not_asked_without_bound(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As was seen: 300 calls left 300 tasks, and nobody was told."""
+    what = (
+        "100 calls of async functions have not ended although they were cancelled, one of them "
+        "bind 'note' for pod ns/stubborn"
+    )
+
+    async def main(rig: Rig) -> None:
+        async def leave_behind(number: int) -> None:
+            begun = rig.stubborn
+            binds = [asyncio.create_task(rig.bind("stubborn", 3)) for _ in range(number)]
+            await eventually(lambda: rig.stubborn == begun + number)
+            rig.pass_time(3.1)
+            assert {type(await one) for one in binds} == {TimeoutError}
+            await eventually(lambda: not rig.functions.blocked_for())
+
+        await leave_behind(99)
+        assert caplog.messages == []
+        await leave_behind(1)
+        rig.functions.look()
+        assert caplog.messages == [f"{what}; binds are refused until one ends"]
+        refused = await rig.bind("innocent")
+        assert isinstance(refused, NotDecided)
+        assert (refused.kind, str(refused)) == ("stuck", f"{what}; none is asked until one ends")
+        assert rig.stubborn == 100
+
+        rig.gate.set()
+        await eventually(lambda: not rig.functions.left_behind)
+        rig.functions.look()
+        assert caplog.messages[1:] == [
+            "async functions that were cancelled have ended; others run again"
+        ]
+        assert not isinstance(await rig.bind("innocent"), Exception)
 
     run(main)
 
