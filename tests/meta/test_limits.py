@@ -7,12 +7,12 @@ from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
 from mooring.extender import caller, turns
 from mooring.extender.server import Options as ServeOptions
-from mooring.framework import hook_answers
+from mooring.framework import hook_answers, left_behind
 from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
 from mooring.live import loop, server
 from mooring.live.options import HookLimits
-from mooring.serving import descriptors, metric_labels, origin, protocol, repeats
+from mooring.serving import descriptors, handshake, metric_labels, origin, protocol, repeats
 from mooring.yaml_depth import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "security.md"
@@ -42,7 +42,10 @@ LIMITS = {
     "body of a request to `moor serve`": size(SERVE.max_body),
     "bodies and replies of `moor serve` in memory, together": size(SERVE.max_held),
     "requests that wait in `moor serve`": number(SERVE.max_waiting),
-    "connections to `moor serve`": number(SERVE.max_connections),
+    "connections to `moor serve`, those that have not shaken hands included": (
+        number(SERVE.max_connections)
+    ),
+    "TLS handshake": seconds(handshake.HANDSHAKE_SECONDS),
     "connections to `moor run`": number(server.MAX_CONNECTIONS),
     "time to send a body and to get an answer in `moor serve`": seconds(SERVE.timeout),
     "part of it for a policy's functions": f"{turns.FUNCTION_PART:.0%}".replace("%", " %"),
@@ -52,6 +55,9 @@ LIMITS = {
     "changes of a resource that `moor cluster` remembers": number(store.HISTORY),
     "time of a plugin's hooks in `moor run`": seconds(HOOKS.decision_seconds),
     "time of a hook that awaits around a binding": seconds(HOOKS.binding_seconds),
+    "hooks of a plugin, or functions of `moor serve`, that outlive their cancellation": (
+        number(left_behind.MOST_LEFT_BEHIND)
+    ),
     "writes of `moor run` under way or waiting": number(loop._MOST_WRITES),
     "reply of an extender that `moor run` asks": (
         f"{size(caller.MAX_REPLY_BYTES)}, {seconds(caller._DEFAULT_SECONDS)}"

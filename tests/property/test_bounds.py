@@ -1,11 +1,12 @@
 """A scheduler that may remember next to nothing decides as one without limits does.
 
 Two schedulers see the same pods, nodes and deletions, in which a few names are used, forgotten and
-used again. One remembers a single result, kind and selector and keeps no arrays; the other is never
-short of anything. Every placement and every sentence must be the same.
+used again. One remembers a single result, kind, template and selector and keeps no arrays; the
+other is never short of anything. Every placement and every sentence must be the same.
 """
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 from hypothesis import given, settings
@@ -19,11 +20,11 @@ from tests.unit.scheduler.world import World
 
 FORGETFUL = Bounds(
     array_share=0, results=1, result_bytes=1, result_bytes_per_node=1,
-    kinds=1, key_bytes=200, selectors=1, empty=0, match_bytes=100,
+    kinds=1, key_bytes=200, templates=1, selectors=1, empty=0, match_bytes=100,
 )  # fmt: skip
 EVERYTHING = Bounds(
     array_share=10**9, results=10**9, result_bytes=10**15, kinds=10**9, key_bytes=10**15,
-    selectors=10**9, empty=10**9, match_bytes=10**15,
+    templates=10**9, selectors=10**9, empty=10**9, match_bytes=10**15,
 )  # fmt: skip
 
 KEYS = ("zone", "rack", "kubernetes.io/hostname", "nobody-has-it")
@@ -126,21 +127,40 @@ def pod(number: int, version: int, source: dict[str, Any]) -> Pod:
 def test_what_is_remembered_makes_no_difference(
     variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
 ) -> None:
-    worlds = [World(bounds=FORGETFUL), World(bounds=EVERYTHING)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shapes, "_TEMPLATES", 1)
+        worlds = [Own(FORGETFUL, patch), Own(EVERYTHING, patch)]
         _decide_alike(worlds, variants, steps)
-    assert len(worlds[0].cluster.columns._memo) <= 1
+    forgetful, other = worlds
+    assert len(forgetful.world.cluster.columns._memo) <= 1
+    assert len(forgetful.remembering._shapes) <= 1
+    assert other.remembering.most > len(other.shapes)
+
+
+class Own:
+    """A world with templates of its own, which all worlds of a process share otherwise."""
+
+    def __init__(self, bounds: Bounds, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+        self.shapes: WeakValueDictionary[Any, shapes.Shape] = WeakValueDictionary()
+        self.remembering = shapes.Remembering(bounds.templates)
+        self.world = World(bounds=bounds)
+
+    def enter(self) -> World:
+        """The world; what happens until another is entered happens in it."""
+        self._patch.setattr(shapes, "_shapes", self.shapes)
+        self._patch.setattr(shapes, "_remembering", self.remembering)
+        return self.world
 
 
 def _decide_alike(
-    worlds: list[World], variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
+    worlds: list[Own], variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
 ) -> None:
     for number, variant in enumerate(variants):
-        for world in worlds:
-            world.put(node(f"n{number}", variant))
+        for one in worlds:
+            one.enter().put(node(f"n{number}", variant))
     for version, (what, number, more) in enumerate(steps):
-        for world in worlds:
+        for one in worlds:
+            world = one.enter()
             if what in ("pod", "gone") and (old := world.pods.get(f"default/p{number}")):
                 world.delete(old)
             if what == "pod":
@@ -150,7 +170,7 @@ def _decide_alike(
             elif what == "no node" and (known := world.cluster.nodes.get(f"n{number}")):
                 world.delete(known)
             world.wait(20)
-        forgetful, other = worlds
+        forgetful, other = (one.world for one in worlds)
         assert forgetful.events == other.events
         assert {key: one.node_name for key, one in forgetful.pods.items()} == {
             key: one.node_name for key, one in other.pods.items()

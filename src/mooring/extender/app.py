@@ -8,9 +8,7 @@ but the number.
 """
 
 import asyncio
-import errno
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -265,12 +263,6 @@ class App:
         self._repeats.tick()
         self._update_gauges()
         self._tell_connections()
-        try:
-            os.close(os.dup(0))
-        except OSError as error:
-            if error.errno == errno.EMFILE:
-                sentence = "no file descriptor is left: new connections are closed at once"
-                self._repeats.log("files", logging.ERROR, sentence)
 
     def _tell_connections(self) -> None:
         admission = self.admission

@@ -8,7 +8,6 @@ sockets close, what is in flight is finished and the process ends with 0 (`endin
 import asyncio
 import ipaddress
 import logging
-import resource
 import socket
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
@@ -30,7 +29,7 @@ from mooring.framework.policy import Policy
 from mooring.kube.cluster import ClusterConfig
 from mooring.serving.admission import Admission
 from mooring.serving.admitted import connections
-from mooring.serving.descriptors import watch_descriptors
+from mooring.serving.descriptors import room_for_connections, watch_descriptors
 from mooring.serving.memory import give_back, keep_warm
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.running import make_server
@@ -40,8 +39,6 @@ log = logging.getLogger("mooring.extender")
 
 #: Go's client keeps idle connections for 90 s; it should be the one to close them.
 _KEEP_ALIVE_SECONDS: Final = 120
-#: Sockets, files and pipes of the process besides the connections of callers.
-_OWN_FILES: Final = 50
 #: So much memory of requests that are over is given back to the kernel after some idle time.
 _MUCH_BYTES: Final = 64 << 20
 _IDLE_TICKS: Final = 60
@@ -165,17 +162,7 @@ async def serve(
 
 def admission_of(options: Options) -> Admission:
     """What is taken in at once; no more connections than the process may have files open."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = options.max_connections + _OWN_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    else:
-        soft = wanted
-    most = min(options.max_connections, max(soft - _OWN_FILES, 1))
-    if most < options.max_connections:
-        log.warning("the process may open %d files: at most %d connections", soft, most)
-    return Admission(options.max_held, most)
+    return Admission(options.max_held, room_for_connections(options.max_connections))
 
 
 async def _tick(app: App, ending: Ending, options: Options) -> None:

@@ -247,6 +247,9 @@ class Turns:
         if seconds > TELL_PART * self.timeout and turn is not self._named:
             self._slow = found = in_progress(self._decisions.thread_id)
             self._slow_until, self._named = float("inf"), turn
+            if self._current is not turn:  # it was over meanwhile, and this may be of the next one
+                self._slow, self._slow_until = None, now
+                return
             if found is not None:
                 log.warning("%s %s%s", found, _not_returned(f"{seconds:.1f}"), found.where)
         if seconds > self.timeout and turn is not self._stuck:

@@ -2,26 +2,53 @@
 
 On the loop that serves, one that blocks instead of waiting would stop the whole server. Here it
 delays only others of its kind. It cannot be interrupted, so it is named: to those who wait behind
-it, in the log and in ``/livez``. The thread begins with the first function and does not keep the
-process alive.
+it, in the log and in ``/livez``. One that goes on although it was cancelled is left behind, and
+with too many of them no more are asked. The thread begins with the first function and does not keep
+the process alive.
 
     look ──"are you there?"──> loop ──"yes"──> all is well
                                 └── no answer: a function blocks it, the stack says which
+
+All belongs to the event loop that serves; the other one tells it what happened there.
 """
 
 import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from mooring.extender.in_progress import in_progress
 from mooring.extender.turn import NotDecided
 from mooring.extender.turns import PAUSE_SECONDS, TELL_PART
+from mooring.framework.asked import rule_in, waiting_frames
+from mooring.framework.left_behind import MOST_LEFT_BEHIND
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
+
+
+class _Call:
+    """A function that was asked; somebody waits for it, or has given it up.
+
+    Args:
+        pod: the pod it is for.
+        until: when it is given up.
+    """
+
+    def __init__(self, pod: str, until: float) -> None:
+        self.pod = pod
+        self.until = until
+        self.begun = self.is_late = self.is_given_up = False
+        self.answer: asyncio.Future[Any] | None = None
+        self.coroutine: object = None
+
+    def __str__(self) -> str:
+        rule = rule_in(waiting_frames(self.coroutine))
+        what = f"{rule.kind} {rule.name!r}" if rule is not None else "one"
+        return f"{what} for pod {self.pod}"
 
 
 class WaitingFunctions:
@@ -37,14 +64,16 @@ class WaitingFunctions:
         self._timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread_id: int | None = None
-        self._open: set[Future[Any]] = set()
+        # Those that are waited for, and those that have begun and not ended.
+        self._open: set[_Call] = set()
+        self._running: set[_Call] = set()
         # When the loop was asked whether it is there; None once it has answered.
         self._asked: float | None = None
         self._looked = clock()
-        self._named = self._stuck = False
+        self._named = self._stuck = self._leaky = False
 
     async def run(self, pod: str, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
-        """Wait for a coroutine, at most for so long; then it is cancelled.
+        """Wait for a coroutine, at most for so long; then `look` has it cancelled.
 
         Args:
             pod: the pod it is for, as ``namespace/name``.
@@ -52,45 +81,62 @@ class WaitingFunctions:
             seconds: how long it may take.
 
         Raises:
-            NotDecided: another function blocks the loop.
+            NotDecided: another function blocks the loop, or too many do not end.
             TimeoutError: it took longer.
         """
         if why := self.why_stuck():
             raise NotDecided("stuck", f"{why}; no async function runs until it returns")
-        asked, begun = self._clock(), False
+        if why := self._why_leaky():
+            raise NotDecided("stuck", f"{why}; none is asked until one ends")
+        asked = self._clock()
+        call = _Call(pod, asked + seconds)
+        tell = partial(_call_back, asyncio.get_running_loop())
 
         async def begin() -> R:
-            nonlocal begun
-            begun = True
-            return await work()
+            call.begun = True
+            call.coroutine = coroutine = work()
+            tell(partial(self._running.add, call))
+            try:
+                return await coroutine
+            finally:
+                tell(partial(self._running.discard, call))
 
         future = asyncio.run_coroutine_threadsafe(begin(), self._started())
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
+        call.answer = asyncio.wrap_future(future)
+        self._open.add(call)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), max(seconds, 0.0))
-        except TimeoutError:
-            if begun and not self._is_held_up(pod, seconds):
-                self._ask()
+            found: R = await call.answer
+        except asyncio.CancelledError:
+            if not call.is_late or _is_cancelled():
                 raise
-            self._ask()
-            waited = self._clock() - asked
+        else:
+            return found
+        finally:
+            self._open.discard(call)
+            call.is_given_up = True
+        held_up = not call.begun or self._is_held_up(pod, seconds)
+        self._ask()
+        if not held_up:
+            raise TimeoutError
         raise NotDecided(
             "late",
-            f"the request waited {waited:.1f} s for its turn{self._behind()}, too long for the "
-            f"caller's timeout of {self._timeout:g} s",
+            f"the request waited {self._clock() - asked:.1f} s for its turn{self._behind()}, too "
+            f"long for the caller's timeout of {self._timeout:g} s",
         )
 
     def look(self) -> None:
-        """See whether a function blocks the loop; called again and again."""
+        """Give up what took too long, see whether a function blocks the loop; again and again."""
         now = self._clock()
         pause = now - self._looked - PAUSE_SECONDS
-        asked = self._asked
-        if asked is not None and pause > 0:
-            self._asked = asked + pause  # the whole process stood still
+        if self._asked is not None and pause > 0:
+            self._asked += pause  # the whole process stood still
         self._looked = now
         self._tell(self.blocked_for())
-        if self._open:
+        for call in self._open:
+            if now >= call.until and call.answer is not None and call.answer.cancel():
+                call.is_late = True
+        self._tell_leaky()
+        if self._open or self._running:
             self._ask()
 
     def blocked_for(self) -> float:
@@ -113,6 +159,11 @@ class WaitingFunctions:
             f"be interrupted"
         )
 
+    @property
+    def left_behind(self) -> int:
+        """How many functions have not ended although nobody waits for them any more."""
+        return sum(call.is_given_up for call in self._running)
+
     def stop(self) -> None:
         """Cancel all functions and let the thread end; it is not waited for."""
         loop, self._loop = self._loop, None
@@ -122,9 +173,10 @@ class WaitingFunctions:
     def _ask(self) -> None:
         if self._asked is None and self._loop is not None:
             self._asked = self._clock()
-            self._loop.call_soon_threadsafe(self._answer)
+            answer = partial(_call_back, asyncio.get_running_loop(), self._answered)
+            self._loop.call_soon_threadsafe(answer)
 
-    def _answer(self) -> None:
+    def _answered(self) -> None:
         self._asked = None
 
     def _tell(self, seconds: float) -> None:
@@ -142,6 +194,24 @@ class WaitingFunctions:
                 "%s cannot be interrupted; /livez fails, binds are refused until it returns",
                 self._blocking(),
             )
+
+    def _why_leaky(self) -> str:
+        count = self.left_behind
+        if count < MOST_LEFT_BEHIND:
+            return ""
+        one = next(call for call in self._running if call.is_given_up)
+        return (
+            f"{count} calls of async functions have not ended although they were cancelled, one "
+            f"of them {one}"
+        )
+
+    def _tell_leaky(self) -> None:
+        why = self._why_leaky()
+        if why and not self._leaky:
+            log.error("%s; binds are refused until one ends", why)
+        if self._leaky and not why:
+            log.warning("async functions that were cancelled have ended; others run again")
+        self._leaky = bool(why)
 
     def _is_held_up(self, pod: str, seconds: float) -> bool:
         """Whether the function of another pod took most of the time."""
@@ -174,6 +244,17 @@ class WaitingFunctions:
             loop.run_until_complete(_cancel_others())
         finally:
             loop.close()
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _call_back(serving: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
+    """On the thread of the functions: tell the loop that serves, if it still does."""
+    with suppress(RuntimeError):
+        serving.call_soon_threadsafe(tell)
 
 
 async def _cancel_others() -> None:

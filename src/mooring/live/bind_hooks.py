@@ -17,6 +17,7 @@ from mooring.framework import foreign
 from mooring.framework.asked import rule_in, traceback_of, waiting_frames
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Refusal
+from mooring.framework.left_behind import MOST_LEFT_BEHIND
 from mooring.framework.placing import Placing, blame, next_binding
 from mooring.live.pauses import Pauses
 from mooring.serving.deadline import Deadline
@@ -27,8 +28,6 @@ from mooring.wording import counted
 _IN_TREE: Final = "mooring.plugins."
 #: So long hooks that were cancelled may take to end before they count as left behind at a stop.
 _END_SECONDS: Final = 0.5
-#: A plugin that leaves so many hooks behind is not asked any more.
-_MOST_LEFT_BEHIND: Final = 100
 
 Run = Callable[[Binding], Awaitable[object] | object]
 
@@ -135,7 +134,7 @@ class BindHooks:
         raise late
 
     def _refuse_leaky(self, name: str) -> None:
-        if self._left_behind[name] >= _MOST_LEFT_BEHIND:
+        if self._left_behind[name] >= MOST_LEFT_BEHIND:
             raise EscapeError(
                 f"{self._left_behind[name]} of its hooks have not ended although they were "
                 "cancelled; it is not asked again before one does"

@@ -7,6 +7,7 @@ the application reads them.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,11 +30,23 @@ class AdmittedProtocol(WholeBodyProtocol):
         super().__init__(*args, **kwargs)
         # One for each request that has not been answered; more than one if they are pipelined.
         self._parcels: list[Parcel] = []
+        self._hang_up: Callable[[], None] | None = None
+
+    def accepted(self, hang_up: Callable[[], None]) -> None:
+        """A client connected and has to shake hands; it counts like any other."""
+        self._hang_up = hang_up
+        self.admission.connected(self)
+
+    def not_made(self) -> None:
+        """The client is gone before it has shaken hands."""
+        self.admission.disconnected(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client connected."""
+        """A client connected, or has shaken hands."""
         super().connection_made(transport)
-        self.admission.connected(self)
+        counted, self._hang_up = self._hang_up is not None, transport.abort
+        if not counted:
+            self.admission.connected(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone: nobody waits for the answers to what it asked."""
@@ -96,11 +109,9 @@ class AdmittedProtocol(WholeBodyProtocol):
 
     def make_room(self) -> None:
         """Close: another connection needs the place."""
-        # One whose client does not read would stay open until it does.
-        if self.transport.get_write_buffer_size():
-            self.transport.abort()
-        else:
-            self.transport.close()
+        # Closing would wait for a client that does not read, or does not say goodbye in TLS.
+        if self._hang_up is not None:
+            self._hang_up()
 
     def _hand_over(self) -> None:
         if not self._parcels[-1].refused:

@@ -1,7 +1,8 @@
 """File descriptors: as many as there may be, and a sentence when there are none left.
 
 Every connection needs one. `allow_descriptors` is called by commands that serve, before anything
-is opened; `running` lets `watch_descriptors` look after them. libuv accepts and closes connections
+is opened; servers have `watch_descriptors` look after them, and one that limits its connections
+asks for how many there is room. libuv accepts and closes connections
 when there are no descriptors, so that nothing spins; but it tells nobody.
 """
 
@@ -18,6 +19,8 @@ log = logging.getLogger("mooring.serving")
 
 #: With fewer, not even an event loop with a socket can be made without running out.
 LEAST: Final = 24
+#: Sockets, files and pipes of a process besides the connections of callers.
+_OWN_FILES: Final = 50
 _LOOK_SECONDS: Final = 5.0
 #: One line in so many looks.
 _QUIET_LOOKS: Final = 12
@@ -42,6 +45,16 @@ def allow_descriptors() -> int:
             f"connection; raise the limit with ulimit -n"
         )
     return soft
+
+
+def room_for_connections(wanted: int) -> int:
+    """For how many connections there are file descriptors; told if these are not all."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY or allowed - _OWN_FILES >= wanted:
+        return wanted
+    most = max(allowed - _OWN_FILES, 1)
+    log.warning("the process may open %d files: at most %d connections", allowed, most)
+    return most
 
 
 async def watch_descriptors(seconds: float = _LOOK_SECONDS) -> None:

@@ -5,6 +5,7 @@ A client that sends its headers slowly or without end, or does not read its repl
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -39,6 +40,8 @@ class WholeBodyProtocol(HttpToolsProtocol):
     #: How long a client may take to read its reply.
     reply_seconds: ClassVar[float] = 120.0
 
+    #: Whether the client may say something, after its handshake if there is one.
+    is_made = False
     _deadline: asyncio.TimerHandle | None = None
     _reply_deadline: asyncio.TimerHandle | None = None
     # What arrived before the headers were complete, and how long the headers read so far are.
@@ -49,9 +52,16 @@ class WholeBodyProtocol(HttpToolsProtocol):
     _pieces: list[bytes | bytearray]
     _size: int = 0
 
+    def accepted(self, hang_up: Callable[[], None]) -> None:
+        """A client connected and has to shake hands first: then it is made, or never."""
+
+    def not_made(self) -> None:
+        """The client that was accepted is gone before the connection was made."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client connected; it has to send a request before long."""
         super().connection_made(transport)
+        self.is_made = True
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:

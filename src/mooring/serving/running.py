@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import uvicorn
 
 from mooring.serving.descriptors import watch_descriptors
+from mooring.serving.handshake import with_tls
 from mooring.serving.origin import OwnOrigin
 from mooring.serving.protocol import WholeBodyProtocol
 from mooring.serving.tls import Certificates
@@ -55,7 +56,7 @@ def make_server(
     )
     settings.load()
     if certificates is not None:
-        settings.ssl = certificates.context
+        settings.http_protocol_class = with_tls(http, certificates.context)
     return Server(settings)
 
 

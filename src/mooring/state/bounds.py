@@ -27,6 +27,7 @@ class Bounds(NamedTuple):
         result_bytes_per_node: so many more for each node.
         kinds: so many kinds of pods a plugin remembers one number for each node for.
         key_bytes: so many bytes the descriptions of these kinds, or of selectors, may have in all.
+        templates: of so many templates of pods plugins remember what they worked out.
         selectors: of so many selectors the matching pods are counted as pods come and go.
         empty: so many groups of pods, and so many terms, and half of all of them, are kept that no
             pod has any more: pods may come back, as in a what-if.
@@ -39,6 +40,7 @@ class Bounds(NamedTuple):
     result_bytes_per_node: int = 2 << 10
     kinds: int = 96
     key_bytes: int = 8 << 20
+    templates: int = 512
     selectors: int = 256
     empty: int = 256
     match_bytes: int = 4 << 20

@@ -8,7 +8,7 @@ they may go is the same. `shape_of` interns it, so that two pods with the same d
 import functools
 import hashlib
 import weakref
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -26,10 +26,9 @@ from mooring.model.selectors import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
+from mooring.state.bounds import BOUNDS
 from mooring.state.recent import size_of
 
-#: Of so many templates plugins remember what they worked out.
-_TEMPLATES = 512
 #: What a shape of an empty pod takes.
 _SHAPE_BYTES = 2048
 
@@ -163,12 +162,12 @@ class Shape:
         """What plugins remember about this template, by their own keys; it may be forgotten."""
         if self._data is None:
             self._data = {}
-            _remembering.append(weakref.ref(self))
-            if len(_remembering) > _TEMPLATES:
-                oldest = _remembering.popleft()()
-                if oldest is not None:
-                    oldest._data = None  # noqa: SLF001 - another shape
+            _remembering.add(self)
         return self._data
+
+    def forget(self) -> None:
+        """Forget what plugins remember."""
+        self._data = None
 
     @functools.cached_property
     def requested(self) -> tuple[tuple[str, int], ...]:
@@ -181,12 +180,35 @@ class Shape:
         return bool(self.affinity or self.anti_affinity or self.preferred)
 
 
+class Remembering:
+    """The shapes of which plugins remember something, oldest first; those that are gone leave.
+
+    Args:
+        most: how many there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        # A shape may go on any thread and at any time: each step is one call of the table.
+        self._shapes: OrderedDict[weakref.ref[Shape], None] = OrderedDict()
+
+    def add(self, shape: Shape) -> None:
+        """Another one has something to remember; those that had longest forget."""
+        self._shapes[weakref.ref(shape, self._leave)] = None
+        while len(self._shapes) > self.most:
+            oldest = self._shapes.popitem(last=False)[0]()
+            if oldest is not None:
+                oldest.forget()
+
+    def _leave(self, gone: "weakref.ref[Shape]") -> None:
+        self._shapes.pop(gone, None)
+
+
 #: By namespace, labels, and a digest of everything else.
 _shapes: "weakref.WeakValueDictionary[tuple[str, frozenset[tuple[str, str]], bytes], Shape]" = (
     weakref.WeakValueDictionary()
 )
-#: The shapes of which plugins remember something, oldest first.
-_remembering: "deque[weakref.ref[Shape]]" = deque()
+_remembering = Remembering(BOUNDS.templates)
 
 
 def shape_of(pod: Pod) -> Shape:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mooring.testing import Cluster, cluster, make_node
-from mooring.testing.process import WaitError, free_port, wait_for
+from mooring.testing.process import WaitError, wait_for
 
 POLICY = """
 import threading
@@ -61,7 +61,7 @@ def started(folder: Path, policy: str, *options: str) -> Iterator[Started]:
         made.create_pod("web")
         command = [
             sys.executable, "-m", "mooring.cli", "run", "policy.py", "--no-leader-elect",
-            "--kubeconfig", str(made.kubeconfig), "--port", str(free_port()), *options,
+            "--kubeconfig", str(made.kubeconfig), "--port", "0", *options,
         ]  # fmt: skip
         with subprocess.Popen(command, cwd=folder, stdout=out, stderr=out) as process:
             try:

@@ -126,7 +126,7 @@ def ask(pool: ThreadPoolExecutor, moor: Moor, policy: Path, way: str) -> Future[
 def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: str) -> None:
     moor = serve(policy, "--timeout", "4", "--drain", "0")
     assert re.fullmatch(
-        "filter 'check' failed on node a: it did not return within [23].* seconds",
+        r"filter 'check' failed on node a: it did not return within [\d.]+ seconds",
         error_of(moor.post("/filter", filter_body(way))),
     )
     reply = moor.post("/filter", filter_body())
@@ -134,7 +134,7 @@ def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: s
     assert moor.get("/livez").body == moor.get("/readyz").body == b"ok"
     assert hangs(moor) == 1
     log = moor.log()
-    assert "filter 'check' on node a has not returned 2." in log
+    assert "filter 'check' on node a has not returned " in log
     assert f"(pod default/{way}, at hanging.py:" in log
     assert "in check\n    WAYS[pod.name]()" in log  # where it was, in a traceback
 
@@ -152,14 +152,17 @@ def test_a_function_that_lets_nobody_else_run_is_interrupted(serve: Serve, polic
 def test_a_function_that_cannot_be_interrupted_is_answered_for(
     serve: Serve, policy: Path, way: str
 ) -> None:
-    moor = serve(policy, "--timeout", "0.5", "--drain", "0")
+    moor = serve(policy, "--timeout", "2", "--drain", "0")
     with ThreadPoolExecutor(2) as pool:
         asked = ask(pool, moor, policy, way)
         waiting = pool.submit(moor.post, "/prioritize", filter_body())
-        assert error_of(asked.result(30)).startswith("filter 'check' on node a has not returned 0.")
+        hangs_there = "filter 'check' on node a has not returned "
+        assert error_of(asked.result(30)).startswith(hangs_there)
         late = waiting.result(30)
         assert late.status == 503
-        assert " behind filter 'check' on node a (pod default/" in late.json()["error"]
+        # It waited, or came when there was nothing to wait for any more.
+        behind = r" behind filter 'check' on node a \(pod default/"
+        assert re.search(f"{behind}|^{hangs_there}", late.json()["error"])
     wait_for(lambda: moor.get("/livez").status == 503, "livez to turn red")
     assert moor.get("/livez").body.startswith(b"filter 'check' on node a has not returned ")
     assert moor.get("/readyz").status == 503
@@ -235,14 +238,14 @@ def test_an_async_function_that_blocks_is_named_to_those_behind_it(
     serve: Serve, policy: Path
 ) -> None:
     policy.write_text(ASYNC_POLICY)
-    moor = serve(policy, "--timeout", "0.5", "--drain", "0")
+    moor = serve(policy, "--timeout", "2", "--drain", "0")
     blocking = r"bind 'note' on node a \(pod default/blocks, at hanging.py:\d+\)"
     with ThreadPoolExecutor(2) as pool:
         asked = pool.submit(moor.post, "/bind", bind_body("blocks"))
         wait_for(policy.with_name("reached").exists, "the function to be reached")
         innocent = error_of(moor.post("/bind", bind_body("web")))
         assert re.search(f" behind {blocking}, too long for |^{blocking} has blocked ", innocent)
-        assert "it did not return within 0." in error_of(asked.result(30))
+        assert "it did not return within " in error_of(asked.result(30))
     wait_for(lambda: moor.get("/livez").status == 503, "livez to turn red")
     assert re.match(f"{blocking} has blocked ", moor.get("/livez").body.decode())
     assert re.match(f"{blocking} has blocked ", error_of(moor.post("/bind", bind_body("web"))))
@@ -267,7 +270,7 @@ class TestWorkers:
         assert "Traceback" not in moor.log()
 
     def test_that_are_stuck_are_replaced(self, serve: Serve, policy: Path) -> None:
-        moor = serve(policy, "--workers", "2", "--timeout", "0.5", "--drain", "0")
+        moor = serve(policy, "--workers", "2", "--timeout", "2", "--drain", "0")
         wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
         assert "has not returned" in error_of(moor.post("/filter", filter_body("deaf")))
         found = moor.wait_log(r"worker (\d+) ended with 1; starting another")

@@ -133,11 +133,14 @@ def test_no_file_descriptor_left(serve: Serve, policy: Path) -> None:
         for _ in range(20):
             with pytest.raises(ConnectionError):
                 moor.get("/livez")
-        moor.wait_log("no file descriptor is left: new connections are closed at once")
+        moor.wait_log(
+            r"no file descriptors are left \(the limit is 100\): new connections are closed"
+        )
         assert exchange(old, "POST", "/filter", filter_body()).json()["NodeNames"] == ["a", "b"]
         assert exchange(old, "POST", "/filter", filter_body("free")).status == 200
     assert moor.get("/livez").status == 200
     assert len(moor.log().splitlines()) < 10
+    assert moor.log().count("file descriptor") == 1
     moor.stop()
     assert moor.process.returncode == 0
 

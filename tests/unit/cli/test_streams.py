@@ -3,7 +3,6 @@
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.testing.kube import wait_for
+from mooring.testing.kube import free_port, wait_for
 from mooring.testing.kubeconfigs import kubeconfig_text
 from tests.unit.cli.cluster_server import cluster_server
 from tests.unit.cli.moor import POLICY, environment
@@ -80,11 +79,6 @@ def test_a_command_that_prints(folder: Path, arguments: tuple[str, ...]) -> None
     assert (found, err) == ((2, FULL) if code != 2 else (2, err))
     assert "Traceback" not in err
     assert outcome(folder, arguments, ">/dev/full 2>/dev/full")[0] == 2
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as made:
-        return int(made.getsockname()[1])
 
 
 def answers(port: int) -> bool:

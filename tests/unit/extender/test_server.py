@@ -95,19 +95,17 @@ class TestConnections:
     def test_that_send_no_request_are_closed(
         self, policy: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
-
         async def main() -> None:
-            async with serving(policy) as port:
+            async with serving(policy) as port, connected(port) as again:
+                await again.send(request(NAMES))
+                await again.reply()
+                monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
                 async with connected(port) as silent, connected(port) as slow:
                     await slow.send(b"POST /filter HTTP/1.1\r\nContent-")
                     assert await silent.ended() == b""
                     assert await slow.ended() == b""
-                async with connected(port) as again:
-                    await again.send(request(NAMES))
-                    await again.reply()
-                    await again.send(b"POST /filter")
-                    assert await again.ended() == b""
+                await again.send(b"POST /filter")
+                assert await again.ended() == b""
 
         run(main)
 
@@ -121,14 +119,17 @@ class TestConnections:
             fired.append(self)
             plain(self)
 
-        monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
         monkeypatch.setattr(protocol.WholeBodyProtocol, "_too_slow", too_slow)
 
         async def main() -> None:
             async with serving(policy) as port:
-                async with connected(port) as slow, connected(port) as silent:
+                async with connected(port) as slow:
+                    await slow.send(request(NAMES))
+                    await slow.reply()  # it is connected, and has sent headers in time
+                    monkeypatch.setattr(protocol, "_HEADER_SECONDS", 0.05)
                     await slow.send(request(NAMES)[:-5])
-                    await silent.ended()  # the time for headers is over
+                    async with connected(port) as silent:
+                        await silent.ended()  # the time for headers is over
                     await slow.send(NAMES[-5:])
                     assert (await slow.reply())[0] == 200
                 assert len(fired) == 1

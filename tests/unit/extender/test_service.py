@@ -516,7 +516,7 @@ class TestSlowBind:
         """What comes of the Binding is taken note of all the same."""
 
         async def main() -> None:
-            async with rig(limits=Limits(timeout=0.2)) as made:
+            async with rig(limits=Limits(timeout=2.0)) as made:
                 gate = asyncio.Event()
 
                 async def late(request: web.Request) -> web.StreamResponse:
@@ -590,7 +590,7 @@ class TestSlowBind:
             def note(binding: mr.Binding) -> None:
                 gate.wait(20)
 
-            async with rig(make_policy(note), limits=Limits(timeout=0.2)) as made:
+            async with rig(make_policy(note), limits=Limits(timeout=2.0)) as made:
                 assert "bind 'note' on node a has not returned" in await made.bind()
                 gate.set()
                 await eventually(lambda: not made.service.stuck())

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from mooring.errors import MooringError, PolicyError
+from mooring.extender import turns
 from mooring.extender.decision_thread import Decisions
+from mooring.extender.in_progress import InProgress, in_progress
 from mooring.extender.turn import Caller, NotDecided
 from mooring.extender.turns import Turns
 from mooring.framework.rules import FilterRule
@@ -343,22 +345,52 @@ class TestAFunctionThatHangs:
             await asked
             rig.now += 1
             rig.turns.look()
-            blocked, gate = threading.Event(), threading.Event()
+            await self.wait_behind_another(rig)
 
-            def wait_for_gate() -> None:
-                blocked.set()
-                gate.wait(20)
+        run(main)
 
-            before = rig.start(wait_for_gate)
-            await asyncio.to_thread(blocked.wait, 20)
-            behind = rig.start(lambda: 1)
-            await rig.settle()
-            rig.now += 8
-            gate.set()
-            await before
-            assert str(await behind) == (
-                "the request waited 8.0 s for its turn, too long for the caller's timeout of 10 s"
-            )
+    async def wait_behind_another(self, rig: Rig) -> None:
+        """Be late for a reason that has nothing to do with what hung before."""
+        blocked, gate = threading.Event(), threading.Event()
+
+        def wait_for_gate() -> None:
+            blocked.set()
+            gate.wait(20)
+
+        before = rig.start(wait_for_gate)
+        await asyncio.to_thread(blocked.wait, 20)
+        behind = rig.start(lambda: 1)
+        await rig.settle()
+        rig.now += 8
+        gate.set()
+        await before
+        assert str(await behind) == (
+            "the request waited 8.0 s for its turn, too long for the caller's timeout of 10 s"
+        )
+
+    def test_is_not_to_blame_if_it_returns_while_it_is_looked_at(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main(rig: Rig) -> None:
+            go_on, asked = self.hang(rig)
+            await asyncio.to_thread(self.started.wait, 20)
+
+            def returns_meanwhile(thread_id: int | None) -> InProgress | None:
+                found, over = in_progress(thread_id), threading.Event()
+                go_on.set()
+                rig.decisions.put(over.set)
+                assert over.wait(20)
+                return found
+
+            monkeypatch.setattr(turns, "in_progress", returns_meanwhile)
+            rig.turns.look()
+            for _ in range(51):
+                rig.now += 0.1
+                rig.turns.look()
+            assert await asked == []
+            assert caplog.messages == []
+            rig.now += 600
+            await self.wait_behind_another(rig)
 
         run(main)
 

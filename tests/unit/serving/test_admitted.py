@@ -1,20 +1,21 @@
 """Connections that make room for others."""
 
-import pytest
+import asyncio
+
+from starlette.types import Receive, Scope, Send
+from uvicorn import Config
+from uvicorn.server import ServerState
 
 from mooring.serving.admission import Admission
-from mooring.serving.admitted import connections
+from mooring.serving.admitted import AdmittedProtocol, connections
 
 
-class Transport:
+class Transport(asyncio.Transport):
     """Takes note of how it is closed."""
 
-    def __init__(self, unread: int) -> None:
-        self.unread = unread
+    def __init__(self) -> None:
+        super().__init__()
         self.calls: list[str] = []
-
-    def get_write_buffer_size(self) -> int:
-        return self.unread
 
     def abort(self) -> None:
         self.calls.append("abort")
@@ -23,10 +24,49 @@ class Transport:
         self.calls.append("close")
 
 
-@pytest.mark.parametrize(("unread", "call"), [(0, "close"), (1, "abort")])
-def test_a_client_that_does_not_read_is_not_waited_for(unread: int, call: str) -> None:
-    kind = connections(Admission(100), max_body=100, reply_seconds=1.0)
-    connection = kind.__new__(kind)
-    connection.transport = transport = Transport(unread)  # type: ignore[assignment]
-    connection.make_room()
-    assert transport.calls == [call]
+async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that nobody asks."""
+
+
+def made(admission: Admission) -> AdmittedProtocol:
+    kind = connections(admission, max_body=100, reply_seconds=1.0)
+    config = Config(nothing, interface="asgi3", log_config=None)
+    return kind(config=config, server_state=ServerState(), app_state={})
+
+
+def test_a_client_that_does_not_read_or_say_goodbye_is_not_waited_for() -> None:
+    async def main() -> None:
+        admission, first, second = Admission(100, 1), Transport(), Transport()
+        made(admission).connection_made(first)
+        made(admission).connection_made(second)
+        assert (first.calls, second.calls) == (["abort"], [])
+
+    asyncio.run(main())
+
+
+def test_one_that_shakes_hands_first_counts_once() -> None:
+    async def main() -> None:
+        admission, calls, transport = Admission(100, 1), list[str](), Transport()
+        connection = made(admission)
+        connection.accepted(lambda: calls.append("hung up"))
+        assert admission.connections == 1
+        connection.connection_made(transport)
+        assert (admission.connections, admission.displaced) == (1, 0)
+        made(admission).connection_made(Transport())
+        assert (calls, transport.calls) == ([], ["abort"])
+
+    asyncio.run(main())
+
+
+def test_one_that_never_shakes_hands_makes_room() -> None:
+    async def main() -> None:
+        admission, calls = Admission(100, 1), list[str]()
+        first, second = made(admission), made(admission)
+        first.accepted(lambda: calls.append("first"))
+        second.accepted(lambda: calls.append("second"))
+        assert calls == ["first"]
+        for one in (first, second):
+            one.not_made()
+        assert admission.connections == 0
+
+    asyncio.run(main())

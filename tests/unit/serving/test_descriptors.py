@@ -23,7 +23,7 @@ from mooring.kube.cluster import ClusterConfig
 from mooring.kube.status import connection_error
 from mooring.serving import descriptors
 from mooring.serving.descriptors import LEAST, allow_descriptors, watch_descriptors
-from mooring.testing.kube import wait_for
+from mooring.testing.kube import free_port, wait_for
 from mooring.testing.kubeconfigs import kubeconfig_text
 from tests.unit.cli.cluster_server import cluster_server
 from tests.unit.cli.moor import POLICY, environment
@@ -37,11 +37,6 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     with cluster_server() as cluster:
         (tmp_path / "kubeconfig").write_text(kubeconfig_text(cluster.url))
         yield tmp_path
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as made:
-        return int(made.getsockname()[1])
 
 
 def is_well(port: int) -> bool:

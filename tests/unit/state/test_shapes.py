@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from mooring import Pod, QuantityError
-from mooring.state.shapes import _TEMPLATES, shape_of
+from mooring.state.bounds import BOUNDS
+from mooring.state.shapes import Remembering, shape_of
 
 
 def pod(name: str = "p", node: str = "", status: dict[str, Any] | None = None, **spec: Any) -> Pod:
@@ -108,9 +109,29 @@ def test_an_impossible_quantity_raises() -> None:
 
 
 def test_what_plugins_remember_of_many_templates_is_forgotten() -> None:
-    pods = [pod(priority=number) for number in range(_TEMPLATES + 1)]
+    pods = [pod(priority=number) for number in range(BOUNDS.templates + 1)]
     for one in pods:
         shape_of(one).data["plugin"] = one.spec.priority
-    assert shape_of(pods[-1]).data == {"plugin": _TEMPLATES}
+    assert shape_of(pods[-1]).data == {"plugin": BOUNDS.templates}
     assert shape_of(pods[1]).data == {"plugin": 1}
     assert shape_of(pods[0]).data == {}
+
+
+def test_templates_that_are_gone_take_no_place() -> None:
+    """As was seen: one that many pods have was forgotten for 700 that nobody has any more."""
+    hot = pod("hot")
+    shape_of(hot).data["plugin"] = "worked out"
+    for number in range(2 * BOUNDS.templates):
+        shape_of(pod(priority=number)).data["plugin"] = number
+    assert shape_of(hot).data == {"plugin": "worked out"}
+
+
+def test_a_lower_limit_holds_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    remembering = Remembering(3)
+    monkeypatch.setattr("mooring.state.shapes._remembering", remembering)
+    shapes = [shape_of(pod(priority=number)) for number in range(4)]
+    for one in shapes[:3]:
+        one.data["plugin"] = 1
+    remembering.most = 1
+    assert shapes[3].data == {}
+    assert [one._data for one in shapes] == [None, None, None, {}]
