@@ -13,7 +13,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable
-from types import FrameType, FunctionType, MethodType
+from types import FrameType, FunctionType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mooring.errors import EscapeError, MooringError
@@ -63,7 +63,7 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
     except (Exception, GeneratorExit):
         raise
     except BaseException as error:
-        if type(error).__name__ == "CancelledError":  # asyncio's, of which nothing is known here
+        if _name(type(error)) == "CancelledError":  # asyncio's, of which nothing is known here
             raise
         raise _escape(error) from error
 
@@ -150,8 +150,8 @@ def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
     try:
         text = call(show, thing)
     except Exception:  # noqa: BLE001 - it is not our object
-        return f"a {type(thing).__name__}"
-    return plain(text) if issubclass(type(text), str) else f"a {type(thing).__name__}"
+        return f"a {_name(type(thing))}"
+    return plain(text) if issubclass(type(text), str) else f"a {_name(type(thing))}"
 
 
 def plain(text: str) -> str:
@@ -182,8 +182,21 @@ def tell(error: BaseException) -> Told:
     kind, said = type(error), text_of(error)
     # mooring's own errors are sentences already; a stranger's need their class to be understood.
     ours = issubclass(kind, MooringError)
-    text = said if ours else f"{kind.__name__}: {said}" if said else kind.__name__
+    text = said if ours else f"{_name(kind)}: {said}" if said else _name(kind)
     return Told(text, _presentable(error, text))
+
+
+# What every exception and every class has: asked in this way, none of its own code is run.
+_cause: Final[Callable[[BaseException], BaseException | None]] = vars(BaseException)[
+    "__cause__"
+].__get__
+_traceback: Final[Callable[[BaseException], TracebackType | None]] = vars(BaseException)[
+    "__traceback__"
+].__get__
+
+
+def _name(kind: type) -> str:
+    return plain(vars(type)["__name__"].__get__(kind))
 
 
 def _presentable(error: BaseException, text: str) -> BaseException:
@@ -198,8 +211,8 @@ def _presentable(error: BaseException, text: str) -> BaseException:
         return error
     shown = EscapeError(text)
     if (interruption := interruption_in(error)) is not None:
-        shown.__cause__ = Interruption(*interruption.args)
-    return shown.with_traceback(error.__traceback__)
+        shown.__cause__ = Interruption(text_of(interruption))
+    return shown.with_traceback(_traceback(error))
 
 
 def interruption_in(error: BaseException | None) -> Interruption | None:
@@ -209,7 +222,7 @@ def interruption_in(error: BaseException | None) -> Interruption | None:
         if issubclass(type(error), Interruption):
             return cast("Interruption", error)
         seen.add(id(error))
-        error = error.__cause__
+        error = _cause(error)
     return None
 
 
@@ -222,6 +235,8 @@ _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 def _is_ordinary(error: BaseException) -> bool:
+    if type(type(error)) is not type:  # a class of classes may do anything, too
+        return False
     for kind in type(error).__mro__:
         module = kind.__module__
         known = type(module) is str and (module == "builtins" or _is_ours(module))
@@ -259,9 +274,10 @@ def _is_ours(module: object) -> bool:
 
 def _escape(error: BaseException) -> EscapeError:
     text = text_of(error)
-    if isinstance(error, Interruption):
+    kind = type(error)
+    if issubclass(kind, Interruption):
         return EscapeError(text)
     said = f": {text}" if text else ""
-    if isinstance(error, SystemExit):
+    if issubclass(kind, SystemExit):
         return EscapeError(f"it tried to end the process (SystemExit{said})")
-    return EscapeError(f"{type(error).__name__}{said}")
+    return EscapeError(f"{_name(kind)}{said}")

@@ -7,7 +7,7 @@ carries out effects runs them one by one and asks here what their answers mean.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn
 
 from mooring.errors import PluginError
 from mooring.framework import foreign, hook
@@ -133,10 +133,10 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
 
 def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
     """Whatever a plugin raised, as an error that names it; one that does already is left alone."""
-    # The class counts, and not what the error says its class is.
-    if issubclass(type(error), PluginError):
-        return cast("PluginError", error)
     told = foreign.tell(error)
+    # A class of the plugin's own, or parts of it, would be foreign code wherever the error is told.
+    if type(error) is PluginError and told.error is error:
+        return error
     key = pod.key if pod is not None else ""
     failed = PluginError(
         f"plugin {plugin} failed in {where} for pod {key}: {shortened(told.text)}",

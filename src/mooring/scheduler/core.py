@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from mooring.errors import MooringError
+from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Refusal
@@ -398,12 +399,13 @@ class Core:
 
     def _broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
         """A decision failed."""
-        message = str(error)
-        if isinstance(error, MooringError):
-            log.error("%s", message, exc_info=error.__cause__)
+        message, shown = foreign.tell(error)
+        if issubclass(type(error), MooringError):
+            # Ours is a sentence; what it comes from has the plugin's traceback.
+            log.error("%s", message, exc_info=shown.__cause__ if shown is error else shown)
         else:
-            log.error("the decision for %s failed inside mooring", queued.key, exc_info=error)
-            message = f"mooring failed: {type(error).__name__}: {error}"
+            log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
+            message = f"mooring failed: {message}"
         return self._failed(queued, SCHEDULER_ERROR, message, set(), now, promise="")
 
     def _refused(self, queued: QueuedPod, refusal: Refusal, now: float) -> list[Effect]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
@@ -169,6 +170,53 @@ def test_that_it_was_interrupted_is_known_in_any_case() -> None:
     interruption = foreign.interruption_in(found)
     assert interruption is not None
     assert interruption.args == ("too late",)
+
+
+class Harm(type):
+    """A class of classes that does harm whoever asks for a name."""
+
+    __name__ = property(lambda _: sys.exit(5))
+    __module__ = property(lambda _: sys.exit(5))
+
+
+class Hidden(BaseException):
+    """Does harm whoever looks at it."""
+
+    __class__ = property(lambda _: sys.exit(5))
+    __cause__ = property(lambda _: sys.exit(5))
+    __traceback__ = property(lambda _: sys.exit(5))
+
+
+@pytest.mark.parametrize("bases", ["Hidden", "Harm Exception", "Harm Hidden"])
+def test_nothing_of_an_error_is_asked_outside_the_border(bases: str) -> None:
+    # Made here: pytest looks at what it is given, too.
+    made: dict[str, Callable[[], Any]] = {
+        "Hidden": lambda: Hidden("x"),
+        "Harm Exception": lambda: Harm("Odd", (Exception,), {})("x"),
+        "Harm Hidden": lambda: Harm("Odd", (Hidden,), {})("x"),
+    }
+    error: BaseException = made[bases]()
+
+    def fails() -> None:
+        raise error
+
+    came: list[BaseException] = []
+    try:
+        foreign.call(fails)
+    except Exception as raised:  # noqa: BLE001
+        came.append(raised)
+    told = foreign.tell(came[0])
+    assert "x" in told.text
+    assert type(told.error) is EscapeError
+    assert foreign.interruption_in(error) is None
+    traceback.format_exception(told.error)
+
+
+def test_what_an_interruption_says_is_plain() -> None:
+    error = caught(Told(), caught(foreign.Interruption(Told())))
+    found = foreign.interruption_in(foreign.tell(error).error)
+    assert found is not None
+    assert found.args == ("my own text",)
 
 
 def test_an_error_that_is_its_own_cause_has_an_end() -> None:
