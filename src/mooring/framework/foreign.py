@@ -12,8 +12,8 @@ the middle of changing the state, must never be interrupted.
 import functools
 import inspect
 import logging
-from collections.abc import Callable
-from types import FrameType, FunctionType, MethodType, TracebackType
+from collections.abc import Callable, Mapping
+from types import FrameType, FunctionType, MemberDescriptorType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mooring.errors import EscapeError, MooringError
@@ -195,8 +195,17 @@ _traceback: Final[Callable[[BaseException], TracebackType | None]] = vars(BaseEx
 ].__get__
 
 
+_mro: Final[Callable[[type], tuple[type, ...]]] = vars(type)["__mro__"].__get__
+_members: Final[Callable[[type], Mapping[str, object]]] = vars(type)["__dict__"].__get__
+
+
 def _name(kind: type) -> str:
     return plain(vars(type)["__name__"].__get__(kind))
+
+
+def _module(kind: type) -> str:
+    module = vars(type)["__module__"].__get__(kind)
+    return module if type(module) is str else ""
 
 
 def _presentable(error: BaseException, text: str) -> BaseException:
@@ -231,19 +240,42 @@ _TELLING: Final = frozenset(
     ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
      "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__")
 )  # fmt: skip
+#: The same for an object whose attributes are listed: Python does so for what was misspelt.
+_LISTING: Final = frozenset(("__dir__", "__class__", "__getattribute__", "__getattr__"))
 _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 def _is_ordinary(error: BaseException) -> bool:
-    if type(type(error)) is not type:  # a class of classes may do anything, too
+    kind = type(error)
+    # A class of classes may do anything, too.
+    if type(kind) is not type or _has_own(kind, _TELLING):
         return False
-    for kind in type(error).__mro__:
-        module = kind.__module__
-        known = type(module) is str and (module == "builtins" or _is_ours(module))
-        if not known and not _TELLING.isdisjoint(vars(kind)):
-            return False
     parts = [*error.args, *vars(error).values()]
+    for known in _python_classes(
+        kind
+    ):  # they keep more than their arguments, such as a file's name
+        for name, part in vars(known).items():
+            if type(part) is MemberDescriptorType:
+                value = part.__get__(error)
+                if known is AttributeError and name == "obj":  # only its attributes are listed
+                    if _has_own(type(value), _LISTING):
+                        return False
+                    continue
+                parts.append(value)
     return all(type(one) in _ORDINARY for one in parts)
+
+
+def _python_classes(kind: type[BaseException]) -> list[type]:
+    return [one for one in _mro(kind) if _module(one) == "builtins"]
+
+
+def _has_own(kind: type, names: frozenset[str]) -> bool:
+    """Whether a class has its own of these; Python's and mooring's do no harm."""
+    return any(
+        not names.isdisjoint(_members(one))
+        for one in _mro(kind)
+        if not (_module(one) == "builtins" or _is_ours(_module(one)))
+    )
 
 
 def _is_crossing(frame: FrameType) -> bool:

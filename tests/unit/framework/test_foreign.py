@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -170,6 +170,63 @@ def test_that_it_was_interrupted_is_known_in_any_case() -> None:
     interruption = foreign.interruption_in(found)
     assert interruption is not None
     assert interruption.args == ("too late",)
+
+
+class Part:
+    """A part of an error that no list of its arguments shows."""
+
+    run: ClassVar[list[str]] = []
+
+    def __str__(self) -> str:
+        self.run.append("str")
+        return "part"
+
+    __repr__ = __str__
+
+    def __dir__(self) -> list[str]:
+        self.run.append("dir")
+        return []
+
+
+def with_text(part: Any) -> SyntaxError:
+    error = SyntaxError("x")
+    error.text = part
+    return error
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part: OSError(2, "x", part),
+        lambda part: OSError(2, "x", "a", None, part),
+        lambda part: ImportError("x", name=part),
+        lambda part: AttributeError("x", name="y", obj=part),
+        with_text,
+    ],
+)
+def test_a_part_that_only_its_class_knows_is_foreign_code_too(
+    make: Callable[[Any], BaseException],
+) -> None:
+    shown = foreign.tell(caught(make(Part()))).error
+    Part.run.clear()
+    traceback.format_exception(shown)
+    assert type(shown) is EscapeError
+    assert Part.run == []
+
+
+def test_what_an_error_of_python_itself_holds_is_ordinary() -> None:
+    plain = Silent.__new__(Silent)
+    for run in (
+        lambda: open("/there/is/none"),  # noqa: PTH123
+        lambda: plain.labelz,  # type: ignore[attr-defined]
+        lambda: None.labels,  # type: ignore[attr-defined]
+        lambda: __import__("there_is_none"),
+        b"\xff".decode,
+        lambda: labels,  # type: ignore[name-defined]  # noqa: F821
+    ):
+        with pytest.raises(Exception) as found:  # noqa: PT011
+            foreign.call(run)
+        assert foreign.tell(found.value).error is found.value
 
 
 class Harm(type):
