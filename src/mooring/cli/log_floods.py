@@ -22,15 +22,27 @@ class _Place:
     Attributes:
         since: when its minute began.
         lines: how many there were in it.
-        left_out: how many of them were not written.
-        last: the last one of those, without what it might keep alive.
     """
 
-    __slots__ = ("last", "left_out", "lines", "since")
+    __slots__ = ("lines", "since")
 
     def __init__(self, since: float) -> None:
-        self.since, self.lines, self.left_out = since, 0, 0
-        self.last: logging.LogRecord | None = None
+        self.since, self.lines = since, 0
+
+
+class _LeftOut:
+    """Lines of one place that were not written.
+
+    Attributes:
+        since: when the minute of the first one began.
+        lines: how many there are.
+        last: the last one, without what it might keep alive.
+    """
+
+    __slots__ = ("last", "lines", "since")
+
+    def __init__(self, since: float, last: logging.LogRecord) -> None:
+        self.since, self.lines, self.last = since, 0, last
 
 
 class FloodHandler(logging.StreamHandler[IO[str]]):
@@ -48,7 +60,7 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
         self._clock = clock
         # There are as many as places in the code that write to the log.
         self._places: dict[tuple[str, int], _Place] = {}
-        self._flooded: dict[tuple[str, int], _Place] = {}
+        self._left_out: dict[tuple[str, int], _LeftOut] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless there were too many from its place."""
@@ -75,26 +87,24 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
         place.lines += 1
         if place.lines <= MOST_LINES:
             return True
-        place.left_out += 1
-        place.last = _plain(record, record.getMessage())
-        self._flooded[key] = place
+        last = _plain(record, record.getMessage())
+        left_out = self._left_out.setdefault(key, _LeftOut(place.since, last))
+        left_out.lines, left_out.last = left_out.lines + 1, last
         return False
 
     def _tell_left_out(self, until: float) -> None:
         """Say how many lines were left out in minutes that began until then."""
-        for key, place in list(self._flooded.items()):
-            if place.since <= until:
-                # Taken out first: this may be called again in the middle, by a signal's handler.
-                del self._flooded[key]
-                super().emit(_summary(place))
-                place.left_out, place.last = 0, None
+        for key, left_out in list(self._left_out.items()):
+            # Taken out first: a signal's handler may write lines, and leave some out, meanwhile.
+            if left_out.since <= until and self._left_out.get(key) is left_out:
+                del self._left_out[key]
+                super().emit(_summary(left_out))
 
 
-def _summary(place: _Place) -> logging.LogRecord:
-    last = place.last
-    assert last is not None  # noqa: S101 - something was left out
-    were = "line like this was" if place.left_out == 1 else "lines like this were"
-    return _plain(last, f"{place.left_out} more {were} left out, the last: {last.getMessage()}")
+def _summary(left_out: _LeftOut) -> logging.LogRecord:
+    last = left_out.last
+    were = "line like this was" if left_out.lines == 1 else "lines like this were"
+    return _plain(last, f"{left_out.lines} more {were} left out, the last: {last.getMessage()}")
 
 
 def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:

@@ -2,6 +2,7 @@
 
 import io
 import logging
+from collections.abc import Callable
 
 import pytest
 
@@ -11,9 +12,9 @@ from mooring.cli.log_floods import MOST_LINES, FloodHandler
 class Log:
     """A log with a limit, and a clock that a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: io.StringIO | None = None) -> None:
         self.now = 0.0
-        self._stream = io.StringIO()
+        self._stream = stream or io.StringIO()
         self.handler = FloodHandler(lambda: self.now, self._stream)
 
     def write(self, text: object, *, line: int = 7, level: int = logging.ERROR) -> None:
@@ -68,3 +69,32 @@ def test_at_the_end_it_is_told_at_once(log: Log) -> None:
     log.read()
     log.handler.close()
     assert log.read() == ["1 more line like this was left out, the last: 20"]
+
+
+def test_who_floods_again_while_it_is_told_is_told_again() -> None:
+    """A signal's handler may log in the middle of a line."""
+    heard: list[Callable[[], None]] = []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            if "left out" in text and heard:
+                heard.pop()()
+            return super().write(text)
+
+    log = Log(Stream())
+    for number in range(MOST_LINES + 2):
+        log.write(number)
+
+    def flood() -> None:
+        for number in range(MOST_LINES + 3):
+            log.write(f"again {number}")
+
+    heard.append(flood)
+    log.now = 60.0
+    log.write("something else", line=8)
+    log.read()
+    log.now = 120.0
+    log.write("something else", line=8)
+    assert log.read() == [
+        "3 more lines like this were left out, the last: again 22", "something else"
+    ]  # fmt: skip
