@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import IO, Final
 
+from mooring.cli.log_lines import LineHandler
+
 #: So many lines from one place are written in one minute.
 MOST_LINES: Final = 20
 _SECONDS: Final = 60.0
@@ -45,7 +47,7 @@ class _LeftOut:
         self.since, self.lines, self.last = since, 0, last
 
 
-class FloodHandler(logging.StreamHandler[IO[str]]):
+class FloodHandler(LineHandler):
     """Writes lines to standard error, and leaves out what is too much.
 
     Args:
@@ -65,14 +67,19 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless there were too many from its place."""
         now = self._clock()
-        try:
-            self._tell_left_out(now - _SECONDS)
-            if record.levelno >= logging.WARNING and not self._is_let_through(record, now):
-                return
-        except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
-            self.handleError(record)
-        else:
+        self._tell_left_out(now - _SECONDS)
+        if record.levelno < logging.WARNING or self._is_let_through(record, now):
             super().emit(record)
+
+    def leaves_out(self, record: logging.LogRecord) -> bool:
+        """Whether there were too many lines from its place already."""
+        place = self._places.get((record.pathname, record.lineno))
+        return (
+            place is not None
+            and record.levelno >= logging.WARNING
+            and place.lines >= MOST_LINES
+            and self._clock() - place.since < _SECONDS
+        )
 
     def close(self) -> None:
         """Say what was left out; nothing comes after it."""

@@ -93,9 +93,11 @@ _LOCKING: Final = frozenset(
         getattr(logging, "_releaseLock", logging.Handler.release),
     )
 )
-#: These only look at what foreign code returned, which may be foreign code again (an iterator, a
-#: property, an array): they change nothing and may be interrupted in the middle.
-_TRANSPARENT: Final = frozenset({"mooring.framework.hook_answers", "mooring.framework.rules"})
+#: These only look at what foreign code returned or logs, which may be foreign code again (an
+#: iterator, a property, an array): they change nothing and may be interrupted in the middle.
+_TRANSPARENT: Final = frozenset(
+    {"mooring.framework.hook_answers", "mooring.framework.rules", "mooring.cli.log_lines"}
+)
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 
