@@ -1,8 +1,9 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
-Each place in the code may write so many warnings and errors a minute. How many were left out is
-told when the minute is over, with the next line of any kind, and at the end of the process at the
-latest. Lines below a warning are not limited. A handler of the log; belongs to the whole process.
+Each place in the code may write so many warnings and errors a minute; if they are about plugins,
+each function of them and each hook may (`log_kinds`). How many were left out is told when the
+minute is over, with the next line of any kind, and at the end of the process at the latest. Lines
+below a warning are not limited. A handler of the log; belongs to the whole process.
 """
 
 import logging
@@ -12,14 +13,20 @@ from collections.abc import Callable
 from typing import IO, Final
 
 from mooring.cli.log_lines import LineHandler
+from mooring.log_kinds import kind_of
 
 #: So many lines from one place are written in one minute.
 MOST_LINES: Final = 20
+#: So many places are told apart in one minute; further ones count as one.
+_MOST_PLACES: Final = 1000
 _SECONDS: Final = 60.0
+#: A place in the code, and what its lines are about.
+_Key = tuple[str | int, ...]
+_OTHERS: Final[_Key] = ("others",)
 
 
 class _Place:
-    """A place in the code that writes lines.
+    """A place in the code that writes lines about one thing.
 
     Attributes:
         since: when its minute began.
@@ -60,23 +67,23 @@ class FloodHandler(LineHandler):
     ) -> None:
         super().__init__(sys.stderr if stream is None else stream)
         self._clock = clock
-        # There are as many as places in the code that write to the log.
-        self._places: dict[tuple[str, int], _Place] = {}
-        self._left_out: dict[tuple[str, int], _LeftOut] = {}
+        self._places: dict[_Key, _Place] = {}
+        self._left_out: dict[_Key, _LeftOut] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless there were too many from its place."""
         now = self._clock()
         self._tell_left_out(now - _SECONDS)
-        if record.levelno < logging.WARNING or self._is_let_through(record, now):
+        key = _key(record)
+        if key is None or self._is_let_through(key, record, now):
             super().emit(record)
 
     def leaves_out(self, record: logging.LogRecord) -> bool:
         """Whether there were too many lines from its place already."""
-        place = self._places.get((record.pathname, record.lineno))
+        key = _key(record)
+        place = self._places.get(key) if key is not None else None
         return (
             place is not None
-            and record.levelno >= logging.WARNING
             and place.lines >= MOST_LINES
             and self._clock() - place.since < _SECONDS
         )
@@ -86,8 +93,11 @@ class FloodHandler(LineHandler):
         self._tell_left_out(self._clock())
         super().close()
 
-    def _is_let_through(self, record: logging.LogRecord, now: float) -> bool:
-        key = (record.pathname, record.lineno)
+    def _is_let_through(self, key: _Key, record: logging.LogRecord, now: float) -> bool:
+        if key not in self._places and len(self._places) >= _MOST_PLACES:
+            known = self._places.items()
+            self._places = {one: at for one, at in known if now - at.since < _SECONDS}
+            key = key if len(self._places) < _MOST_PLACES else _OTHERS
         place = self._places.setdefault(key, _Place(now))
         if now - place.since >= _SECONDS:
             place.since, place.lines = now, 0
@@ -106,6 +116,12 @@ class FloodHandler(LineHandler):
             if left_out.since <= until and self._left_out.get(key) is left_out:
                 del self._left_out[key]
                 super().emit(_summary(left_out))
+
+
+def _key(record: logging.LogRecord) -> _Key | None:
+    """What makes lines alike; None if a line is not limited."""
+    kind = kind_of(record) if record.levelno >= logging.WARNING else None
+    return (record.pathname, record.lineno, *kind) if kind is not None else None
 
 
 def _summary(left_out: _LeftOut) -> logging.LogRecord:

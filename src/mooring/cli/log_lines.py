@@ -20,7 +20,9 @@ class LineHandler(logging.StreamHandler[IO[str]]):
     def handle(self, record: logging.LogRecord) -> bool:
         """Write a line; one whose text cannot be made is told as `logging` does."""
         try:
-            line = _rendered(record, traceback=not self.leaves_out(record))
+            line = _rendered(record)
+            if record.exc_info and not line.exc_text and not self.leaves_out(line):
+                line.exc_text = foreign.plain(_FORMATTER.formatException(record.exc_info))
         except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
             self.handleError(record)
             return False
@@ -31,11 +33,8 @@ class LineHandler(logging.StreamHandler[IO[str]]):
         return False
 
 
-def _rendered(record: logging.LogRecord, *, traceback: bool) -> logging.LogRecord:
-    """The same line, with nothing foreign in it."""
-    found = record.exc_text or ""
-    if record.exc_info and traceback and not found:
-        found = _FORMATTER.formatException(record.exc_info)
+def _rendered(record: logging.LogRecord) -> logging.LogRecord:
+    """The same line, with nothing foreign in it, and without what it would show of an error."""
     return logging.makeLogRecord(
         {
             **vars(record),
@@ -43,7 +42,7 @@ def _rendered(record: logging.LogRecord, *, traceback: bool) -> logging.LogRecor
             "levelname": foreign.plain(record.levelname),
             "msg": foreign.plain(record.getMessage()),
             "args": None,
+            "pathname": foreign.plain(record.pathname),
             "exc_info": None,
-            "exc_text": foreign.plain(found) or None,
         }
     )

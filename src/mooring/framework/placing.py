@@ -17,6 +17,7 @@ from mooring.framework.filtering import Refusal
 from mooring.framework.hook_answers import legal_binding, legal_wait, one_verdict, shortened
 from mooring.framework.points import Placed
 from mooring.framework.verdict import Verdict
+from mooring.log_kinds import failure_of
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
@@ -98,7 +99,8 @@ class Placing:
                 unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
-                log.error("%s", failed, exc_info=foreign.tell(error).error)  # noqa: TRY400
+                told = foreign.tell(error).error
+                log.error("%s", failed, exc_info=told, extra=failure_of(failed))  # noqa: TRY400
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.

@@ -23,6 +23,7 @@ from mooring.framework.filtering import Refusal
 from mooring.framework.happenings import Happening, happening_of
 from mooring.framework.hook import Action
 from mooring.framework.runtime import Runtime
+from mooring.log_kinds import failure_of
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -401,8 +402,8 @@ class Core:
         """A decision failed."""
         message, shown = foreign.tell(error)
         if issubclass(type(error), MooringError):
-            # Ours is a sentence; what it comes from has the plugin's traceback.
-            log.error("%s", message, exc_info=shown.__cause__ if shown is error else shown)
+            cause = shown.__cause__ if shown is error else shown
+            log.error("%s", message, exc_info=cause, extra=failure_of(error))
         else:
             log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
             message = f"mooring failed: {message}"
