@@ -63,7 +63,7 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
     except (Exception, GeneratorExit):
         raise
     except BaseException as error:
-        if _name(type(error)) == "CancelledError":  # asyncio's, of which nothing is known here
+        if class_name(type(error)) == "CancelledError":  # asyncio's, of which nothing is known here
             raise
         raise _escape(error) from error
 
@@ -152,8 +152,8 @@ def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
     try:
         text = call(show, thing)
     except Exception:  # noqa: BLE001 - it is not our object
-        return f"a {_name(type(thing))}"
-    return plain(text) if issubclass(type(text), str) else f"a {_name(type(thing))}"
+        return f"a {class_name(type(thing))}"
+    return plain(text) if issubclass(type(text), str) else f"a {class_name(type(thing))}"
 
 
 def plain(text: str) -> str:
@@ -184,7 +184,7 @@ def tell(error: BaseException) -> Told:
     kind, said = type(error), text_of(error)
     # mooring's own errors are sentences already; a stranger's need their class to be understood.
     ours = issubclass(kind, MooringError)
-    text = said if ours else f"{_name(kind)}: {said}" if said else _name(kind)
+    text = said if ours else f"{class_name(kind)}: {said}" if said else class_name(kind)
     return Told(text, _presentable(error, text))
 
 
@@ -201,7 +201,8 @@ _mro: Final[Callable[[type], tuple[type, ...]]] = vars(type)["__mro__"].__get__
 _members: Final[Callable[[type], Mapping[str, object]]] = vars(type)["__dict__"].__get__
 
 
-def _name(kind: type) -> str:
+def class_name(kind: type) -> str:
+    """The name of a foreign class."""
     return plain(vars(type)["__name__"].__get__(kind))
 
 
@@ -314,4 +315,4 @@ def _escape(error: BaseException) -> EscapeError:
     said = f": {text}" if text else ""
     if issubclass(kind, SystemExit):
         return EscapeError(f"it tried to end the process (SystemExit{said})")
-    return EscapeError(f"{_name(kind)}{said}")
+    return EscapeError(f"{class_name(kind)}{said}")
