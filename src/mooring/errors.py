@@ -39,12 +39,17 @@ class PolicyError(MooringError):
     Attributes:
         function: the function's name.
         node: the node it was asked about, if it was asked about one.
+        kind: what makes two failures of the function alike, such as ``KeyError`` or ``returned
+            str``; the same for every pod and node.
     """
 
-    def __init__(self, message: str, *, function: str, node: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, function: str, node: str | None = None, kind: str = ""
+    ) -> None:
         super().__init__(message)
         self.function = function
         self.node = node
+        self.kind = kind
 
 
 class PluginError(MooringError):

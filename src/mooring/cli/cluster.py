@@ -178,12 +178,14 @@ def _serve(choices: Choices) -> None:
 
 
 async def _run(choices: Choices) -> None:
+    from mooring.serving.leaving import leave
+
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def end() -> None:
         if stop.is_set():
-            os._exit(1)  # asked for twice: at once, whatever holds it up
+            leave(1)  # asked for twice: at once, whatever holds it up
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,8 +1,9 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
-Each place in the code may write so many warnings and errors a minute. How many were left out is
-told when the minute is over, with the next line of any kind, and at the end of the process at the
-latest. Lines below a warning are not limited. A handler of the log; belongs to the whole process.
+Each place in the code may write so many warnings and errors a minute; if they are about plugins,
+each function of them and each hook may (`log_kinds`). How many were left out is told when the
+minute is over, with the next line of any kind, and at the end of the process at the latest. Lines
+below a warning are not limited. A handler of the log; belongs to the whole process.
 """
 
 import logging
@@ -11,29 +12,49 @@ import time
 from collections.abc import Callable
 from typing import IO, Final
 
+from mooring.cli.log_lines import LineHandler
+from mooring.log_kinds import kind_of
+
 #: So many lines from one place are written in one minute.
 MOST_LINES: Final = 20
+#: So many places are told apart in one minute; further ones count as one.
+_MOST_PLACES: Final = 1000
 _SECONDS: Final = 60.0
+#: A place in the code, and what its lines are about.
+_Key = tuple[str | int, ...]
+_OTHERS: Final[_Key] = ("others",)
 
 
 class _Place:
-    """A place in the code that writes lines.
+    """A place in the code that writes lines about one thing.
 
     Attributes:
         since: when its minute began.
         lines: how many there were in it.
-        left_out: how many of them were not written.
-        last: the last one of those, without what it might keep alive.
     """
 
-    __slots__ = ("last", "left_out", "lines", "since")
+    __slots__ = ("lines", "since")
 
     def __init__(self, since: float) -> None:
-        self.since, self.lines, self.left_out = since, 0, 0
-        self.last: logging.LogRecord | None = None
+        self.since, self.lines = since, 0
 
 
-class FloodHandler(logging.StreamHandler[IO[str]]):
+class _LeftOut:
+    """Lines of one place that were not written.
+
+    Attributes:
+        since: when the minute of the first one began.
+        lines: how many there are.
+        last: the last one, without what it might keep alive.
+    """
+
+    __slots__ = ("last", "lines", "since")
+
+    def __init__(self, since: float, last: logging.LogRecord) -> None:
+        self.since, self.lines, self.last = since, 0, last
+
+
+class FloodHandler(LineHandler):
     """Writes lines to standard error, and leaves out what is too much.
 
     Args:
@@ -46,55 +67,67 @@ class FloodHandler(logging.StreamHandler[IO[str]]):
     ) -> None:
         super().__init__(sys.stderr if stream is None else stream)
         self._clock = clock
-        # There are as many as places in the code that write to the log.
-        self._places: dict[tuple[str, int], _Place] = {}
-        self._flooded: dict[tuple[str, int], _Place] = {}
+        self._places: dict[_Key, _Place] = {}
+        self._left_out: dict[_Key, _LeftOut] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless there were too many from its place."""
         now = self._clock()
-        try:
-            self._tell_left_out(now - _SECONDS)
-            if record.levelno >= logging.WARNING and not self._is_let_through(record, now):
-                return
-        except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
-            self.handleError(record)
-        else:
+        self._tell_left_out(now - _SECONDS)
+        key = _key(record)
+        if key is None or self._is_let_through(key, record, now):
             super().emit(record)
+
+    def leaves_out(self, record: logging.LogRecord) -> bool:
+        """Whether there were too many lines from its place already."""
+        key = _key(record)
+        place = self._places.get(key) if key is not None else None
+        return (
+            place is not None
+            and place.lines >= MOST_LINES
+            and self._clock() - place.since < _SECONDS
+        )
 
     def close(self) -> None:
         """Say what was left out; nothing comes after it."""
         self._tell_left_out(self._clock())
         super().close()
 
-    def _is_let_through(self, record: logging.LogRecord, now: float) -> bool:
-        key = (record.pathname, record.lineno)
+    def _is_let_through(self, key: _Key, record: logging.LogRecord, now: float) -> bool:
+        if key not in self._places and len(self._places) >= _MOST_PLACES:
+            known = self._places.items()
+            self._places = {one: at for one, at in known if now - at.since < _SECONDS}
+            key = key if len(self._places) < _MOST_PLACES else _OTHERS
         place = self._places.setdefault(key, _Place(now))
         if now - place.since >= _SECONDS:
             place.since, place.lines = now, 0
         place.lines += 1
         if place.lines <= MOST_LINES:
             return True
-        place.left_out += 1
-        place.last = _plain(record, record.getMessage())
-        self._flooded[key] = place
+        last = _plain(record, record.getMessage())
+        left_out = self._left_out.setdefault(key, _LeftOut(place.since, last))
+        left_out.lines, left_out.last = left_out.lines + 1, last
         return False
 
     def _tell_left_out(self, until: float) -> None:
         """Say how many lines were left out in minutes that began until then."""
-        for key, place in list(self._flooded.items()):
-            if place.since <= until:
-                # Taken out first: this may be called again in the middle, by a signal's handler.
-                del self._flooded[key]
-                super().emit(_summary(place))
-                place.left_out, place.last = 0, None
+        for key, left_out in list(self._left_out.items()):
+            # Taken out first: a signal's handler may write lines, and leave some out, meanwhile.
+            if left_out.since <= until and self._left_out.get(key) is left_out:
+                del self._left_out[key]
+                super().emit(_summary(left_out))
 
 
-def _summary(place: _Place) -> logging.LogRecord:
-    last = place.last
-    assert last is not None  # noqa: S101 - something was left out
-    were = "line like this was" if place.left_out == 1 else "lines like this were"
-    return _plain(last, f"{place.left_out} more {were} left out, the last: {last.getMessage()}")
+def _key(record: logging.LogRecord) -> _Key | None:
+    """What makes lines alike; None if a line is not limited."""
+    kind = kind_of(record) if record.levelno >= logging.WARNING else None
+    return (record.pathname, record.lineno, *kind) if kind is not None else None
+
+
+def _summary(left_out: _LeftOut) -> logging.LogRecord:
+    last = left_out.last
+    were = "line like this was" if left_out.lines == 1 else "lines like this were"
+    return _plain(last, f"{left_out.lines} more {were} left out, the last: {last.getMessage()}")
 
 
 def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:

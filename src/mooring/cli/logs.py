@@ -64,8 +64,8 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if record.exc_info:
-            fields["traceback"] = self.formatException(record.exc_info)
+        if record.exc_text:
+            fields["traceback"] = record.exc_text
         return msgspec.json.encode(fields).decode()
 
 

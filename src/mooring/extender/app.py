@@ -23,7 +23,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mooring.errors import InputError, MooringError, PolicyError
-from mooring.extender.failures import kind_of
 from mooring.extender.service import Service
 from mooring.extender.turn import Caller, NotDecided
 from mooring.extender.wire import ExtenderBindingResult, ExtenderFilterResult
@@ -205,7 +204,7 @@ class App:
             kind = "policy"
             # At the end functions are interrupted on purpose: where they were is no news.
             cause = error.__cause__ if not self.service.draining else None
-            alike = (verb, error.function, kind_of(error))
+            alike = (verb, error.function, error.kind)
             self._repeats.log(alike, logging.ERROR, f"{verb}: {error}", cause)
         elif isinstance(error, InputError):
             kind = "input"

@@ -145,16 +145,17 @@ class Bindings:
             return await self._functions.run(binding.key, prepare, left)
         except TimeoutError:
             self._metrics.hung(rule)
-            why = f"it did not return within {counted(left, 'second')}"
+            kind, why = "hung", f"it did not return within {counted(left, 'second')}"
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            why = "it was cancelled"
+            kind, why = "cancelled", "it was cancelled"
         raise PolicyError(
             f"{rule.kind} {rule.name!r} failed on node {binding.node_name}: {why}",
             function=rule.name,
             node=binding.node_name,
+            kind=kind,
         )
 
 

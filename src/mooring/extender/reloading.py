@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mooring.errors import InputError
+from mooring.framework import foreign
 from mooring.framework.loading import load, source_files
 from mooring.framework.policy import Policy
 
@@ -67,7 +68,7 @@ async def _elsewhere(source: str, files: set[Path]) -> Policy:
             done.set_result(policy)
         else:
             done.set_exception(problem if isinstance(problem, Exception) else InputError(
-                f"{source} tried to end the process: {problem!r}"
+                f"{source} tried to end the process: {foreign.text_of(problem, repr)}"
             ))  # fmt: skip
 
     threading.Thread(target=load_it, name="load", daemon=True).start()

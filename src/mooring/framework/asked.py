@@ -5,8 +5,9 @@ is looked at from the frame in which it was interrupted, one that waits from its
 used while plugins are asked in the ordinary way.
 """
 
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
-from types import CoroutineType, FrameType, MethodType, TracebackType
+from types import CoroutineType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any, NamedTuple, cast
 
 from mooring.framework import foreign
@@ -101,13 +102,17 @@ def _more(found: Asked, names: dict[str, Any], args: tuple[Any, ...]) -> Asked:
         bound = function.__self__ if _is_a(function, MethodType) else None
         known = next((one for one in (bound, owner) if _is_a(one, Hook)), None)
         if known is not None:
-            plugin = foreign.text_of(known, _name)
-            hook = hook or (function.__name__ if known is bound else "")
+            plugin = _name(known)
+            named = known is bound and type(function.__func__) is FunctionType
+            hook = hook or (function.__func__.__name__ if named else "")
     return Asked(plugin, hook, pod or _pod([*args, *names.values()]))
 
 
 def _name(plugin: Hook) -> str:
-    return plugin.name or type(plugin).__name__
+    # Read without running anything of the plugin: it may hang, and nobody could interrupt it here.
+    name = inspect.getattr_static(plugin, "name", "")
+    text = foreign.plain(name) if _is_a(name, str) else ""
+    return text or type(plugin).__name__
 
 
 def _pod(things: Sequence[Any]) -> str:

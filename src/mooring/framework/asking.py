@@ -77,7 +77,8 @@ class _PluralFilter:
             return None
         if type(answers) is Verdicts:
             if len(answers) != len(nodes):
-                raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
+                what = f"returned {len(answers)} answers for {len(nodes)} nodes"
+                raise self._rule.wrong(what, "returned a wrong number")
             return foreign.call(legal_verdicts, answers) if self._is_foreign else answers
         return _verdicts(foreign.call(self._rule.checked, answers, nodes), len(nodes))
 
@@ -138,7 +139,8 @@ class _RawScore:
         if self._normalize is None:
             return whole(foreign.call(self._rule.checked, scores, nodes))
         if found.shape != (len(nodes),) or found.dtype.kind not in "iuf":
-            raise self._rule.wrong(f"must return one number for each of the {len(nodes)} nodes")
+            what = f"must return one number for each of the {len(nodes)} nodes"
+            raise self._rule.wrong(what, "returned a wrong number")
         return np.floor(found + 0.5).astype(np.int64)
 
 

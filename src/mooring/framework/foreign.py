@@ -12,8 +12,8 @@ the middle of changing the state, must never be interrupted.
 import functools
 import inspect
 import logging
-from collections.abc import Callable
-from types import FrameType, FunctionType, MethodType
+from collections.abc import Callable, Mapping
+from types import FrameType, FunctionType, MemberDescriptorType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from mooring.errors import EscapeError, MooringError
@@ -63,7 +63,7 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
     except (Exception, GeneratorExit):
         raise
     except BaseException as error:
-        if type(error).__name__ == "CancelledError":  # asyncio's, of which nothing is known here
+        if class_name(type(error)) == "CancelledError":  # asyncio's, of which nothing is known here
             raise
         raise _escape(error) from error
 
@@ -93,9 +93,11 @@ _LOCKING: Final = frozenset(
         getattr(logging, "_releaseLock", logging.Handler.release),
     )
 )
-#: These only look at what foreign code returned, which may be foreign code again (an iterator, a
-#: property, an array): they change nothing and may be interrupted in the middle.
-_TRANSPARENT: Final = frozenset({"mooring.framework.hook_answers", "mooring.framework.rules"})
+#: These only look at what foreign code returned or logs, which may be foreign code again (an
+#: iterator, a property, an array): they change nothing and may be interrupted in the middle.
+_TRANSPARENT: Final = frozenset(
+    {"mooring.framework.hook_answers", "mooring.framework.rules", "mooring.cli.log_lines"}
+)
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 
@@ -150,8 +152,8 @@ def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
     try:
         text = call(show, thing)
     except Exception:  # noqa: BLE001 - it is not our object
-        return f"a {type(thing).__name__}"
-    return plain(text) if issubclass(type(text), str) else f"a {type(thing).__name__}"
+        return f"a {class_name(type(thing))}"
+    return plain(text) if issubclass(type(text), str) else f"a {class_name(type(thing))}"
 
 
 def plain(text: str) -> str:
@@ -182,8 +184,31 @@ def tell(error: BaseException) -> Told:
     kind, said = type(error), text_of(error)
     # mooring's own errors are sentences already; a stranger's need their class to be understood.
     ours = issubclass(kind, MooringError)
-    text = said if ours else f"{kind.__name__}: {said}" if said else kind.__name__
+    text = said if ours else f"{class_name(kind)}: {said}" if said else class_name(kind)
     return Told(text, _presentable(error, text))
+
+
+# What every exception and every class has: asked in this way, none of its own code is run.
+_cause: Final[Callable[[BaseException], BaseException | None]] = vars(BaseException)[
+    "__cause__"
+].__get__
+_traceback: Final[Callable[[BaseException], TracebackType | None]] = vars(BaseException)[
+    "__traceback__"
+].__get__
+
+
+_mro: Final[Callable[[type], tuple[type, ...]]] = vars(type)["__mro__"].__get__
+_members: Final[Callable[[type], Mapping[str, object]]] = vars(type)["__dict__"].__get__
+
+
+def class_name(kind: type) -> str:
+    """The name of a foreign class."""
+    return plain(vars(type)["__name__"].__get__(kind))
+
+
+def _module(kind: type) -> str:
+    module = vars(type)["__module__"].__get__(kind)
+    return module if type(module) is str else ""
 
 
 def _presentable(error: BaseException, text: str) -> BaseException:
@@ -198,8 +223,8 @@ def _presentable(error: BaseException, text: str) -> BaseException:
         return error
     shown = EscapeError(text)
     if (interruption := interruption_in(error)) is not None:
-        shown.__cause__ = Interruption(*interruption.args)
-    return shown.with_traceback(error.__traceback__)
+        shown.__cause__ = Interruption(text_of(interruption))
+    return shown.with_traceback(_traceback(error))
 
 
 def interruption_in(error: BaseException | None) -> Interruption | None:
@@ -209,7 +234,7 @@ def interruption_in(error: BaseException | None) -> Interruption | None:
         if issubclass(type(error), Interruption):
             return cast("Interruption", error)
         seen.add(id(error))
-        error = error.__cause__
+        error = _cause(error)
     return None
 
 
@@ -218,17 +243,42 @@ _TELLING: Final = frozenset(
     ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
      "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__")
 )  # fmt: skip
+#: The same for an object whose attributes are listed: Python does so for what was misspelt.
+_LISTING: Final = frozenset(("__dir__", "__class__", "__getattribute__", "__getattr__"))
 _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 def _is_ordinary(error: BaseException) -> bool:
-    for kind in type(error).__mro__:
-        module = kind.__module__
-        known = type(module) is str and (module == "builtins" or _is_ours(module))
-        if not known and not _TELLING.isdisjoint(vars(kind)):
-            return False
+    kind = type(error)
+    # A class of classes may do anything, too.
+    if type(kind) is not type or _has_own(kind, _TELLING):
+        return False
     parts = [*error.args, *vars(error).values()]
+    for known in _python_classes(
+        kind
+    ):  # they keep more than their arguments, such as a file's name
+        for name, part in vars(known).items():
+            if type(part) is MemberDescriptorType:
+                value = part.__get__(error)
+                if known is AttributeError and name == "obj":  # only its attributes are listed
+                    if _has_own(type(value), _LISTING):
+                        return False
+                    continue
+                parts.append(value)
     return all(type(one) in _ORDINARY for one in parts)
+
+
+def _python_classes(kind: type[BaseException]) -> list[type]:
+    return [one for one in _mro(kind) if _module(one) == "builtins"]
+
+
+def _has_own(kind: type, names: frozenset[str]) -> bool:
+    """Whether a class has its own of these; Python's and mooring's do no harm."""
+    return any(
+        not names.isdisjoint(_members(one))
+        for one in _mro(kind)
+        if not (_module(one) == "builtins" or _is_ours(_module(one)))
+    )
 
 
 def _is_crossing(frame: FrameType) -> bool:
@@ -259,9 +309,10 @@ def _is_ours(module: object) -> bool:
 
 def _escape(error: BaseException) -> EscapeError:
     text = text_of(error)
-    if isinstance(error, Interruption):
+    kind = type(error)
+    if issubclass(kind, Interruption):
         return EscapeError(text)
     said = f": {text}" if text else ""
-    if isinstance(error, SystemExit):
+    if issubclass(kind, SystemExit):
         return EscapeError(f"it tried to end the process (SystemExit{said})")
-    return EscapeError(f"{type(error).__name__}{said}")
+    return EscapeError(f"{class_name(kind)}{said}")

@@ -141,9 +141,9 @@ def wakes_of(plugin: Hook) -> Sequence[Wake]:
     if not isinstance(plugin, Requeues):
         return EVERY_CHANGE
     try:
-        wakes: list[object] = list(foreign.call(plugin.requeue_on))
+        wakes: list[object] = foreign.call(list, foreign.call(plugin.requeue_on))
     except Exception as error:
-        raise InputError(f"{_asked(plugin)} failed: {type(error).__name__}: {error}") from error
+        raise InputError(f"{_asked(plugin)} failed: {foreign.tell(error).text}") from error
     found = [one for one in wakes if isinstance(one, Wake) and _is_kind(one.kind)]
     if len(found) < len(wakes):
         raise InputError(f"{_asked(plugin)} returned something else than a sequence of Wake")

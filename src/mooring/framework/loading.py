@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from mooring.errors import InputError, PolicyFileError
+from mooring.framework import foreign
 from mooring.framework.policy import Policy
 
 
@@ -93,7 +94,7 @@ def _search_first(folder: Path) -> None:
 
 
 def _not_run(place: str, error: BaseException) -> PolicyFileError:
-    said = " ".join(str(error).split())  # whatever it says, one line of it
+    said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return PolicyFileError(
             f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"

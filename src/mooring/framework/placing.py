@@ -7,7 +7,7 @@ carries out effects runs them one by one and asks here what their answers mean.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn
 
 from mooring.errors import PluginError
 from mooring.framework import foreign, hook
@@ -17,6 +17,7 @@ from mooring.framework.filtering import Refusal
 from mooring.framework.hook_answers import legal_binding, legal_wait, one_verdict, shortened
 from mooring.framework.points import Placed
 from mooring.framework.verdict import Verdict
+from mooring.log_kinds import failure_of
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
@@ -98,7 +99,8 @@ class Placing:
                 unreserve(cycle, node)
             except Exception as error:
                 failed = blamed(error, name, "unreserve", cycle.pod)
-                log.error("%s", failed, exc_info=foreign.tell(error).error)  # noqa: TRY400
+                told = foreign.tell(error).error
+                log.error("%s", failed, exc_info=told, extra=failure_of(failed))  # noqa: TRY400
 
     def permit(self, cycle: Cycle, node: Node) -> Refusal | Waits:
         """Ask for the last word; the pods' waiting times, none if it need not wait.
@@ -133,10 +135,10 @@ def next_binding(binding: Binding, answer: object, name: str) -> Binding | Refus
 
 def blamed(error: Exception, plugin: str, where: str, pod: Pod | None) -> PluginError:
     """Whatever a plugin raised, as an error that names it; one that does already is left alone."""
-    # The class counts, and not what the error says its class is.
-    if issubclass(type(error), PluginError):
-        return cast("PluginError", error)
     told = foreign.tell(error)
+    # A class of the plugin's own, or parts of it, would be foreign code wherever the error is told.
+    if type(error) is PluginError and told.error is error:
+        return error
     key = pod.key if pod is not None else ""
     failed = PluginError(
         f"plugin {plugin} failed in {where} for pod {key}: {shortened(told.text)}",

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from mooring.errors import InputError
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.configuration_fields import API_VERSION
 from mooring.framework.handle import Handle
 from mooring.framework.reading import Problem, join, nearest, read, refuse, shown
@@ -107,9 +107,9 @@ class Entry(msgspec.Struct, frozen=True):
             named = inspect.signature(self.factory).parameters
             plugin = self.factory(**{name: given[name] for name in named if name in given})
         except InputError as error:
-            raise InputError(str(Problem(path, str(error)))) from error
+            raise InputError(str(Problem(path, foreign.text_of(error)))) from error
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
+            said = " ".join(foreign.tell(error).text.split())
             raise InputError(
                 f"plugin {self.name} cannot be made, its constructor raised {said}"
             ) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mooring.errors import InputError
-from mooring.framework import hook, plugin_entry
+from mooring.framework import foreign, hook, plugin_entry
 from mooring.framework.handle import Handle
 from mooring.framework.plugin_entry import POINTS, Entry, Factory, describe, points
 from mooring.framework.reading import Problem, nearest, shown
@@ -176,7 +176,7 @@ class Registry:
         try:
             plugin = point.load()
         except (Exception, SystemExit) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
+            said = " ".join(foreign.tell(error).text.split())
             raise InputError(f"{where} cannot be loaded, {said}") from error
         if not callable(plugin):
             raise InputError(f"{where} is {shown(plugin)}, it must be a plugin's class")

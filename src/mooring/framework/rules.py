@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mooring.errors import AnswerError, PolicyError
+from mooring.errors import AnswerError, EscapeError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.arrays import Floats
 from mooring.framework.binding import Binding
@@ -71,9 +71,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         """
         try:
             return foreign.call(check, *args)
-        except (PolicyError, AnswerError):
-            raise
-        except Exception as error:  # noqa: BLE001 - it may do anything
+        except Exception as error:
+            # Ours are sentences; one of the answer's own kind is foreign code like itself.
+            if type(error) in (PolicyError, AnswerError) and foreign.tell(error).error is error:
+                raise
             self.fail(error)
 
     def fail(self, error: Exception, node: str | None = None) -> NoReturn:
@@ -81,12 +82,20 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         where = f" on node {node}" if node else ""
         told = foreign.tell(error)
         raise PolicyError(
-            f"{self.kind} {self.name!r} failed{where}: {told.text}", function=self.name, node=node
-        ) from told.error
+            f"{self.kind} {self.name!r} failed{where}: {told.text}",
+            function=self.name, node=node, kind=_raised(error),
+        ) from told.error  # fmt: skip
 
-    def wrong(self, what: str, node: str | None = None) -> PolicyError:
-        """The function returned something illegal."""
-        return PolicyError(f"{self.kind} {self.name!r} {what}", function=self.name, node=node)
+    def wrong(self, what: str, kind: str, node: str | None = None) -> PolicyError:
+        """The function returned something illegal.
+
+        Args:
+            what: what it did, for people.
+            kind: the same in words that do not depend on pods, nodes and values.
+            node: for which node.
+        """
+        text = f"{self.kind} {self.name!r} {what}"
+        return PolicyError(text, function=self.name, node=node, kind=kind)
 
 
 class FilterRule(Rule, frozen=True, kw_only=True):
@@ -117,16 +126,19 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             if answers.shape != (len(nodes),) or answers.dtype != np.bool_:
                 raise self.wrong(
                     f"returned an array of shape {answers.shape} and type {answers.dtype}; "
-                    f"it must be one truth value for each of the {len(nodes)} nodes"
+                    f"it must be one truth value for each of the {len(nodes)} nodes",
+                    "returned an array",
                 )
             no = self._verdict(False, None)
             return [(int(index), no) for index in np.flatnonzero(~answers)]
         if isinstance(answers, str) or not isinstance(answers, Sequence):
             raise self.wrong(
-                f"returned {shown(answers)}; it must return a mask or one answer for each node"
+                f"returned {shown(answers)}; it must return a mask or one answer for each node",
+                _returned(answers),
             )
         if len(answers) != len(nodes):
-            raise self.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
+            what = f"returned {len(answers)} answers for {len(nodes)} nodes"
+            raise self.wrong(what, "returned a wrong number")
         return self._rejected(answers, nodes)
 
     def _rejected(
@@ -157,6 +169,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         raise self.wrong(
             f"returned {shown(answer)} for node {name}; "
             f"it must return a Verdict, a bool, None or a reason",
+            _returned(answer),
             name,
         )
 
@@ -183,15 +196,18 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
         if isinstance(values, np.ndarray):
             found, shape = values, values.shape
             if found.dtype.kind not in _NUMBERS:
-                raise self.wrong(f"returned an array of type {values.dtype}; it must hold numbers")
+                what = f"returned an array of type {values.dtype}; it must hold numbers"
+                raise self.wrong(what, "returned an array")
         elif isinstance(values, Sequence) and not isinstance(values, str):
             found, shape = _array(values), (len(values),)
         else:
-            raise self.wrong(f"returned {shown(values)}; it must return one number for each node")
+            what = f"returned {shown(values)}; it must return one number for each node"
+            raise self.wrong(what, _returned(values))
         if shape != (len(nodes),):
             raise self.wrong(
                 f"returned numbers of shape {shape} for {len(nodes)} nodes; "
-                f"it must return one number for each node"
+                f"it must return one number for each node",
+                "returned a wrong number",
             )
         if found.dtype.kind not in _NUMBERS or found.ndim != 1:
             self._find_wrong(values, nodes)
@@ -208,9 +224,11 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
             number = isinstance(value, (int, float, np.integer, np.floating, np.bool_))
             if not number or not -slack <= value <= self.max_score + slack:
                 what = _shown_number(value) if number else shown(value)
+                kind = "returned nan" if what == "nan" else "returned a number out of range"
                 raise self.wrong(
                     f"returned {what} for node {node.name}; "
                     f"it must return a number from 0 to {self.max_score:g}",
+                    kind if number else _returned(value),
                     node.name,
                 )
 
@@ -234,6 +252,7 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
             raise self.wrong(
                 f"returned {shown(answer)} for node {node.name}; it must return a Verdict, a bool, "
                 f"None, a reason or the victims that remain",
+                _returned(answer),
                 node.name,
             )
         known = {id(victim) for victim in victims}
@@ -242,6 +261,7 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
             raise self.wrong(
                 f"named {invented[0]} on node {node.name}, which is none of the victims; "
                 f"it may drop victims, never add any",
+                "named others",
                 node.name,
             )
         kept = {id(one) for one in answer}
@@ -276,7 +296,18 @@ class BindRule(Rule, frozen=True, kw_only=True):
         try:
             return self.look(legal_binding, binding, answer, self.name)
         except AnswerError as error:
-            raise self.wrong(str(error).removeprefix("it "), binding.node_name) from None
+            what = str(error).removeprefix("it ")
+            raise self.wrong(what, _returned(answer), binding.node_name) from None
+
+
+def _raised(error: BaseException) -> str:
+    """The class of what a function raised; it may be in the cause of one of ours."""
+    cause = error.__cause__ if type(error) is EscapeError else None
+    return foreign.class_name(type(error if cause is None else cause))
+
+
+def _returned(answer: object) -> str:
+    return f"returned {foreign.class_name(type(answer))}"
 
 
 def _array(values: Sequence[Any]) -> npt.NDArray[Any]:

@@ -22,6 +22,7 @@ from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.live.bind_hooks import BindHooks
 from mooring.live.client import LiveClient
 from mooring.live.volumes import VolumeWriter
+from mooring.log_kinds import failure_of
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import Bind, BindFailed, Bound, Evict, Evicted, PatchStatus, Tell
 
@@ -203,7 +204,7 @@ class Binder:
 def _log_plugin(error: MooringError) -> None:
     """Write down where a plugin failed; other errors are told in the pod's event alone."""
     if isinstance(error, PluginError):
-        log.error("%s", error, exc_info=error.__cause__)
+        log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))
 
 
 def _conditions(effect: PatchStatus) -> list[PodCondition]:

@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
@@ -26,6 +25,7 @@ from mooring.live.forgetting import Forgetting
 from mooring.live.reaching import reach, wait_synced
 from mooring.live.readiness import Readiness
 from mooring.live.stop_signals import StopSignals
+from mooring.serving.leaving import leave
 from mooring.serving.memory import give_back
 from mooring.wording import counted
 
@@ -55,7 +55,7 @@ class Running:
         background: list[asyncio.Task[None]],
         *,
         drain: float = 20.0,
-        leave: Callable[[int], object] = os._exit,
+        leave: Callable[[int], object] = leave,
         whole_process: bool = True,
     ) -> None:
         self._parts = parts

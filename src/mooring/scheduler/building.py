@@ -13,6 +13,7 @@ from mooring.framework.hook_answers import legal_sort_key
 from mooring.framework.profiles import Profile
 from mooring.framework.registry import Registry
 from mooring.framework.runtime import Runtime
+from mooring.log_kinds import alike, failure_of
 from mooring.model.pod import Pod
 from mooring.scheduler.core import Core
 from mooring.scheduler.heap import Place
@@ -71,7 +72,8 @@ def build_core(
 
 
 def _hint_failed(plugin: str, error: Exception) -> None:
-    log.warning("a requeue hint of plugin %s failed: %s", plugin, foreign.text_of(error))
+    text = foreign.text_of(error)
+    log.warning("a requeue hint of plugin %s failed: %s", plugin, text, extra=alike(plugin))
 
 
 def _wakes(runtime: Runtime) -> dict[str, tuple[hook.Wake, ...]]:
@@ -110,7 +112,8 @@ def _gate(runtimes: Mapping[str, Runtime]) -> Callable[[Pod], str | None]:
         try:
             answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
         except Exception as error:  # noqa: BLE001 - the pod waits, whatever it is
-            log.error("%s", error)  # noqa: TRY400 - a sentence for the user, no traceback
+            # A sentence for the user, no traceback.
+            log.error("%s", error, extra=failure_of(error))  # noqa: TRY400
             return getattr(error, "plugin", "") or "PreEnqueue"
         return next((name for name, verdict in answers.items() if not verdict.accepted), None)
 

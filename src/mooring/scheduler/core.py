@@ -16,12 +16,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from msgspec.structs import replace
 
 from mooring.errors import MooringError
+from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Refusal
 from mooring.framework.happenings import Happening, happening_of
 from mooring.framework.hook import Action
 from mooring.framework.runtime import Runtime
+from mooring.log_kinds import failure_of
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -398,12 +400,13 @@ class Core:
 
     def _broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
         """A decision failed."""
-        message = str(error)
-        if isinstance(error, MooringError):
-            log.error("%s", message, exc_info=error.__cause__)
+        message, shown = foreign.tell(error)
+        if issubclass(type(error), MooringError):
+            cause = shown.__cause__ if shown is error else shown
+            log.error("%s", message, exc_info=cause, extra=failure_of(error))
         else:
-            log.error("the decision for %s failed inside mooring", queued.key, exc_info=error)
-            message = f"mooring failed: {type(error).__name__}: {error}"
+            log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
+            message = f"mooring failed: {message}"
         return self._failed(queued, SCHEDULER_ERROR, message, set(), now, promise="")
 
     def _refused(self, queued: QueuedPod, refusal: Refusal, now: float) -> list[Effect]:

@@ -4,6 +4,7 @@ Python waits for all threads before it ends. Those of a policy may never end, an
 business any more.
 """
 
+import _thread
 import contextlib
 import logging
 import os
@@ -16,7 +17,7 @@ from mooring.wording import counted
 
 log = logging.getLogger("mooring.serving")
 
-#: How long Python may take to end by itself.
+#: How long Python may take to end by itself, and the last lines to be written.
 _END_SECONDS: Final = 0.5
 
 
@@ -37,10 +38,20 @@ def end_soon(code: int) -> None:
 
 
 def leave(code: int) -> None:
-    """End the process at once, with everything said that was to be said."""
+    """End the process at once, with everything said that was to be said.
+
+    Inside the handler of a signal, too. Who holds a lock of the log, or does not take what is
+    written, delays the end for a moment only.
+    """
+    _thread.start_new_thread(_end_in_a_moment, (code,))  # needs no lock, unlike `threading`
     with contextlib.suppress(Exception):
         logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
+    os._exit(code)
+
+
+def _end_in_a_moment(code: int) -> None:
+    time.sleep(_END_SECONDS)
     os._exit(code)

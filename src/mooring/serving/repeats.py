@@ -12,6 +12,8 @@ import logging
 from collections.abc import Callable, Hashable
 from typing import Final
 
+from mooring.log_kinds import COUNTED
+
 _MAX_KEYS: Final = 200
 _OTHERS: Final = "others"
 
@@ -62,7 +64,7 @@ class Repeats:
             known.text = text
             return
         self._kinds[kind] = _Kind(now, level, text)
-        self._log.log(level, "%s", text, exc_info=error)
+        self._log.log(level, "%s", text, exc_info=error, extra=COUNTED)
 
     def tick(self) -> None:
         """Report what was counted, where the time is over; call it from time to time."""
@@ -84,7 +86,7 @@ class Repeats:
             return None
         self._log.log(
             known.level, "%d more like this in the last %.0f s, the latest: %s",
-            known.more, now - known.since, known.text,
+            known.more, now - known.since, known.text, extra=COUNTED,
         )  # fmt: skip
         known.since, known.more = now, 0
         return known

@@ -2,23 +2,31 @@
 
 import io
 import logging
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from mooring.cli.log_floods import MOST_LINES, FloodHandler
+from mooring.cli.log_floods import _MOST_PLACES, MOST_LINES, FloodHandler
+from mooring.errors import PluginError, PolicyError
+from mooring.live.binder import _log_plugin
+from mooring.serving.repeats import Repeats
 
 
 class Log:
     """A log with a limit, and a clock that a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: io.StringIO | None = None) -> None:
         self.now = 0.0
-        self._stream = io.StringIO()
+        self._stream = stream or io.StringIO()
         self.handler = FloodHandler(lambda: self.now, self._stream)
 
-    def write(self, text: object, *, line: int = 7, level: int = logging.ERROR) -> None:
+    def write(
+        self, text: object, *, line: int = 7, level: int = logging.ERROR, kind: object = ()
+    ) -> None:
         """Write a line from some place in the code."""
-        self.handler.handle(logging.LogRecord("x", level, "file.py", line, "%s", (text,), None))
+        record = logging.LogRecord("x", level, "file.py", line, "%s", (text,), None)
+        vars(record)["mooring_kind"] = kind
+        self.handler.handle(record)
 
     def read(self) -> list[str]:
         """What was written since the last time."""
@@ -68,3 +76,87 @@ def test_at_the_end_it_is_told_at_once(log: Log) -> None:
     log.read()
     log.handler.close()
     assert log.read() == ["1 more line like this was left out, the last: 20"]
+
+
+def test_who_floods_again_while_it_is_told_is_told_again() -> None:
+    """A signal's handler may log in the middle of a line."""
+    heard: list[Callable[[], None]] = []
+
+    class Stream(io.StringIO):
+        def write(self, text: str) -> int:
+            if "left out" in text and heard:
+                heard.pop()()
+            return super().write(text)
+
+    log = Log(Stream())
+    for number in range(MOST_LINES + 2):
+        log.write(number)
+
+    def flood() -> None:
+        for number in range(MOST_LINES + 3):
+            log.write(f"again {number}")
+
+    heard.append(flood)
+    log.now = 60.0
+    log.write("something else", line=8)
+    log.read()
+    log.now = 120.0
+    log.write("something else", line=8)
+    assert log.read() == [
+        "3 more lines like this were left out, the last: again 22", "something else"
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def written(log: Log) -> Iterator[Log]:
+    """The log of everybody."""
+    logger = logging.getLogger("mooring")
+    logger.addHandler(log.handler)
+    yield log
+    logger.removeHandler(log.handler)
+
+
+def test_kinds_that_are_counted_apart_are_all_written(written: Log) -> None:
+    repeats = Repeats(logging.getLogger("mooring.x"), lambda: written.now)
+    for number in range(100):
+        for kind in range(150):
+            repeats.log(kind, logging.ERROR, f"kind {kind} failed, {number}")
+    assert written.read() == [f"kind {kind} failed, 0" for kind in range(150)]
+    written.now = 60.0
+    repeats.tick()
+    told = "99 more like this in the last 60 s, the latest: kind {} failed, 99"
+    assert written.read() == [told.format(kind) for kind in range(150)]
+
+
+def failure(plugin: str, hook: str, number: int, function: str = "") -> PluginError:
+    error = PluginError(f"{plugin} {hook} {function} {number}", plugin=plugin, hook=hook, pod="p")
+    if function:
+        error.__cause__ = PolicyError("no", function=function)
+    return error
+
+
+def test_a_plugin_that_fails_for_every_pod_hides_no_other_one(written: Log) -> None:
+    for number in range(1_000):
+        _log_plugin(failure("noisy", "bind", number))
+    _log_plugin(failure("calm", "bind", 1))
+    _log_plugin(failure("noisy", "pre_bind", 1))
+    _log_plugin(failure("noisy", "bind", 1, "function"))
+    lines = [line for line in written.read() if " " in line and "Error" not in line]
+    assert len(lines) == MOST_LINES + 3
+    assert lines[MOST_LINES:] == ["calm bind  1", "noisy pre_bind  1", "noisy bind function 1"]
+
+
+def test_what_is_remembered_is_bounded(log: Log) -> None:
+    for number in range(3 * _MOST_PLACES):
+        log.write("x", kind=(str(number),))
+    assert len(log.handler._places) <= _MOST_PLACES + 1
+    assert len(log.read()) == _MOST_PLACES + MOST_LINES
+    log.now = 60.0
+    log.write("x", kind=("another",))
+    assert len(log.handler._places) == 1
+
+
+@pytest.mark.parametrize("kind", [[], ([],), 7, "x"])
+def test_a_kind_that_is_none_is_not_looked_at(log: Log, kind: object) -> None:
+    log.write("x", kind=kind)
+    assert log.read() == ["x"]

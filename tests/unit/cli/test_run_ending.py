@@ -30,6 +30,7 @@ def asks(pod, node):
 
 
 HANGING = """
+import logging
 import time
 from pathlib import Path
 
@@ -40,6 +41,8 @@ policy = mr.Policy("hanging")
 
 @policy.filter
 def hangs(pod, node):
+    for number in range(23):
+        logging.warning("line %d", number)
     Path(__file__).with_name("reached").touch()
     time.sleep(3600)
 """
@@ -90,3 +93,4 @@ def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 1, log.read_text()
     assert "the second signal: the process ends at once" in log.read_text()
+    assert "3 more lines like this were left out, the last: line 22" in log.read_text()

@@ -375,10 +375,16 @@ class TestBrokenPolicies:
         class StrangeError(OddError):
             pass
 
+        class Word(str):
+            __slots__ = ()
+
+            def __repr__(self) -> str:
+                return str(self)
+
         failures = [
             ValueError("1"), ValueError("2"), SystemExit(3), KeyboardInterrupt(), SystemExit(4),
             OddError(), StrangeError(), OddError(), float("nan"), "text", "other text",
-            float("nan"), -1, None,
+            float("nan"), -1, None, Word("web"), Word("db"),
         ]  # fmt: skip
 
         def rate(pod: mr.Pod, node: mr.Node) -> Any:
@@ -401,7 +407,9 @@ class TestBrokenPolicies:
             "failed on node a: StrangeError: odd",
             "returned nan for node a",
             "returned 'text' for node a",
+            "returned -1 for node a",
             "returned None for node a",
+            "returned web for node a",
         ]
 
     @pytest.mark.parametrize("verb", VERBS)

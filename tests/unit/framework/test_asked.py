@@ -4,6 +4,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Sequence
+from types import MethodType
 from typing import Any
 
 import mooring as mr
@@ -140,6 +141,34 @@ def test_what_plugins_hand_over_is_not_run() -> None:
 
     foreign.call(Hostile(), Hostile(), POD)
     assert told() == ["a plugin for pod default/web"]
+
+
+def test_nor_is_anything_of_the_plugin_itself() -> None:
+    """It may hang, and who asks may be the one who would interrupt it."""
+    run: list[str] = []
+
+    class Asks:
+        def __call__(self, *_: object) -> None:
+            look()
+
+        def __getattr__(self, name: str) -> Any:
+            run.append(name)
+            return "asks"
+
+    class Named(Gate):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            run.append("name")
+            return "mine"
+
+    plugin = Named()
+    foreign.call(plugin.reserve, Cycle(POD, Cluster()), NODE)
+    foreign.call(MethodType(Asks(), plugin), POD)
+    assert told() == [
+        "plugin Named in reserve for pod default/web",
+        "plugin Named for pod default/web",
+    ]
+    assert run == []
 
 
 def test_a_function_that_waits_is_found_in_its_coroutine() -> None:

@@ -54,6 +54,27 @@ NO: list[tuple[object, str, bool]] = [
 ]
 
 
+class MutePolicyError(mr.PolicyError):
+    def __str__(self) -> str:
+        raise KeyError("code")
+
+
+class Answers(Sequence[bool]):
+    """Fails, with an error of mooring's kind, when it is looked at."""
+
+    def __len__(self) -> int:
+        raise MutePolicyError("no", function="quay")
+
+    def __getitem__(self, index: object) -> Any:
+        raise IndexError
+
+
+def test_an_answer_that_fails_with_an_error_of_our_kind() -> None:
+    error = wrong(plural(Answers()))
+    assert type(error) is mr.PolicyError
+    assert str(error) == "filter_nodes 'quay' failed: a MutePolicyError"
+
+
 @pytest.mark.parametrize("answer", YES)
 def test_a_yes_accepts(answer: object) -> None:
     assert rejected(single(answer)) == {}

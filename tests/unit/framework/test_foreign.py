@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import sys
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -169,6 +170,110 @@ def test_that_it_was_interrupted_is_known_in_any_case() -> None:
     interruption = foreign.interruption_in(found)
     assert interruption is not None
     assert interruption.args == ("too late",)
+
+
+class Part:
+    """A part of an error that no list of its arguments shows."""
+
+    run: ClassVar[list[str]] = []
+
+    def __str__(self) -> str:
+        self.run.append("str")
+        return "part"
+
+    __repr__ = __str__
+
+    def __dir__(self) -> list[str]:
+        self.run.append("dir")
+        return []
+
+
+def with_text(part: Any) -> SyntaxError:
+    error = SyntaxError("x")
+    error.text = part
+    return error
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part: OSError(2, "x", part),
+        lambda part: OSError(2, "x", "a", None, part),
+        lambda part: ImportError("x", name=part),
+        lambda part: AttributeError("x", name="y", obj=part),
+        with_text,
+    ],
+)
+def test_a_part_that_only_its_class_knows_is_foreign_code_too(
+    make: Callable[[Any], BaseException],
+) -> None:
+    shown = foreign.tell(caught(make(Part()))).error
+    Part.run.clear()
+    traceback.format_exception(shown)
+    assert type(shown) is EscapeError
+    assert Part.run == []
+
+
+def test_what_an_error_of_python_itself_holds_is_ordinary() -> None:
+    plain = Silent.__new__(Silent)
+    for run in (
+        lambda: open("/there/is/none"),  # noqa: PTH123
+        lambda: plain.labelz,  # type: ignore[attr-defined]
+        lambda: None.labels,  # type: ignore[attr-defined]
+        lambda: __import__("there_is_none"),
+        b"\xff".decode,
+        lambda: labels,  # type: ignore[name-defined]  # noqa: F821
+    ):
+        with pytest.raises(Exception) as found:  # noqa: PT011
+            foreign.call(run)
+        assert foreign.tell(found.value).error is found.value
+
+
+class Harm(type):
+    """A class of classes that does harm whoever asks for a name."""
+
+    __name__ = property(lambda _: sys.exit(5))
+    __module__ = property(lambda _: sys.exit(5))
+
+
+class Hidden(BaseException):
+    """Does harm whoever looks at it."""
+
+    __class__ = property(lambda _: sys.exit(5))
+    __cause__ = property(lambda _: sys.exit(5))
+    __traceback__ = property(lambda _: sys.exit(5))
+
+
+@pytest.mark.parametrize("bases", ["Hidden", "Harm Exception", "Harm Hidden"])
+def test_nothing_of_an_error_is_asked_outside_the_border(bases: str) -> None:
+    # Made here: pytest looks at what it is given, too.
+    made: dict[str, Callable[[], Any]] = {
+        "Hidden": lambda: Hidden("x"),
+        "Harm Exception": lambda: Harm("Odd", (Exception,), {})("x"),
+        "Harm Hidden": lambda: Harm("Odd", (Hidden,), {})("x"),
+    }
+    error: BaseException = made[bases]()
+
+    def fails() -> None:
+        raise error
+
+    came: list[BaseException] = []
+    try:
+        foreign.call(fails)
+    except Exception as raised:  # noqa: BLE001
+        came.append(raised)
+    told = foreign.tell(came[0])
+    assert "x" in told.text
+    assert type(told.error) is EscapeError
+    assert foreign.interruption_in(error) is None
+    traceback.format_exception(told.error)
+
+
+def test_what_an_interruption_says_is_plain() -> None:
+    error = caught(Told(), caught(foreign.Interruption(Told())))
+    found = foreign.interruption_in(foreign.tell(error).error)
+    assert found is not None
+    assert found.args == ("my own text",)
 
 
 def test_an_error_that_is_its_own_cause_has_an_end() -> None:

@@ -1,8 +1,10 @@
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
+from mooring.errors import InputError
 from mooring.framework import hook
 from mooring.framework.happenings import (
     EVERY_CHANGE,
@@ -176,6 +178,24 @@ class Silent(hook.Filter):
 class Never(Silent, hook.Requeues):
     def requeue_on(self) -> list[Wake]:
         return []
+
+
+class OddError(Exception):
+    def __str__(self) -> str:
+        raise KeyError("code")
+
+
+class Failing(Silent, hook.Requeues):
+    def requeue_on(self) -> Iterator[Wake]:  # type: ignore[override]
+        yield Wake(Node, Action.ANY)
+        raise OddError
+
+
+def test_a_plugin_that_cannot_say_what_helps_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"^requeue_on of plugin \w+ failed: OddError: a OddError$"
+    ):
+        wakes_of(Failing())
 
 
 def test_a_plugin_that_does_not_say_what_helps_is_woken_by_everything() -> None:

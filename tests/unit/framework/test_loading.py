@@ -154,6 +154,11 @@ def test_an_error_that_says_nothing_is_told_by_its_type() -> None:
     assert refused("policy.py") == "policy.py, line 1 raised AssertionError"
 
 
+def test_an_error_whose_text_cannot_be_made_is_told_by_its_type() -> None:
+    write("policy.py", "class Odd(Exception):\n    __str__ = None\n\nraise Odd\n")
+    assert refused("policy.py") == "policy.py, line 4 raised Odd: a Odd"
+
+
 def test_a_syntax_error_raised_by_hand_is_an_error_like_others() -> None:
     write("policy.py", "raise SyntaxError('not my dialect')\n")
     assert refused("policy.py") == "policy.py, line 1 raised SyntaxError: not my dialect"

@@ -1,13 +1,14 @@
 """Hooks after the choice of a node: what a plugin raises is told with its name."""
 
 import logging
+from typing import Any
 
 import pytest
 
 from mooring import Node, hook
 from mooring.errors import PluginError
 from mooring.framework.cycle import Cycle
-from mooring.framework.placing import Placing, blame
+from mooring.framework.placing import Placing, blame, blamed
 from mooring.framework.points import Placed
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
@@ -71,3 +72,30 @@ def test_what_an_error_was_raised_in_stays_with_it() -> None:
         ask()
     assert isinstance(found.value.__context__, KeyError)
     assert not found.value.__suppress_context__
+
+
+class MineError(PluginError):
+    """A plugin's own kind of mooring's error."""
+
+    def __str__(self) -> str:
+        raise KeyError("code")
+
+
+FOREIGN: Any = Told()
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MineError("no", plugin="p", hook="h", pod=""), "a MineError"),
+        (PluginError(FOREIGN, plugin="p", hook="h", pod=""), "mine"),
+        (PluginError("no", plugin=FOREIGN, hook="h", pod=""), "no"),
+    ],
+)
+def test_an_error_of_our_kind_that_is_foreign_code_is_told_by_one_of_ours(
+    error: PluginError, text: str
+) -> None:
+    found = blamed(error, "mine", "permit", make_pod("web"))
+    assert type(found) is PluginError
+    assert str(found) == f"plugin mine failed in permit for pod default/web: {text}"
+    assert (found.plugin, found.hook, found.pod) == ("mine", "permit", "default/web")

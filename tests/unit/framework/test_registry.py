@@ -244,6 +244,22 @@ class TestMaking:
             registry.make("Plain", {"size": 1})
         assert sentence(caught) == "args of Plain.size: Plain takes no arguments, remove it"
 
+    def test_a_constructor_whose_error_says_nothing(self, registry: Registry) -> None:
+        class MuteError(InputError):
+            def __str__(self) -> str:
+                raise KeyError("code")
+
+        class Silent(Plain):
+            name = "Silent"
+
+            def __init__(self) -> None:
+                raise MuteError
+
+        registry.add(Silent)
+        with pytest.raises(InputError) as caught:
+            registry.make("Silent", None, None, "p.args")
+        assert sentence(caught) == "p.args: a MuteError"
+
     def test_a_constructor_that_fails(self, registry: Registry) -> None:
         registry.add(Demanding)
         with pytest.raises(InputError) as caught:

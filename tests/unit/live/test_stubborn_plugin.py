@@ -1,7 +1,5 @@
 """A plugin that cannot be stopped ends the process, loudly, instead of stopping it silently."""
 
-import logging
-import os
 import sys
 
 import pytest
@@ -17,8 +15,7 @@ def test_the_fifth_ignored_interruption_is_the_last(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     left: list[int] = []
-    monkeypatch.setattr(os, "_exit", left.append)
-    monkeypatch.setattr(logging, "shutdown", lambda: None)
+    monkeypatch.setattr(assembly, "leave", left.append)
     policy = mr.Policy("troubled")
 
     @policy.filter

@@ -22,7 +22,7 @@ from mooring.model.pod import Pod
 FAILURES = (
     "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
     "wrong", "too-much", "huge", "hostile", "broken-text", "endless-text", "odd-text",
-    "cancels-itself",
+    "cancels-itself", "plugin-error", "foreign-parts", "hostile-error",
 )  # fmt: skip
 HUGE = "x" * 300_000
 _NORMAL: Any = object()
@@ -45,6 +45,23 @@ class EndlessTextError(Exception):
     def __str__(self) -> str:  # noqa: PLE0307 - it never does
         while True:
             pass
+
+
+class BrokenPluginError(mr.PluginError):
+    """One of mooring's own errors, which says nothing of itself."""
+
+    def __str__(self) -> str:  # noqa: PLE0307 - it never does
+        sys.exit(7)
+
+
+class HostileError(BaseException):
+    """Does harm whoever looks at it."""
+
+    def _harm(self, *_: object) -> Any:
+        sys.exit(8)
+
+    __class__ = __cause__ = __context__ = __traceback__ = property(_harm)
+    __str__ = __repr__ = _harm
 
 
 class OddText(str):
@@ -298,6 +315,19 @@ def _endless_text() -> None:
     raise EndlessTextError
 
 
+def _plugin_error() -> None:
+    raise BrokenPluginError("no", plugin="Wild", hook="x", pod="")
+
+
+def _foreign_parts() -> None:
+    text: Any = EndlessTextError()
+    raise mr.PluginError(text, plugin="Wild", hook="x", pod="")
+
+
+def _hostile_error() -> None:
+    raise HostileError
+
+
 def _odd_text() -> None:
     raise OopsError(OddText("odd \ud800"))
 
@@ -333,6 +363,9 @@ FAILING: dict[str, Callable[[], object]] = {
     "endless-text": _endless_text,
     "odd-text": _odd_text,
     "cancels-itself": _cancel_itself,
+    "plugin-error": _plugin_error,
+    "foreign-parts": _foreign_parts,
+    "hostile-error": _hostile_error,
     "spins": _spin,
     "sleeps": lambda: time.sleep(3600),
     "cancels": _cancel,

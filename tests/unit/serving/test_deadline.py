@@ -119,6 +119,26 @@ def test_nobody_is_interrupted_while_the_garbage_collector_calls_back() -> None:
     assert seen[-1]
 
 
+def test_an_interruption_ends_a_finalizer_and_then_who_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python prints what is raised in `__del__`, and the code that dropped the object goes on."""
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: lost.append(one.exc_type))
+
+    class Slow:
+        def __del__(self) -> None:
+            spin()
+
+    def plugin() -> None:
+        Slow()
+        spin()
+
+    with Deadline(0.05), pytest.raises(EscapeError, match=LATE):
+        foreign.call(plugin)
+    assert lost == [foreign.Interruption]
+
+
 def test_own_code_is_never_late() -> None:
     clock = Clock()
     deadline = Deadline(1.0, clock=clock)
