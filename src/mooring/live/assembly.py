@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from mooring.extender.client import ExtenderClients, open_session
-from mooring.framework.asked import asked_in
+from mooring.framework.asked import asked_in, where_in
 from mooring.kube.client import Client
 from mooring.kube.event_body import reporter_here
 from mooring.kube.events import Recorder
@@ -186,8 +186,7 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
         times: how many it has caught.
         frame: the innermost one, in which it is now.
     """
-    who = asked_in(frame)
-    where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "nowhere"
+    who, where = asked_in(frame), where_in(frame)
     often = counted(times, "interruption")
     if times < _MOST_IGNORED:
         log.error("%s ignored %s and goes on at %s", who, often, where)
