@@ -76,12 +76,12 @@ def explain(
         cluster = find_cluster(kubeconfig, " or --snapshot FILE")
         if "/" not in pod and not Path(pod).is_file():
             pod = f"{cluster.namespace}/{pod}"
-    from mooring.serving.deadline import Deadline
+    from mooring.cli.hook_limit import hook_limit
 
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
     try:
-        with Deadline(hook_timeout) as deadline:
+        with hook_limit(hook_timeout) as deadline:
             explainer = _explainer(cluster or snapshot or "", config, policy, deadline.begin)
             found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
         _report_skipped(explainer.snapshot)

@@ -58,6 +58,26 @@ def asked_in(frame: FrameType | None) -> Asked:
     return found
 
 
+def where_in(frame: FrameType | None) -> str:
+    """The line that foreign code is at, as ``file:line``: the innermost one in its own file.
+
+    Args:
+        frame: the innermost frame.
+    """
+    found: list[FrameType] = []
+    for one in _outward(frame):
+        if found and foreign.is_border(one):
+            break
+        if not foreign.is_ours(one):
+            found.append(one)
+    if not found:
+        return "nowhere"
+    # The last one is the hook; what it called may be in a library, where nobody would look.
+    own = found[-1].f_code.co_filename
+    line = next(one for one in found if one.f_code.co_filename == own)
+    return f"{own}:{line.f_lineno}"
+
+
 def rule_in(frames: Iterable[FrameType]) -> Rule | None:
     """The policy's function that is waited for in one of these frames."""
     waits = BindRule.prepare_async.__code__

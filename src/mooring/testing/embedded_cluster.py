@@ -1,4 +1,4 @@
-"""A cluster for one test: API server, fake nodes and mooring's scheduler, in a thread.
+"""A cluster for one test: API server, fake nodes and mooring's scheduler, in threads.
 
 For people who test their policies, as `mooring.testing.cluster`. Everything a real cluster's user
 sees is there and goes over HTTP; nothing is left after the block.
@@ -201,10 +201,11 @@ def cluster(
     scheduler: bool = True,
     kubelet: bool = True,
     job_seconds: float | None = None,
+    hook_timeout: float = 5.0,
 ) -> Cluster:
     """A cluster for the length of a ``with``: API server, fake nodes, mooring's scheduler.
 
-    It runs in a thread of this process and listens on a free port of 127.0.0.1. Controllers create
+    It runs in threads of this process and listens on a free port of 127.0.0.1. Controllers create
     the pods of deployments and jobs, and bound pods run at once.
 
     Args:
@@ -215,6 +216,8 @@ def cluster(
         scheduler: False for a cluster without one, to start your own with its `kubeconfig`.
         kubelet: False if bound pods are not to run by themselves.
         job_seconds: pods of jobs are complete after so long; None lets them go on.
+        hook_timeout: seconds after which a wait names the plugin that does not return, and gives
+            up.
 
     Raises:
         InputError: a node or the configuration is no object.
@@ -230,6 +233,7 @@ def cluster(
             scheduler=scheduler,
             kubelet=kubelet,
             job_seconds=job_seconds,
+            hook_seconds=hook_timeout,
         )
     )
 

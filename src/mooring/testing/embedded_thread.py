@@ -1,25 +1,22 @@
-"""An embedded cluster with mooring's scheduler, in a thread with an event loop of its own.
+"""An embedded cluster and mooring's scheduler, each in a thread with an event loop of its own.
 
 `mooring.testing.cluster` is built on it. What it needs is imported when it starts, so that tests
 without it start fast.
 """
 
-import asyncio
-import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mooring.errors import InputError, MooringError
+from mooring.errors import InputError
 from mooring.framework.policy import Policy
+from mooring.testing.loop_thread import LoopThread
+from mooring.testing.stuck_hook import StuckHook
 
 if TYPE_CHECKING:
     from mooring.embedded.store import Entry
     from mooring.live.options import Settings
-
-_START_SECONDS = 60.0
-_STOP_SECONDS = 30.0
 
 
 class EmbeddedSettings(NamedTuple):
@@ -32,6 +29,7 @@ class EmbeddedSettings(NamedTuple):
         scheduler: whether there is a scheduler.
         kubelet: whether bound pods run.
         job_seconds: how long pods of jobs run; None for ever.
+        hook_seconds: how long a plugin may hold up the scheduler before a wait gives up.
     """
 
     nodes: Sequence[Mapping[str, Any]]
@@ -40,6 +38,7 @@ class EmbeddedSettings(NamedTuple):
     scheduler: bool
     kubelet: bool
     job_seconds: float | None
+    hook_seconds: float
 
 
 class EmbeddedThread:
@@ -51,21 +50,19 @@ class EmbeddedThread:
 
     Attributes:
         url: the API server's address, once it is started.
-        failure: what ended it, if it ended by itself.
+        hook_seconds: how long a plugin may hold up the scheduler.
     """
 
     url: str
 
     def __init__(self, settings: EmbeddedSettings, kubeconfig: Path) -> None:
-        self.failure: BaseException | None = None
+        self.hook_seconds = settings.hook_seconds
         self._settings = settings
         self._kubeconfig = kubeconfig
-        self._ready = threading.Event()
         self._news = threading.Condition()
         self._changes = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._end: asyncio.Event | None = None
-        self._thread = threading.Thread(target=self._live, name="mooring-cluster", daemon=True)
+        self._server = LoopThread("mooring-cluster", self._serve, self._noticed)
+        self._scheduler = LoopThread("mooring-scheduler", self._schedule, self._noticed)
 
     def start(self) -> None:
         """Start it and wait until it answers.
@@ -73,20 +70,23 @@ class EmbeddedThread:
         Raises:
             InputError: the policy, the configuration or a node cannot be used.
         """
-        self._thread.start()
-        if not self._ready.wait(_START_SECONDS):
-            self.stop()
-            raise MooringError(f"the cluster did not start within {_START_SECONDS:g} seconds")
-        if self.failure is not None:
-            self._thread.join()
-            raise self.failure
+        self._server.start()
+        if self._settings.scheduler:
+            self._scheduler.start()
 
     def stop(self) -> None:
-        """End it and wait until nothing of it is left."""
-        if self._loop is not None and self._end is not None:
-            with contextlib.suppress(RuntimeError):  # it ended by itself
-                self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(_STOP_SECONDS)
+        """End it and wait until nothing of it is left but a hook that does not return."""
+        self._scheduler.stop()
+        self._server.stop()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended a part of it, if it ended by itself."""
+        return self._server.failure or self._scheduler.failure
+
+    def stuck_hook(self) -> StuckHook:
+        """Whom the scheduler waits for, looked at from now on."""
+        return self._scheduler.stuck_hook()
 
     @property
     def changes(self) -> int:
@@ -99,29 +99,15 @@ class EmbeddedThread:
         with self._news:
             self._news.wait_for(lambda: self._changes != seen, seconds)
 
-    # -- in the thread
-
-    def _live(self) -> None:
-        import uvloop  # noqa: PLC0415 - only when a cluster is started
-
-        try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - raised where the cluster is used
-            self.failure = error
-        finally:
-            self._ready.set()
-            self._noticed(None)
+    # -- in the threads
 
     async def _serve(self) -> None:
         from mooring.embedded.kubelet.kubelet import KubeletSettings  # noqa: PLC0415
         from mooring.embedded.refusals import Refused  # noqa: PLC0415
         from mooring.embedded.resources import EVENTS, RESOURCES  # noqa: PLC0415
         from mooring.embedded.server import EmbeddedCluster, Options  # noqa: PLC0415
-        from mooring.live.run import scheduling  # noqa: PLC0415
         from mooring.testing.kubeconfigs import kubeconfig_text, write_private  # noqa: PLC0415
 
-        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         wanted = self._settings
         kubelet = KubeletSettings(job_seconds=wanted.job_seconds) if wanted.kubelet else None
         nodes = [dict(one) for one in wanted.nodes]
@@ -129,20 +115,22 @@ class EmbeddedThread:
             made = EmbeddedCluster(nodes, Options(kubelet=kubelet))
         except Refused as refused:
             raise InputError(f"a node cannot be used: {refused}") from refused
-        async with contextlib.AsyncExitStack() as stack:
-            embedded = await stack.enter_async_context(made)
+        async with made as embedded:
             for resource in RESOURCES:
                 if resource is not EVENTS:  # the store has both kinds of events as one
                     embedded.store.listen(resource, self._noticed)
             self.url = embedded.url
             write_private(self._kubeconfig, kubeconfig_text(self.url))
-            if wanted.scheduler:
-                await stack.enter_async_context(scheduling(self._scheduler()))
-            self._ready.set()
-            await self._end.wait()
+            await self._server.until_told()
 
-    def _scheduler(self) -> "Settings":
-        from mooring.live.options import Options, read_settings  # noqa: PLC0415
+    async def _schedule(self) -> None:
+        from mooring.live.run import scheduling  # noqa: PLC0415
+
+        async with scheduling(self._scheduler_settings()):
+            await self._scheduler.until_told()
+
+    def _scheduler_settings(self) -> "Settings":
+        from mooring.live.options import HookLimits, Options, read_settings  # noqa: PLC0415
 
         return read_settings(
             Options(
@@ -150,10 +138,11 @@ class EmbeddedThread:
                 config=self._settings.config,
                 kubeconfig=self._kubeconfig,
                 leader_elect=False,
+                hook_limits=HookLimits(decision_seconds=self.hook_seconds),
             )
         )
 
-    def _noticed(self, _: "Entry | None") -> None:
+    def _noticed(self, _: "Entry | None" = None) -> None:
         with self._news:
             self._changes += 1
             self._news.notify_all()

@@ -14,6 +14,7 @@ from mooring.model.pod import Pod
 from mooring.testing.api import KubeApi
 from mooring.testing.embedded_thread import EmbeddedThread
 from mooring.testing.process import WaitError
+from mooring.wording import counted
 
 T = TypeVar("T")
 
@@ -89,9 +90,21 @@ class Waiting(KubeApi):
             timeout: in seconds.
 
         Raises:
-            WaitError: it did not happen in time.
+            WaitError: it did not happen in time, or a plugin holds up the scheduler for longer than
+                the cluster's ``hook_timeout``.
         """
+        return self._wait(look, what, timeout, lambda: "")
+
+    def _wait(
+        self,
+        look: Callable[[], T | Literal[False] | None],
+        what: str,
+        timeout: float,
+        state: Callable[[], str],
+    ) -> T:
+        """Wait; `state` says how things stand if it is in vain."""
         running = self._thread
+        hook, limit = running.stuck_hook(), running.hook_seconds
         deadline = time.monotonic() + timeout
         while True:
             seen = running.changes
@@ -101,9 +114,19 @@ class Waiting(KubeApi):
             left = deadline - time.monotonic()
             if running.failure is not None:
                 raise running.failure
+            held = hook.look() and hook.seconds > 0
+            if held and hook.seconds >= limit:
+                waited = counted(round(timeout - left, 1), "second")
+                raise WaitError(
+                    f"waited {waited} in vain for {what}: {hook}; a hook may take "
+                    f"{counted(limit, 'second')} (hook_timeout)"
+                )
             if left <= 0:
-                raise WaitError(f"waited {timeout:g} seconds in vain for {what}")
-            running.wait_change(seen, min(left, _LOOK_SECONDS))
+                why = "; ".join(one for one in (state(), str(hook) if held else "") if one)
+                raise WaitError(
+                    f"waited {timeout:g} seconds in vain for {what}{': ' if why else ''}{why}"
+                )
+            running.wait_change(seen, max(0.0, min(left, limit - hook.seconds, _LOOK_SECONDS)))
 
     def wait_scheduled(
         self, name: str, *, namespace: str = "default", timeout: float = 30.0
@@ -131,10 +154,7 @@ class Waiting(KubeApi):
             return found if len(found) == count and all(found.values()) else None
 
         what = f"{count} pods in namespace {namespace} to be bound"
-        try:
-            return self.wait_for(look, what, timeout=timeout)
-        except WaitError as error:
-            raise WaitError(f"{error}: they are {self.placements(namespace)}") from None
+        return self._wait(look, what, timeout, lambda: f"they are {self.placements(namespace)}")
 
     def wait_unschedulable(
         self, name: str, *, namespace: str = "default", timeout: float = 30.0
@@ -204,10 +224,7 @@ class Waiting(KubeApi):
             return look(pod) if pod is not None else None
 
         what = f"pod {namespace}/{name} to {state}"
-        try:
-            return self.wait_for(find, what, timeout=timeout)
-        except WaitError as error:
-            raise WaitError(f"{error}: {_state(self._find(name, namespace))}") from None
+        return self._wait(find, what, timeout, lambda: _state(self._find(name, namespace)))
 
     def _find(self, name: str, namespace: str) -> Pod | None:
         try:
