@@ -107,7 +107,7 @@ def _more(found: Asked, names: dict[str, Any], args: tuple[Any, ...]) -> Asked:
 
 
 def _name(plugin: Hook) -> str:
-    return plugin.name or type(plugin).__name__
+    return plugin.name or foreign.name_of(type(plugin))
 
 
 def _pod(things: Sequence[Any]) -> str:

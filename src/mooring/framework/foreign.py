@@ -12,6 +12,7 @@ the middle of changing the state, must never be interrupted.
 import functools
 import inspect
 import logging
+import sys
 from collections.abc import Callable
 from types import FrameType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -60,12 +61,29 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
     """
     try:
         return await _cross_and_wait(function, args)
-    except (Exception, GeneratorExit):
+    except Exception:
         raise
     except BaseException as error:
-        if type(error).__name__ == "CancelledError":  # asyncio's, of which nothing is known here
+        if _is_cancellation(error) or _is_closing(error):
             raise
         raise _escape(error) from error
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    # This layer does not import asyncio; without it nobody is cancelled.
+    asyncio = sys.modules.get("asyncio.exceptions")
+    return asyncio is not None and issubclass(type(error), asyncio.CancelledError)
+
+
+def _is_closing(error: BaseException) -> bool:
+    """Whether the coroutine that waits is being closed, and not foreign code raised this.
+
+    Python closes what is awaited first, and then raises at the ``await`` itself.
+    """
+    if not issubclass(type(error), GeneratorExit):
+        return False
+    trace = _TRACEBACK.__get__(error)
+    return trace is None or trace.tb_next is None
 
 
 # The border itself: whatever is raised in these frames, from their first instruction on, is caught
@@ -119,7 +137,7 @@ def is_border(frame: FrameType) -> bool:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame is of mooring's own code."""
-    return _is_ours(frame.f_globals.get("__name__"))
+    return _is_ours(dict.get(frame.f_globals, "__name__"))
 
 
 def is_crossed(frame: FrameType | None) -> bool:
@@ -150,8 +168,13 @@ def text_of(thing: object, show: Callable[[Any], str] = str) -> str:
     try:
         text = call(show, thing)
     except Exception:  # noqa: BLE001 - it is not our object
-        return f"a {type(thing).__name__}"
-    return plain(text) if issubclass(type(text), str) else f"a {type(thing).__name__}"
+        return f"a {name_of(type(thing))}"
+    return plain(text) if issubclass(type(text), str) else f"a {name_of(type(thing))}"
+
+
+def name_of(kind: type) -> str:
+    """The name of a foreign class; its own class, if it has one, is not asked."""
+    return plain(_NAME.__get__(kind))
 
 
 def plain(text: str) -> str:
@@ -182,7 +205,8 @@ def tell(error: BaseException) -> Told:
     kind, said = type(error), text_of(error)
     # mooring's own errors are sentences already; a stranger's need their class to be understood.
     ours = issubclass(kind, MooringError)
-    text = said if ours else f"{kind.__name__}: {said}" if said else kind.__name__
+    name = name_of(kind)
+    text = said if ours else f"{name}: {said}" if said else name
     return Told(text, _presentable(error, text))
 
 
@@ -193,13 +217,17 @@ def _presentable(error: BaseException, text: str) -> BaseException:
         if not _is_ordinary(one):
             break
         seen.add(id(one))
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        cause = one.__cause__  # not asked whether it is true: that may be foreign code
+        if cause is None and not one.__suppress_context__:
+            cause = one.__context__
+        one = cause
     else:
         return error
     shown = EscapeError(text)
     if (interruption := interruption_in(error)) is not None:
-        shown.__cause__ = Interruption(*interruption.args)
-    return shown.with_traceback(error.__traceback__)
+        said = [one for one in _ARGS.__get__(interruption) if type(one) is str]
+        shown.__cause__ = Interruption(*said)
+    return shown.with_traceback(_TRACEBACK.__get__(error))
 
 
 def interruption_in(error: BaseException | None) -> Interruption | None:
@@ -209,25 +237,35 @@ def interruption_in(error: BaseException | None) -> Interruption | None:
         if issubclass(type(error), Interruption):
             return cast("Interruption", error)
         seen.add(id(error))
-        error = error.__cause__
+        error = _CAUSE.__get__(error)
     return None
 
 
+# A foreign class may answer anything when it is asked for these; Python's own way does not ask it.
+_NAME: Final[Any] = vars(type)["__name__"]
+_MODULE: Final[Any] = vars(type)["__module__"]
+_MRO: Final[Any] = vars(type)["__mro__"]
+_ARGS: Final[Any] = vars(BaseException)["args"]
+_CAUSE: Final[Any] = vars(BaseException)["__cause__"]
+_TRACEBACK: Final[Any] = vars(BaseException)["__traceback__"]
 #: What an exception's class must not have to be written down without running its code.
 _TELLING: Final = frozenset(
     ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
-     "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__")
+     "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__", "__bool__",
+     "__len__")
 )  # fmt: skip
 _ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
 
 
 def _is_ordinary(error: BaseException) -> bool:
-    for kind in type(error).__mro__:
-        module = kind.__module__
+    if type(type(error)) is not type:
+        return False  # a class that is foreign code itself
+    for kind in _MRO.__get__(type(error)):
+        module = _MODULE.__get__(kind)
         known = type(module) is str and (module == "builtins" or _is_ours(module))
-        if not known and not _TELLING.isdisjoint(vars(kind)):
+        if not known and not all(type(one) is str and one not in _TELLING for one in vars(kind)):
             return False
-    parts = [*error.args, *vars(error).values()]
+    parts = [*error.args, *dict.values(vars(error))]
     return all(type(one) in _ORDINARY for one in parts)
 
 
@@ -240,7 +278,7 @@ def _is_crossing(frame: FrameType) -> bool:
         return False
     function = frame.f_locals["function"]
     if type(function) is MethodType:
-        module = type(function.__self__).__module__
+        module = _MODULE.__get__(type(function.__self__))
     elif type(function) is FunctionType:
         module = function.__module__
     else:
@@ -249,7 +287,7 @@ def _is_crossing(frame: FrameType) -> bool:
 
 
 def _is_own(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__")
+    name = dict.get(frame.f_globals, "__name__")
     return _is_ours(name) and name not in _TRANSPARENT
 
 
@@ -258,10 +296,10 @@ def _is_ours(module: object) -> bool:
 
 
 def _escape(error: BaseException) -> EscapeError:
-    text = text_of(error)
-    if isinstance(error, Interruption):
+    kind, text = type(error), text_of(error)
+    if issubclass(kind, Interruption):
         return EscapeError(text)
     said = f": {text}" if text else ""
-    if isinstance(error, SystemExit):
+    if issubclass(kind, SystemExit):
         return EscapeError(f"it tried to end the process (SystemExit{said})")
-    return EscapeError(f"{type(error).__name__}{said}")
+    return EscapeError(f"{name_of(kind)}{said}")
