@@ -76,9 +76,11 @@ class _PluralFilter:
         if answers is None:
             return None
         if type(answers) is Verdicts:
+            if self._is_foreign:
+                answers = foreign.call(legal_verdicts, answers)
             if len(answers) != len(nodes):
                 raise self._rule.wrong(f"returned {len(answers)} answers for {len(nodes)} nodes")
-            return foreign.call(legal_verdicts, answers) if self._is_foreign else answers
+            return answers
         return _verdicts(foreign.call(self._rule.checked, answers, nodes), len(nodes))
 
 

@@ -111,7 +111,7 @@ class Placing:
             try:
                 answer = permit(cycle, node)
                 if type(answer) is hook.Wait:
-                    waits[name] = min(legal_wait(answer), LONGEST_WAIT)
+                    waits[name] = min(foreign.call(legal_wait, answer), LONGEST_WAIT)
                     continue
                 verdict = one_verdict(answer, name)
             except Exception as error:  # noqa: BLE001

@@ -54,7 +54,7 @@ def test_annotations_become_texts_that_can_be_sent() -> None:
     assert isinstance(found, Binding)
     assert found.annotations == {"why": "a?"}
     fine = BINDING.annotate({"why": "so"})
-    assert legal_binding(BINDING, fine, "Mine") is fine
+    assert legal_binding(BINDING, fine, "Mine") == fine
 
 
 def test_long_reasons_are_cut_wherever_they_stand() -> None:
