@@ -297,21 +297,30 @@ class Core:
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
-            if not waiting.reason:
-                effects.append(self._bind(waiting.queued, waiting.cycle, waiting.node, now))
-                continue
-            runtime = self._runtimes[waiting.pod.scheduler_name]
-            placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
-            message = f"0/1 nodes are available: 1 {waiting.reason}."
-            effects += self._failed(
-                waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
-            )
-            self._room_again(placed, now)
+            try:
+                effects += self._settle(waiting, now)
+            except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
+                runtime = self._runtimes[waiting.pod.scheduler_name]
+                self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
+                effects += self._broke(waiting.queued, error, now)
         late = self._evictions.late(now)
         if late:
             self._open(late)
             self.queue.activate(late, now)
             self._go_on(late, now)
+        return effects
+
+    def _settle(self, waiting: WaitingPod, now: float) -> list[Effect]:
+        """A pod need not wait for permission any longer."""
+        if not waiting.reason:
+            return [self._bind(waiting.queued, waiting.cycle, waiting.node, now)]
+        runtime = self._runtimes[waiting.pod.scheduler_name]
+        placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
+        message = f"0/1 nodes are available: 1 {waiting.reason}."
+        effects = self._failed(
+            waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
+        )
+        self._room_again(placed, now)
         return effects
 
     def next_time(self) -> float | None:
