@@ -254,7 +254,7 @@ _TELLING: Final = frozenset(
      "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__", "__bool__",
      "__len__")
 )  # fmt: skip
-_ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
+_ORDINARY: Final = (str, bytes, int, float, bool, type(None))
 
 
 def _is_ordinary(error: BaseException) -> bool:
@@ -266,7 +266,7 @@ def _is_ordinary(error: BaseException) -> bool:
         if not known and not all(type(one) is str and one not in _TELLING for one in vars(kind)):
             return False
     parts = [*error.args, *dict.values(vars(error))]
-    return all(type(one) in _ORDINARY for one in parts)
+    return all(any(type(one) is kind for kind in _ORDINARY) for one in parts)
 
 
 def _is_crossing(frame: FrameType) -> bool:

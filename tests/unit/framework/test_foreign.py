@@ -208,6 +208,19 @@ def unnamed(base: type[BaseException]) -> Any:
     return Nameless("Unnamed", (base,), {})("x")
 
 
+class Unhashed(type):
+    """A class of classes that do harm when they are looked for."""
+
+    def __hash__(cls) -> int:  # noqa: PLE0309 - it never does
+        sys.exit(12)
+
+    __eq__ = __hash__  # type: ignore[assignment]
+
+
+def unhashed() -> Any:
+    return Unhashed("Part", (), {})()
+
+
 class Chained(Exception):  # noqa: N818
     """Does harm whoever asks where it comes from."""
 
@@ -240,6 +253,7 @@ HOSTILE: dict[str, Callable[[], BaseException]] = {
     "the name of a way out": lambda: unnamed(SystemExit),
     "its cause": lambda: Chained("x"),
     "its attributes": with_attributes,
+    "the class of a part": lambda: ValueError("x", unhashed()),
     "the truth of its cause": lambda: caught(ValueError("x"), Untrue()),
 }
 
