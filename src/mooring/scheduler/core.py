@@ -11,7 +11,7 @@ bound. The cluster's state is its own; every method is called by one thread, and
 import functools
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -38,7 +38,7 @@ from mooring.scheduler.effects import (
     Report,
     Tell,
 )
-from mooring.scheduler.evictions import Evictions
+from mooring.scheduler.evictions import Evictions, Evictor
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import Part, QueuedPod
 from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
@@ -55,14 +55,6 @@ Turn = Generator[AskExtenders, Any, list[Effect]]
 _NOTE = 1024
 #: Plugins write as much as they like; a condition has at most so many bytes.
 _MESSAGE = 32 * 1024
-
-
-@runtime_checkable
-class Evictor(Protocol):
-    """A plugin that holds pods back while victims are being deleted for them."""
-
-    #: The unique ids of these pods.
-    evicting: set[str]
 
 
 class Flight(NamedTuple):
