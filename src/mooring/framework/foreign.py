@@ -113,7 +113,9 @@ _LOCKING: Final = frozenset(
 )
 #: These only look at what foreign code returned, which may be foreign code again (an iterator, a
 #: property, an array): they change nothing and may be interrupted in the middle.
-_TRANSPARENT: Final = frozenset({"mooring.framework.hook_answers", "mooring.framework.rules"})
+_TRANSPARENT: Final = frozenset(
+    f"mooring.framework.{name}" for name in ("hook_answers", "post_filter_answers", "rules")
+)
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 

@@ -17,10 +17,8 @@ import numpy as np
 from mooring.errors import AnswerError
 from mooring.framework import foreign
 from mooring.framework.binding import Binding
-from mooring.framework.filtering import Candidate, Preemption
 from mooring.framework.hook import SKIP, PreFilterAnswer, Wait
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
-from mooring.model.pod import Pod
 
 #: Reasons go into events and conditions; what is longer is cut.
 _MOST_REASON: Final = 1024
@@ -151,37 +149,6 @@ def legal_pre_filter(answer: object) -> PreFilterAnswer:
     raise AnswerError(
         f"it returned {shown(answer)}; it must return None, SKIP, a Verdict or names of nodes"
     )
-
-
-def legal_post_filter(answer: object) -> Preemption | Verdict:
-    """What `post_filter` returned.
-
-    Raises:
-        AnswerError: it is none of what it may return.
-    """
-    if isinstance(answer, Verdict):
-        return legal_verdict(answer)
-    if isinstance(answer, Preemption):
-        verdict: object = answer.verdict
-        candidates: object = answer.candidates
-        if (
-            isinstance(verdict, Verdict)
-            and isinstance(candidates, Mapping)
-            and all(_is_candidate(name, one) for name, one in candidates.items())
-        ):
-            return msgspec.structs.replace(answer, verdict=legal_verdict(verdict))
-    raise AnswerError(
-        f"it returned {shown(answer)}; it must return a Verdict, or a Preemption with its "
-        "candidates by node name"
-    )
-
-
-def _is_candidate(name: object, one: object) -> bool:
-    return isinstance(one, Candidate) and one.node == name and _are_pods(one.victims)
-
-
-def _are_pods(victims: object) -> bool:
-    return isinstance(victims, tuple) and all(isinstance(one, Pod) for one in victims)
 
 
 def legal_wait(wait: Wait) -> float:

@@ -18,11 +18,12 @@ from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_as
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
 from mooring.framework.handle import NobodyWaits, Waiting
-from mooring.framework.hook_answers import legal_post_filter, legal_pre_filter, one_verdict
+from mooring.framework.hook_answers import legal_pre_filter, one_verdict
 from mooring.framework.nodes import Nodes
 from mooring.framework.placing import Placing, blame
 from mooring.framework.points import Points
 from mooring.framework.policy_plugin import PolicyPreempt
+from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.rules import PreemptRule
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.framework.what_ifs import guarded
@@ -405,9 +406,7 @@ class Runtime:
         reasons: list[str] = []
         for name, plugin in self.post_filters:
             try:
-                answer = foreign.call(
-                    legal_post_filter, guarded(self, plugin.post_filter)(cycle, filtering)
-                )
+                answer = self._look_for_room(plugin, cycle, filtering)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "post_filter", cycle.pod)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict
@@ -419,6 +418,15 @@ class Runtime:
                 return Room(found, verdict.reasons)
             reasons += verdict.reasons
         return Room(found, tuple(reasons))
+
+    def _look_for_room(
+        self, plugin: hook.PostFilter, cycle: Cycle, filtering: Filtering
+    ) -> Preemption | Verdict:
+        search, pod = plugin.post_filter, cycle.pod
+        answer = guarded(self, search)(cycle, filtering)
+        if not foreign.is_foreign(search):
+            return answer
+        return foreign.call(legal_post_filter, answer, pod, self._cluster)
 
     def check(self, cycle: Cycle, filtering: Filtering) -> None:
         """Give up if a plugin could not answer for some node.

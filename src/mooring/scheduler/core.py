@@ -482,7 +482,8 @@ class Core:
 
     def _evictors(self, pod: Pod) -> list[Evictor]:
         runtime = self._runtimes[pod.scheduler_name]
-        return [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
+        found = [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
+        return [one for one in found if type(one.evicting) is set]
 
 
 def _cut(text: str, most: int) -> str:
