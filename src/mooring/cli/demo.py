@@ -152,9 +152,7 @@ async def _play(
                 scheduling(settings, leave=lambda _: leave(2)),
                 Client(settings.cluster, user_agent="mooring/demo") as client,
             ):
-                play = Play(
-                    cluster.store, client, progress, console, time.monotonic, hook_timeout
-                )
+                play = Play(cluster.store, client, progress, console, time.monotonic, hook_timeout)
                 return await play.run(fleet, pods)
 
 

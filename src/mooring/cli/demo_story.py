@@ -23,9 +23,7 @@ _NEXT: Final = (
 )
 
 
-def tell(
-    outcome: Outcome, policy: "Policy | None", hook_timeout: float, console: Console
-) -> None:
+def tell(outcome: Outcome, policy: "Policy | None", hook_timeout: float, console: Console) -> None:
     """Print everything.
 
     Raises:

@@ -73,5 +73,7 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
     often = counted(times, "interruption")
     # It may be in the middle of writing a line itself; then there is none.
     with contextlib.suppress(RuntimeError):
-        tell_error(f"{asked_in(frame)} ignored {often} and goes on at {where_in(frame)}; correct it")
+        tell_error(
+            f"{asked_in(frame)} ignored {often} and goes on at {where_in(frame)}; correct it"
+        )
     leave(_WRONG_INPUT)

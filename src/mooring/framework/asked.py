@@ -132,7 +132,7 @@ def _name(plugin: Hook) -> str:
     # Read without running anything of the plugin: it may hang, and nobody could interrupt it here.
     name = inspect.getattr_static(plugin, "name", "")
     text = foreign.plain(name) if _is_a(name, str) else ""
-    return text or type(plugin).__name__
+    return text or foreign.class_name(type(plugin))
 
 
 def _pod(things: Sequence[Any]) -> str:

@@ -76,10 +76,12 @@ class _PluralFilter:
         if answers is None:
             return None
         if type(answers) is Verdicts:
+            if self._is_foreign:
+                answers = foreign.call(legal_verdicts, answers)
             if len(answers) != len(nodes):
                 what = f"returned {len(answers)} answers for {len(nodes)} nodes"
                 raise self._rule.wrong(what, "returned a wrong number")
-            return foreign.call(legal_verdicts, answers) if self._is_foreign else answers
+            return answers
         return _verdicts(foreign.call(self._rule.checked, answers, nodes), len(nodes))
 
 

@@ -7,7 +7,7 @@ for a profile, whatever the number of extension points it has there.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mooring.framework import hook
+from mooring.framework import foreign, hook
 from mooring.framework.configuration import read_configuration
 from mooring.framework.points import Placed
 from mooring.framework.policy import Policy
@@ -15,6 +15,7 @@ from mooring.framework.policy_plugin import policy_plugin
 from mooring.framework.profiles import Profile, profiles_from
 from mooring.framework.registry import Registry, points
 from mooring.framework.runtime import Runtime
+from mooring.framework.what_ifs import PluginHandle
 from mooring.state.cluster import Cluster
 
 
@@ -38,12 +39,7 @@ def build_runtime(
         InputError: a plugin cannot be made.
     """
     runtime = Runtime(cluster, now_ns, choose)
-    made = {
-        name: registry.make(name, profile.args.get(name), runtime, profile.args_paths.get(name, ""))
-        for name in profile.plugins
-    }
-    for plugin in made.values():
-        plugin.attach(runtime)
+    made = {name: _made(name, profile, registry, runtime) for name in profile.plugins}
     runtime.install(
         profile.scheduler_name,
         {
@@ -53,6 +49,16 @@ def build_runtime(
         made,
     )
     return runtime
+
+
+def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> hook.Hook:
+    guard = PluginHandle(runtime)
+    own = not foreign.is_foreign(registry.entry(name).factory)
+    args, path = profile.args.get(name), profile.args_paths.get(name, "")
+    plugin = registry.make(name, args, runtime if own else guard, path)
+    guard.plain = not foreign.is_foreign(type(plugin))
+    plugin.attach(runtime if guard.plain else guard)
+    return plugin
 
 
 def build_profiles(

@@ -12,6 +12,7 @@ the middle of changing the state, must never be interrupted.
 import functools
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType, MemberDescriptorType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -60,12 +61,29 @@ async def wait(function: Callable[..., object], *args: Any) -> object:
     """
     try:
         return await _cross_and_wait(function, args)
-    except (Exception, GeneratorExit):
+    except Exception:
         raise
     except BaseException as error:
-        if class_name(type(error)) == "CancelledError":  # asyncio's, of which nothing is known here
+        if _is_cancellation(error) or _is_closing(error):
             raise
         raise _escape(error) from error
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    # This layer does not import asyncio; without it nobody is cancelled.
+    asyncio = sys.modules.get("asyncio.exceptions")
+    return asyncio is not None and issubclass(type(error), asyncio.CancelledError)
+
+
+def _is_closing(error: BaseException) -> bool:
+    """Whether the coroutine that waits is being closed, and not foreign code raised this.
+
+    Python closes what is awaited first, and then raises at the ``await`` itself.
+    """
+    if not issubclass(type(error), GeneratorExit):
+        return False
+    trace = _traceback(error)
+    return trace is None or trace.tb_next is None
 
 
 # The border itself: whatever is raised in these frames, from their first instruction on, is caught
@@ -96,7 +114,12 @@ _LOCKING: Final = frozenset(
 #: These only look at what foreign code returned or logs, which may be foreign code again (an
 #: iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
-    {"mooring.framework.hook_answers", "mooring.framework.rules", "mooring.cli.log_lines"}
+    (
+        "mooring.cli.log_lines",
+        "mooring.framework.hook_answers",
+        "mooring.framework.post_filter_answers",
+        "mooring.framework.rules",
+    )
 )
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
@@ -121,7 +144,7 @@ def is_border(frame: FrameType) -> bool:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame is of mooring's own code."""
-    return _is_ours(frame.f_globals.get("__name__"))
+    return _is_ours(dict.get(frame.f_globals, "__name__"))
 
 
 def is_crossed(frame: FrameType | None) -> bool:
@@ -195,8 +218,6 @@ _cause: Final[Callable[[BaseException], BaseException | None]] = vars(BaseExcept
 _traceback: Final[Callable[[BaseException], TracebackType | None]] = vars(BaseException)[
     "__traceback__"
 ].__get__
-
-
 _mro: Final[Callable[[type], tuple[type, ...]]] = vars(type)["__mro__"].__get__
 _members: Final[Callable[[type], Mapping[str, object]]] = vars(type)["__dict__"].__get__
 
@@ -218,7 +239,10 @@ def _presentable(error: BaseException, text: str) -> BaseException:
         if not _is_ordinary(one):
             break
         seen.add(id(one))
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        cause = one.__cause__  # not asked whether it is true: that may be foreign code
+        if cause is None and not one.__suppress_context__:
+            cause = one.__context__
+        one = cause
     else:
         return error
     shown = EscapeError(text)
@@ -241,11 +265,12 @@ def interruption_in(error: BaseException | None) -> Interruption | None:
 #: What an exception's class must not have to be written down without running its code.
 _TELLING: Final = frozenset(
     ("__str__", "__repr__", "__class__", "__getattribute__", "__getattr__", "__notes__", "args",
-     "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__")
+     "__dict__", "__cause__", "__context__", "__suppress_context__", "__traceback__", "__bool__",
+     "__len__")
 )  # fmt: skip
 #: The same for an object whose attributes are listed: Python does so for what was misspelt.
 _LISTING: Final = frozenset(("__dir__", "__class__", "__getattribute__", "__getattr__"))
-_ORDINARY: Final = frozenset((str, bytes, int, float, bool, type(None)))
+_ORDINARY: Final = (str, bytes, int, float, bool, type(None))
 
 
 def _is_ordinary(error: BaseException) -> bool:
@@ -253,10 +278,9 @@ def _is_ordinary(error: BaseException) -> bool:
     # A class of classes may do anything, too.
     if type(kind) is not type or _has_own(kind, _TELLING):
         return False
-    parts = [*error.args, *vars(error).values()]
-    for known in _python_classes(
-        kind
-    ):  # they keep more than their arguments, such as a file's name
+    parts = [*error.args, *dict.values(vars(error))]
+    # These keep more than their arguments, such as a file's name.
+    for known in _python_classes(kind):
         for name, part in vars(known).items():
             if type(part) is MemberDescriptorType:
                 value = part.__get__(error)
@@ -265,7 +289,8 @@ def _is_ordinary(error: BaseException) -> bool:
                         return False
                     continue
                 parts.append(value)
-    return all(type(one) in _ORDINARY for one in parts)
+    # Without a set: a class may be hashed by foreign code.
+    return all(any(type(one) is ordinary for ordinary in _ORDINARY) for one in parts)
 
 
 def _python_classes(kind: type[BaseException]) -> list[type]:
@@ -275,9 +300,10 @@ def _python_classes(kind: type[BaseException]) -> list[type]:
 def _has_own(kind: type, names: frozenset[str]) -> bool:
     """Whether a class has its own of these; Python's and mooring's do no harm."""
     return any(
-        not names.isdisjoint(_members(one))
+        type(name) is not str or name in names
         for one in _mro(kind)
         if not (_module(one) == "builtins" or _is_ours(_module(one)))
+        for name in _members(one)
     )
 
 
@@ -290,7 +316,7 @@ def _is_crossing(frame: FrameType) -> bool:
         return False
     function = frame.f_locals["function"]
     if type(function) is MethodType:
-        module = type(function.__self__).__module__
+        module = _module(type(function.__self__))
     elif type(function) is FunctionType:
         module = function.__module__
     else:
@@ -299,7 +325,7 @@ def _is_crossing(frame: FrameType) -> bool:
 
 
 def _is_own(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__")
+    name = dict.get(frame.f_globals, "__name__")
     return _is_ours(name) and name not in _TRANSPARENT
 
 

@@ -1,6 +1,7 @@
 """What a plugin may ask of the scheduler that runs it.
 
-The runtime implements it; plugins take it in their constructor.
+The runtime implements it; plugins take it in their constructor. Those that are not mooring's own
+get one that ends their what-ifs with the hook (`what_ifs`).
 """
 
 from collections.abc import Callable, Iterator
@@ -84,7 +85,14 @@ class Handle(Protocol):
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Put a pod on a node in thought: the state changes and `WhatIf` plugins are told."""
+        """Put a pod on a node in thought: the state changes and `WhatIf` plugins are told.
+
+        Only in a hook that gets the cycle: `pre_filter`, `post_filter`, `pre_score`, `reserve`,
+        `unreserve`, `permit`. What a hook does not take back is taken back when it ends.
+        """
 
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Take a pod off its node in thought; `add_pod` takes that back."""
+        """Take a pod off its node in thought; `add_pod` takes that back.
+
+        In the same hooks.
+        """

@@ -228,7 +228,12 @@ class PostFilter(Hook):
 
     @abstractmethod
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict:
-        """A node and the pods to evict there, or a refusal with a reason for the pod's event."""
+        """A node and the pods to evict there, or a refusal with a reason for the pod's event.
+
+        Victims are pods on that node of lower priority than the pod itself, and there are none for
+        a pod whose ``preemptionPolicy`` is ``Never``. Anything else is an error, and nobody is
+        evicted. A candidate without victims only promises the node to the pod.
+        """
 
 
 class PreScore(Hook):

@@ -17,23 +17,29 @@ import numpy as np
 from mooring.errors import AnswerError
 from mooring.framework import foreign
 from mooring.framework.binding import Binding
-from mooring.framework.filtering import Candidate, Preemption
 from mooring.framework.hook import SKIP, PreFilterAnswer, Wait
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
-from mooring.model.pod import Pod
 
 #: Reasons go into events and conditions; what is longer is cut.
 _MOST_REASON: Final = 1024
+#: A verdict has at most so many reasons; further ones are left out.
+_MOST_REASONS: Final = 100
 _MOST_SHOWN: Final = 80
 #: A key by which pods are sorted has at most so many parts that count.
 _MOST_NUMBERS: Final = 100
+#: The classes of truth values and of numbers, from which no foreign class can inherit unseen.
+_FLAGS: Final = frozenset({bool, np.bool_})
+_NUMBERS: Final = (int, float, np.integer, np.floating)
 
 
 def is_yes(answer: object) -> bool | None:
     """Whether an answer accepts; None if it is neither a yes nor a no."""
     if answer is None:
         return True
-    if isinstance(answer, (bool, np.bool_, Verdict)):
+    if isinstance(answer, Verdict):
+        flag: object = answer.accepted
+        return flag if type(flag) is bool else legal_verdict(answer).accepted
+    if isinstance(answer, (bool, np.bool_)):
         return bool(answer)
     return False if isinstance(answer, str) else None
 
@@ -41,6 +47,7 @@ def is_yes(answer: object) -> bool | None:
 def refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
     """The verdict of an answer that does not accept; the default is the reason of a bare no."""
     if isinstance(answer, Verdict):
+        answer = legal_verdict(answer)
         unresolvable = unresolvable or answer.unresolvable
         answer = answer.reason
     reason = shortened(answer) if isinstance(answer, str) and answer else default
@@ -70,19 +77,33 @@ def _one_verdict(answer: object, name: str) -> Verdict:
 
 
 def legal_verdict(verdict: Verdict) -> Verdict:
-    """A verdict that a plugin made, with reasons that can be shown.
+    """A verdict that a plugin made, with plain parts and reasons that can be shown.
 
     Raises:
-        AnswerError: its reasons are no texts.
+        AnswerError: its flags are no truth values, or its reasons no texts.
     """
-    reasons: tuple[object, ...] = (verdict.reason, *verdict.also)
+    flags = (verdict.accepted, verdict.unresolvable, verdict.error)
+    if not _FLAGS.issuperset(map(type, flags)):
+        raise AnswerError(
+            "it returned a Verdict with something else than a truth value; accepted, unresolvable "
+            "and error must be True or False"
+        )
+    also: object = verdict.also
+    reasons: tuple[object, ...] = (verdict.reason, *islice(verdict.also, _MOST_REASONS))
     texts = [one for one in reasons if isinstance(one, str)]
     if len(texts) < len(reasons):
         raise AnswerError(f"it returned {shown(verdict)}; the reasons of a Verdict must be texts")
     legal = tuple(map(shortened, texts))
-    if all(new is old for new, old in zip(legal, texts, strict=True)):
+    if (
+        type(verdict) is Verdict
+        and type(also) is tuple
+        and len(also) < len(legal)
+        and all(type(one) is bool for one in flags)
+        and all(new is old for new, old in zip(legal, texts, strict=True))
+    ):
         return verdict
-    return msgspec.structs.replace(verdict, reason=legal[0], also=legal[1:])
+    accepted, unresolvable, error = map(bool, flags)
+    return Verdict(accepted, legal[0], unresolvable, legal[1:], error)
 
 
 def legal_verdicts(answers: Verdicts) -> Verdicts:
@@ -91,23 +112,24 @@ def legal_verdicts(answers: Verdicts) -> Verdicts:
     Raises:
         AnswerError: something would.
     """
-    choice: object = answers.choice
+    given: object = answers.choice
+    choice = np.asarray(given) if isinstance(given, np.ndarray) else None
     table: list[object] = list(answers.table)
-    verdicts = [one for one in table if isinstance(one, Verdict)]
+    verdicts = [legal_verdict(one) for one in table if isinstance(one, Verdict)]
     legal = (
-        isinstance(choice, np.ndarray)
+        choice is not None
         and choice.ndim == 1
         and choice.dtype.kind in "iu"
         and 0 < len(verdicts) == len(table)
         and (not len(choice) or (choice.min() >= 0 and choice.max() < len(table)))
         and [one.accepted for one in verdicts] == [True] + [False] * (len(table) - 1)
     )
-    if not legal:
+    if choice is None or not legal:
         raise AnswerError(
             "it returned Verdicts that are none: choice has for each node its place in table, "
             "whose first verdict accepts and whose others reject"
         )
-    return Verdicts(answers.choice, tuple(map(legal_verdict, verdicts)))
+    return Verdicts(choice, tuple(verdicts))
 
 
 def legal_pre_filter(answer: object) -> PreFilterAnswer:
@@ -129,47 +151,17 @@ def legal_pre_filter(answer: object) -> PreFilterAnswer:
     )
 
 
-def legal_post_filter(answer: object) -> Preemption | Verdict:
-    """What `post_filter` returned.
-
-    Raises:
-        AnswerError: it is none of what it may return.
-    """
-    if isinstance(answer, Verdict):
-        return legal_verdict(answer)
-    if isinstance(answer, Preemption):
-        verdict: object = answer.verdict
-        candidates: object = answer.candidates
-        if (
-            isinstance(verdict, Verdict)
-            and isinstance(candidates, Mapping)
-            and all(_is_candidate(name, one) for name, one in candidates.items())
-        ):
-            return msgspec.structs.replace(answer, verdict=legal_verdict(verdict))
-    raise AnswerError(
-        f"it returned {shown(answer)}; it must return a Verdict, or a Preemption with its "
-        "candidates by node name"
-    )
-
-
-def _is_candidate(name: object, one: object) -> bool:
-    return isinstance(one, Candidate) and one.node == name and _are_pods(one.victims)
-
-
-def _are_pods(victims: object) -> bool:
-    return isinstance(victims, tuple) and all(isinstance(one, Pod) for one in victims)
-
-
 def legal_wait(wait: Wait) -> float:
-    """For how many seconds `permit` lets a pod wait.
+    """For how many seconds `permit` lets a pod wait; less than none is none.
 
     Raises:
         AnswerError: it is no number.
     """
-    seconds: object = wait.seconds
-    if not isinstance(seconds, (int, float)) or math.isnan(seconds):
-        raise AnswerError(f"it returned Wait({shown(seconds)}); it takes a number of seconds")
-    return float(seconds)
+    given: object = wait.seconds
+    seconds = float(wait.seconds) if issubclass(type(given), _NUMBERS) else math.nan
+    if math.isnan(seconds):
+        raise AnswerError(f"it returned Wait({shown(given)}); it takes a number of seconds")
+    return max(seconds, 0.0)
 
 
 def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verdict:
@@ -200,11 +192,11 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
     if not same or not texts:
         what = "another pod or node" if not same else "annotations that are not texts"
         raise AnswerError(f"it returned a binding with {what}; it may only add annotations")
-    pairs = answer.annotations.items()
-    if all(foreign.plain(text) is text for pair in pairs for text in pair):
-        return answer
-    plain = {foreign.plain(key): foreign.plain(text) for key, text in pairs}
-    return msgspec.structs.replace(answer, annotations=plain)
+    plain = {foreign.plain(key): foreign.plain(text) for key, text in answer.annotations.items()}
+    if plain == binding.annotations:
+        return binding
+    # Whatever else it has is not looked at: the pod and the node are those that were given.
+    return msgspec.structs.replace(binding, annotations=plain)
 
 
 def legal_sort_key(key: object) -> tuple[float, ...]:

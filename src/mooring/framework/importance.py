@@ -4,6 +4,7 @@ Used by the search for victims and by whoever has to choose among candidates: De
 the scheduler after policies had their say.
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -73,7 +74,8 @@ def equally_good(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _highest_priority(candidate: Candidate) -> float:
-    return candidate.victims[0].priority
+    # A plugin may promise a node without evicting anybody.
+    return candidate.victims[0].priority if candidate.victims else -math.inf
 
 
 def _priorities(candidate: Candidate) -> float:
@@ -83,11 +85,11 @@ def _priorities(candidate: Candidate) -> float:
 def _age(candidate: Candidate) -> float:
     """The older the oldest of the most important victims, the dearer."""
     # parity v1.36.4: scheduler/util/utils.go GetEarliestPodStartTime
-    return -min(start_time(pod) for pod in _top(candidate.victims))
+    return -min((start_time(pod) for pod in _top(candidate.victims)), default=_NOT_STARTED)
 
 
 def _top(victims: Sequence[Pod]) -> list[Pod]:
-    highest = max(pod.priority for pod in victims)
+    highest = max((pod.priority for pod in victims), default=0)
     return [pod for pod in victims if pod.priority == highest]
 
 

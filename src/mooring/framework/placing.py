@@ -6,8 +6,8 @@ carries out effects runs them one by one and asks here what their answers mean.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 from mooring.errors import PluginError
 from mooring.framework import foreign, hook
@@ -25,6 +25,8 @@ log = logging.getLogger("mooring.framework")
 
 #: How long a pod has to wait for each plugin before it is bound, in seconds.
 Waits = Mapping[str, float]
+#: Makes the way to call a function that may be foreign.
+Entry = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 #: No pod waits longer for a plugin, in seconds.
@@ -37,6 +39,7 @@ class Placing:
 
     Args:
         points: the profile's plugins by extension point.
+        entry: the way to call a hook of the decision.
 
     Attributes:
         pre_binds: the hooks that prepare what a pod needs before it is bound, by plugin name.
@@ -44,14 +47,16 @@ class Placing:
         post_binds: those that are told of it.
     """
 
-    def __init__(self, points: Mapping[str, Sequence[Placed]]) -> None:
+    def __init__(
+        self, points: Mapping[str, Sequence[Placed]], entry: Entry = foreign.entry
+    ) -> None:
         self._reserves = [
-            (one.name, foreign.entry(one.plugin.reserve), foreign.entry(one.plugin.unreserve))
+            (one.name, entry(one.plugin.reserve), entry(one.plugin.unreserve))
             for one in points.get("reserve", ())
             if isinstance(one.plugin, hook.Reserve)
         ]
         self._permits = [
-            (one.name, foreign.entry(one.plugin.permit))
+            (one.name, entry(one.plugin.permit))
             for one in points.get("permit", ())
             if isinstance(one.plugin, hook.Permit)
         ]
@@ -113,7 +118,7 @@ class Placing:
             try:
                 answer = permit(cycle, node)
                 if type(answer) is hook.Wait:
-                    waits[name] = min(legal_wait(answer), LONGEST_WAIT)
+                    waits[name] = min(foreign.call(legal_wait, answer), LONGEST_WAIT)
                     continue
                 verdict = one_verdict(answer, name)
             except Exception as error:  # noqa: BLE001

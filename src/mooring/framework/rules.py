@@ -7,7 +7,7 @@ Called by `question`; must never decide anything itself.
 
 import inspect
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -123,6 +123,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         if isinstance(answers, Verdicts):
             answers = list(answers)
         if isinstance(answers, np.ndarray):
+            answers = np.asarray(answers)  # it may be of a class of its own, which computes
             if answers.shape != (len(nodes),) or answers.dtype != np.bool_:
                 raise self.wrong(
                     f"returned an array of shape {answers.shape} and type {answers.dtype}; "
@@ -139,7 +140,11 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         if len(answers) != len(nodes):
             what = f"returned {len(answers)} answers for {len(nodes)} nodes"
             raise self.wrong(what, "returned a wrong number")
-        return self._rejected(answers, nodes)
+        listed = list(islice(answers, len(nodes)))
+        if len(listed) < len(nodes):
+            what = f"returned {len(listed)} answers for {len(nodes)} nodes"
+            raise self.wrong(what, "returned a wrong number")
+        return self._rejected(listed, nodes)
 
     def _rejected(
         self, answers: Sequence[object], nodes: Sequence[Node]
@@ -194,9 +199,10 @@ class ScoreRule(Rule, frozen=True, kw_only=True):
     def checked(self, values: Any, nodes: Sequence[Node]) -> Floats:
         """The scores among what a function returned, each from 0 to 100."""
         if isinstance(values, np.ndarray):
-            found, shape = values, values.shape
+            found = np.asarray(values)  # it may be of a class of its own, which computes
+            shape = found.shape
             if found.dtype.kind not in _NUMBERS:
-                what = f"returned an array of type {values.dtype}; it must hold numbers"
+                what = f"returned an array of type {found.dtype}; it must hold numbers"
                 raise self.wrong(what, "returned an array")
         elif isinstance(values, Sequence) and not isinstance(values, str):
             found, shape = _array(values), (len(values),)

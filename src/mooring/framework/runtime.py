@@ -5,6 +5,7 @@ which want every plugin's word about every node, are made by `examine` from the 
 by the scheduler, the simulator and `explain`; never waits and never reads a clock of its own.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,13 +18,15 @@ from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_as
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
 from mooring.framework.handle import NobodyWaits, Waiting
-from mooring.framework.hook_answers import legal_post_filter, legal_pre_filter, one_verdict
+from mooring.framework.hook_answers import legal_pre_filter, one_verdict
 from mooring.framework.nodes import Nodes
 from mooring.framework.placing import Placing, blame
 from mooring.framework.points import Points
 from mooring.framework.policy_plugin import PolicyPreempt
+from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.rules import PreemptRule
 from mooring.framework.verdict import Verdict, Verdicts, reject
+from mooring.framework.what_ifs import guarded
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
@@ -127,13 +130,13 @@ class Runtime:
             plugins = {one.name: one.plugin for at_point in points.values() for one in at_point}
         self.name = name
         self.points = points
-        self.placing = Placing(points)
+        self.placing = Placing(points, functools.partial(guarded, self))
         pre_filters = [
             (one.name, one.plugin)
             for one in points.get("preFilter", ())
             if isinstance(one.plugin, hook.PreFilter)
         ]
-        self._pre_filters = [(name, _pre_filter(plugin)) for name, plugin in pre_filters]
+        self._pre_filters = [(name, self._pre_filter(plugin)) for name, plugin in pre_filters]
         self._what_ifs = [(name, one) for name, one in pre_filters if isinstance(one, hook.WhatIf)]
         self.filters = [
             filter_asker(one.plugin, one.name)
@@ -146,7 +149,7 @@ class Runtime:
             if isinstance(one.plugin, hook.PostFilter)
         ]
         self._pre_scores = [
-            (one.name, foreign.entry(one.plugin.pre_score))
+            (one.name, guarded(self, one.plugin.pre_score))
             for one in points.get("preScore", ())
             if isinstance(one.plugin, hook.PreScore)
         ]
@@ -219,6 +222,7 @@ class Runtime:
 
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Take a pod off its node in thought."""
+        self._check_not_asking()
         self._cluster.remove_in_thought(pod, row)
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
@@ -226,6 +230,12 @@ class Runtime:
                     foreign.call(plugin.remove_pod, cycle, pod, row)
                 except Exception as error:  # noqa: BLE001
                     blame(error, name, "remove_pod", cycle.pod)
+
+    def _pre_filter(self, plugin: hook.PreFilter) -> Callable[[Cycle], hook.PreFilterAnswer]:
+        if not foreign.is_foreign(plugin.pre_filter):
+            return plugin.pre_filter
+        ask = guarded(self, plugin.pre_filter)
+        return lambda cycle: foreign.call(legal_pre_filter, ask(cycle))
 
     def _check_not_asking(self) -> None:
         """A filter that asks all filters would ask itself for ever."""
@@ -396,9 +406,7 @@ class Runtime:
         reasons: list[str] = []
         for name, plugin in self.post_filters:
             try:
-                answer = foreign.call(
-                    legal_post_filter, foreign.call(plugin.post_filter, cycle, filtering)
-                )
+                answer = self._look_for_room(plugin, cycle, filtering)
             except Exception as error:  # noqa: BLE001
                 blame(error, name, "post_filter", cycle.pod)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict
@@ -410,6 +418,15 @@ class Runtime:
                 return Room(found, verdict.reasons)
             reasons += verdict.reasons
         return Room(found, tuple(reasons))
+
+    def _look_for_room(
+        self, plugin: hook.PostFilter, cycle: Cycle, filtering: Filtering
+    ) -> Preemption | Verdict:
+        search, pod = plugin.post_filter, cycle.pod
+        answer = guarded(self, search)(cycle, filtering)
+        if not foreign.is_foreign(search):
+            return answer
+        return foreign.call(legal_post_filter, answer, pod, self._cluster)
 
     def check(self, cycle: Cycle, filtering: Filtering) -> None:
         """Give up if a plugin could not answer for some node.
@@ -440,13 +457,6 @@ class Runtime:
             return Decision(cycle, filtering, feasible)
         total = self.score(cycle, feasible).total
         return Decision(cycle, filtering, feasible[total == total.max()])
-
-
-def _pre_filter(plugin: hook.PreFilter) -> Callable[[Cycle], hook.PreFilterAnswer]:
-    ask = plugin.pre_filter
-    if not foreign.is_foreign(ask):
-        return ask
-    return lambda cycle: foreign.call(legal_pre_filter, foreign.call(ask, cycle))
 
 
 def _nothing_left(plugins: Sequence[str]) -> Refusal:

@@ -158,10 +158,7 @@ class LiveScheduler:
             self._wake.clear()
             began = self._clock()
             worked = self._apply()
-            with self._plugins:
-                effects = self.core.tick(self._clock())
-            self._dispatch(effects)
-            worked |= bool(effects)
+            worked |= self._tick()
             if not self._changes:
                 worked |= await self._decide()
             if worked:
@@ -169,6 +166,17 @@ class LiveScheduler:
                 await self._breathe(now - began)
             else:
                 await self._rest()
+
+    def _tick(self) -> bool:
+        """Let time pass; whether that had effects."""
+        try:
+            with self._plugins:
+                effects = self.core.tick(self._clock())
+        except Exception:
+            log.exception("mooring failed as time passed")
+            return False
+        self._dispatch(effects)
+        return bool(effects)
 
     async def _breathe(self, seconds: float) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.

@@ -11,7 +11,7 @@ bound. The cluster's state is its own; every method is called by one thread, and
 import functools
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,7 +40,7 @@ from mooring.scheduler.effects import (
     Report,
     Tell,
 )
-from mooring.scheduler.evictions import Evictions
+from mooring.scheduler.evictions import Evictions, Evictor
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import Part, QueuedPod
 from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
@@ -57,14 +57,6 @@ Turn = Generator[AskExtenders, Any, list[Effect]]
 _NOTE = 1024
 #: Plugins write as much as they like; a condition has at most so many bytes.
 _MESSAGE = 32 * 1024
-
-
-@runtime_checkable
-class Evictor(Protocol):
-    """A plugin that holds pods back while victims are being deleted for them."""
-
-    #: The unique ids of these pods.
-    evicting: set[str]
 
 
 class Flight(NamedTuple):
@@ -299,21 +291,30 @@ class Core:
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
-            if not waiting.reason:
-                effects.append(self._bind(waiting.queued, waiting.cycle, waiting.node, now))
-                continue
-            runtime = self._runtimes[waiting.pod.scheduler_name]
-            placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
-            message = f"0/1 nodes are available: 1 {waiting.reason}."
-            effects += self._failed(
-                waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
-            )
-            self._room_again(placed, now)
+            try:
+                effects += self._settle(waiting, now)
+            except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
+                runtime = self._runtimes[waiting.pod.scheduler_name]
+                self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
+                effects += self._broke(waiting.queued, error, now)
         late = self._evictions.late(now)
         if late:
             self._open(late)
             self.queue.activate(late, now)
             self._go_on(late, now)
+        return effects
+
+    def _settle(self, waiting: WaitingPod, now: float) -> list[Effect]:
+        """A pod need not wait for permission any longer."""
+        if not waiting.reason:
+            return [self._bind(waiting.queued, waiting.cycle, waiting.node, now)]
+        runtime = self._runtimes[waiting.pod.scheduler_name]
+        placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
+        message = f"0/1 nodes are available: 1 {waiting.reason}."
+        effects = self._failed(
+            waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
+        )
+        self._room_again(placed, now)
         return effects
 
     def next_time(self) -> float | None:
@@ -484,7 +485,8 @@ class Core:
 
     def _evictors(self, pod: Pod) -> list[Evictor]:
         runtime = self._runtimes[pod.scheduler_name]
-        return [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
+        found = [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
+        return [one for one in found if type(one.evicting) is set]
 
 
 def _cut(text: str, most: int) -> str:

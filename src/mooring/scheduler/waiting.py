@@ -7,8 +7,11 @@ pod is refused.
 import math
 from collections.abc import Iterator, Mapping
 
+from mooring.errors import MooringError
+from mooring.framework import foreign
 from mooring.framework.cycle import Cycle
 from mooring.framework.duration import Duration
+from mooring.framework.hook_answers import shortened
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.queued_pod import QueuedPod
@@ -43,13 +46,26 @@ class WaitingPod:
         self.reason = ""
 
     def allow(self, plugin: str) -> None:
-        """A plugin lets the pod go; the pod is bound when all do."""
-        self.deadlines.pop(plugin, None)
+        """A plugin lets the pod go; the pod is bound when all do.
+
+        Raises:
+            MooringError: that is no name.
+        """
+        if not issubclass(type(plugin), str):
+            raise MooringError("allow takes the plugin's name, a text")
+        self.deadlines.pop(foreign.plain(plugin), None)
 
     def refuse(self, plugin: str, reason: str) -> None:
-        """A plugin refuses the pod; it is tried again later."""
+        """A plugin refuses the pod; it is tried again later.
+
+        Raises:
+            MooringError: that is no name or no reason.
+        """
+        if not (issubclass(type(plugin), str) and issubclass(type(reason), str)):
+            raise MooringError("refuse takes the plugin's name and a reason, both texts")
         if not self.reason:
-            self.refused_by, self.reason = plugin, reason or f"refused by {plugin}"
+            self.refused_by = foreign.plain(plugin)
+            self.reason = shortened(reason) or f"refused by {self.refused_by}"
 
     def expire(self, plugin: str) -> None:
         """The time that a plugin gave is up."""

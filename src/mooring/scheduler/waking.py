@@ -110,7 +110,7 @@ class Wakes:
                 if answer is True or foreign.call(bool, answer):
                     return True
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                if issubclass(type(error), EscapeError):
+                if issubclass(type(error), EscapeError):  # it is not asked what it is
                     self._interrupted = (plugin, happening)
                 if self._failed is not None:
                     self._failed(plugin, error)

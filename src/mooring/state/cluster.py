@@ -73,6 +73,8 @@ class Cluster:
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
         nominations: the waiting pods that were promised a node.
+        thinkers: the hooks under way that may change the state in thought, the innermost last;
+            kept by `framework.what_ifs`.
     """
 
     def __init__(self, *, has_pods: bool = True, bounds: Bounds = BOUNDS) -> None:
@@ -91,6 +93,7 @@ class Cluster:
         self._by_uid: dict[str, Pod] = {}
         self._assumed: dict[str, Assumption] = {}
         self._claims: dict[str, int] = {}
+        self.thinkers: list[Any] = []
         self._thoughts: dict[tuple[int, str], int] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
@@ -212,6 +215,7 @@ class Cluster:
 
     def add_in_thought(self, pod: Pod, row: int) -> None:
         """Count a pod on a node for a what-if; `remove_in_thought` takes that back."""
+        shape_of(pod)  # an impossible quantity raises here, before anything changed
         self.columns.usage(row).add(pod)
         self._count(row, pod, 1)
         self._think(row, pod, 1)

@@ -138,7 +138,9 @@ class TestAPolicyThatFails:
         assert done.stderr.count(" ERROR ") == 1
         assert done.stderr.count("ValueError: boom") == 4  # the line, its two tracebacks, the end
         *_, last = done.stderr.splitlines()
-        assert re.match(r"moor: the decision failed for \d+ pods, first: plugin raising failed", last)
+        assert re.match(
+            r"moor: the decision failed for \d+ pods, first: plugin raising failed", last
+        )
         assert last.endswith("ValueError: boom; correct the policy")
         assert re.search(r"✗ web .* → plugin raising failed in filter for pod", done.stdout)
         giant = done.stdout.partition("Why giant waits")[2]

@@ -43,7 +43,7 @@ def test_a_yes_leaves_the_binding_as_it_is(prepare: Prepare, answer: object) -> 
 @both
 def test_a_binding_with_annotations_is_taken(prepare: Prepare) -> None:
     more = BINDING.annotate({"card": "0"})
-    assert prepare(more) is more
+    assert prepare(more) == more
 
 
 @both

@@ -293,3 +293,150 @@ def test_a_foreign_text_can_be_sent_and_compared() -> None:
     assert [foreign.plain(one) for one in ("a", "\u00e4", "a\ud800b")] == ["a", "\u00e4", "a?b"]
     assert type(foreign.plain(Text("x"))) is str
     assert type(foreign.plain(np.str_("x"))) is str
+
+
+class Liar(BaseException):
+    """Does harm whoever asks what it is."""
+
+    __class__ = property(lambda _: sys.exit(7))
+
+
+class Nameless(type):
+    """A class of classes that do harm whoever asks them for anything, such as their name."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        sys.exit(8)
+
+
+def unnamed(base: type[BaseException]) -> Any:
+    """An error with such a class, which pytest must not find in this module."""
+    return Nameless("Unnamed", (base,), {})("x")
+
+
+class Unhashed(type):
+    """A class of classes that do harm when they are looked for."""
+
+    def __hash__(cls) -> int:  # noqa: PLE0309 - it never does
+        sys.exit(12)
+
+    __eq__ = __hash__  # type: ignore[assignment]
+
+
+def unhashed() -> Any:
+    return Unhashed("Part", (), {})()
+
+
+class Chained(Exception):  # noqa: N818
+    """Does harm whoever asks where it comes from."""
+
+    __cause__ = __context__ = __traceback__ = property(lambda _: sys.exit(9))
+
+
+class Untrue(Exception):  # noqa: N818
+    """Does harm whoever asks whether it is true."""
+
+    def __bool__(self) -> bool:  # noqa: PLE0304 - it never does
+        sys.exit(11)
+
+
+class Attributes(dict[str, object]):
+    """Does harm when it is looked through."""
+
+    def values(self) -> Any:
+        sys.exit(10)
+
+
+def with_attributes() -> Exception:
+    error = Silent("x")
+    error.__dict__ = Attributes(one=1)
+    return error
+
+
+HOSTILE: dict[str, Callable[[], BaseException]] = {
+    "its class": lambda: Liar("x"),
+    "its class's name": lambda: unnamed(Exception),
+    "the name of a way out": lambda: unnamed(SystemExit),
+    "its cause": lambda: Chained("x"),
+    "its attributes": with_attributes,
+    "the class of a part": lambda: ValueError("x", unhashed()),
+    "the truth of its cause": lambda: caught(ValueError("x"), Untrue()),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_error_is_not_asked_what_it_is(what: str) -> None:
+    def fails() -> None:
+        error = HOSTILE[what]()
+        raise error
+
+    async def wait() -> None:
+        await foreign.wait(fails)
+
+    ways: list[Callable[[], object]] = [lambda: foreign.call(fails), lambda: asyncio.run(wait())]
+    for cross in ways:
+        try:
+            cross()
+        except Exception as error:  # noqa: BLE001 - pytest.raises would ask its class
+            told = foreign.tell(error)
+        else:
+            pytest.fail("it did not raise")
+        assert "x" in told.text
+        assert foreign.interruption_in(told.error) is None
+        record = logging.LogRecord(
+            "mooring", logging.ERROR, "", 0, "no", (), (type(told.error), told.error, None)
+        )
+        assert "x" in logging.Formatter().format(record)
+
+
+def test_the_name_of_a_hostile_class_is_told() -> None:
+    assert foreign.tell(unnamed(Exception)).text == "Unnamed: x"
+    assert foreign.text_of(unnamed(Exception), lambda _: sys.exit(3)) == "a Unnamed"
+
+
+def test_the_stack_is_read_without_asking_a_plugins_class() -> None:
+    found: list[bool] = []
+
+    def hook(self: object) -> None:
+        found.append(foreign.is_crossed(sys._getframe()))
+
+    plugin = Nameless("Plugin", (), {"hook": hook})()
+    foreign.call(plugin.hook)
+    assert found == [True]
+
+
+def test_nothing_but_a_cancellation_passes_for_one() -> None:
+    class CancelledError(SystemExit):
+        """Has only the name of one."""
+
+    async def main() -> None:
+        with pytest.raises(EscapeError):
+            await foreign.wait(_raising(CancelledError(3)))
+
+    asyncio.run(main())
+
+
+def test_a_generator_exit_of_the_plugins_own_does_not_pass() -> None:
+    async def main() -> None:
+        with pytest.raises(EscapeError, match="GeneratorExit"):
+            await foreign.wait(_raising(GeneratorExit()))
+
+    asyncio.run(main())
+
+
+def test_closing_what_waits_is_no_failure() -> None:
+    async def waits() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async def main() -> None:
+        work = foreign.wait(waits)
+        work.send(None)
+        work.close()
+
+    asyncio.run(main())
+
+
+def _raising(error: BaseException) -> Callable[[], Any]:
+    async def fails() -> None:
+        raise error
+
+    return fails

@@ -6,11 +6,13 @@ from mooring.framework.binding import Binding
 from mooring.framework.filtering import Preemption
 from mooring.framework.hook_answers import (
     legal_binding,
-    legal_post_filter,
     legal_pre_filter,
     legal_verdict,
 )
+from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.verdict import Verdict
+from mooring.state.cluster import Cluster
+from mooring.testing import make_pod
 
 BINDING = Binding(namespace="shop", name="web", uid="u-1", node_name="a")
 
@@ -54,13 +56,13 @@ def test_annotations_become_texts_that_can_be_sent() -> None:
     assert isinstance(found, Binding)
     assert found.annotations == {"why": "a?"}
     fine = BINDING.annotate({"why": "so"})
-    assert legal_binding(BINDING, fine, "Mine") is fine
+    assert legal_binding(BINDING, fine, "Mine") == fine
 
 
 def test_long_reasons_are_cut_wherever_they_stand() -> None:
     no = Verdict(accepted=False, reason="x" * 5000, also=("y" * 5000, "short"))
     cut = legal_verdict(no)
     assert [len(one) for one in cut.reasons] == [1027, 1027, 5]
-    found = legal_post_filter(Preemption(verdict=no))
+    found = legal_post_filter(Preemption(verdict=no), make_pod("p"), Cluster())
     assert isinstance(found, Preemption)
     assert found.verdict == cut

@@ -1,7 +1,10 @@
 """What is written about one pod is written in the order it was decided."""
 
 import asyncio
+import logging
 from typing import Any
+
+import pytest
 
 from mooring.framework.binding import Binding
 from mooring.live.loop import LiveScheduler
@@ -106,3 +109,47 @@ def test_an_eviction_that_breaks_off_is_reported() -> None:
     assert isinstance(report, Evicted)
     assert report.preemptor.name == "vip"
     assert report.error
+
+
+class Moody:
+    """A core that fails over the first moment that passes, and has nothing to do."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+        self.live: Any = None
+
+    def tick(self, now: float) -> list[Effect]:
+        self.ticks += 1
+        if self.ticks == 1:
+            raise ZeroDivisionError("by zero")
+        self.live.stop()
+        return []
+
+    def turn(self, now: float) -> None:
+        return None
+
+    def next_time(self) -> float:
+        return 0.0
+
+
+class Idle:
+    """An API server to which nothing is written."""
+
+    writes = 0
+
+
+def test_the_loop_goes_on_when_mooring_fails_over_the_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def run() -> int:
+        core, metrics, client = Moody(), Silent(), Idle()
+        some: Any = core, client, metrics
+        core.live = LiveScheduler(
+            some[0], some[1], NOTHING, {}, metrics=some[2], deadline=Deadline(10)
+        )
+        await core.live.run()
+        return core.ticks
+
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(run()) == 2
+    assert "by zero" in caplog.text

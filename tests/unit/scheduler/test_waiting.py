@@ -2,10 +2,15 @@
 
 import math
 import runpy
+import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import mooring as mr
 from mooring import hook
+from mooring.errors import MooringError
 from tests.unit.scheduler.world import World
 
 
@@ -106,3 +111,94 @@ def test_the_sample_plugin_binds_a_gang_together() -> None:
         world.run()
     world.run()
     assert [world.where(name) for name in ("one", "two", "three")] == ["a", "a", "a"]
+
+
+class Hostile:
+    """Does harm whoever looks at it."""
+
+    def _harm(self, *_: object) -> Any:
+        sys.exit(5)
+
+    __class__ = property(_harm)
+    __repr__ = __str__ = __bool__ = __eq__ = __iter__ = _harm
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Text(str):
+    """A text that does harm whoever compares it."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # noqa: PLE0309 - it never does
+        sys.exit(6)
+
+
+MISTAKES: dict[str, Any] = {
+    "a list": lambda one: one.refuse(["Pairs"], "no"),
+    "nothing": lambda one: one.refuse(None, None),
+    "no reason": lambda one: one.refuse("Pairs", None),
+    "a hostile plugin": lambda one: one.refuse(Hostile(), "no"),
+    "a hostile reason": lambda one: one.refuse("Pairs", Hostile()),
+    "allowed by a list": lambda one: one.allow(["Pairs"]),
+    "allowed by something hostile": lambda one: one.allow(Hostile()),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_to_the_plugin_that_makes_it(mistake: str) -> None:
+    world, plugin = world_of_pairs()
+    world.put(new_pod("one"))
+    world.run()
+    [held] = plugin.handle.waiting
+    with pytest.raises(MooringError, match="takes the plugin's name"):
+        MISTAKES[mistake](held)
+    world.run()
+    assert plugin.handle.waiting.get("default/one") is held
+    held.allow(plugin.name)
+    world.run()
+    assert world.where("one") == "a"
+
+
+def test_a_reason_of_another_class_and_without_end_becomes_a_plain_one() -> None:
+    world, plugin = world_of_pairs()
+    world.put(new_pod("one"))
+    world.run()
+    [held] = plugin.handle.waiting
+    held.refuse(Text("Pairs"), Text("x" * 5000))
+    world.run()
+    note = world.events[-1][2]
+    assert note.startswith("0/1 nodes are available: 1 xxxx")
+    assert len(note) < 1100
+
+
+def test_a_pod_that_cannot_be_settled_is_tried_again_and_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(hook.Permit):
+        name = "Slow"
+
+        def permit(self, cycle: hook.Cycle, node: mr.Node) -> hook.Wait:
+            return hook.Wait(30)
+
+    policy = mr.Policy("test")
+    policy.add(Slow())
+    world = World(_node(), policy=policy)
+    for name in ("one", "two"):
+        world.put(new_pod(name))
+    world.run()
+    broken = world.core.waiting.get("default/one")
+    assert broken is not None
+    monkeypatch.setattr(broken, "refused_by", ["no name"])
+    broken.reason = "no"
+    two = world.core.waiting.get("default/two")
+    assert two is not None
+    two.allow("Slow")
+    world.run()
+    assert world.where("two") == "a"
+    assert world.events[-1][:2] == ("two", "Scheduled")
+    told = [note for name, reason, note in world.events if name == "one"]
+    assert len(told) == 1
+    assert told[0].startswith("mooring failed: TypeError")
+    world.wait(30)
+    assert world.core.waiting.get("default/one") is not None
+    assert world.used == [0]
