@@ -63,16 +63,23 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             self.fail(StopIteration(), nodes[len(answers)].name)
         return answers
 
-    def look(self, check: Callable[..., T], *args: Any) -> T:
+    def look(self, check: Callable[..., T], *args: Any, node: str | None = None) -> T:
         """Check an answer, which may be foreign code itself: an iterator, a property, an array.
+
+        Args:
+            check: called with `args`.
+            args: the answer, and whatever else is needed.
+            node: the node that the answer is about, if it is one.
 
         Raises:
             PolicyError: it is illegal, or cannot be looked at.
         """
         try:
             return foreign.call(check, *args)
-        except (PolicyError, AnswerError):
+        except PolicyError:
             raise
+        except AnswerError as error:
+            raise self.wrong(foreign.text_of(error).removeprefix("it "), node) from None
         except Exception as error:  # noqa: BLE001 - it may do anything
             self.fail(error)
 
@@ -278,10 +285,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return self._checked(binding, answer)
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
-        try:
-            return self.look(legal_binding, binding, answer, self.name)
-        except AnswerError as error:
-            raise self.wrong(str(error).removeprefix("it "), binding.node_name) from None
+        return self.look(legal_binding, binding, answer, self.name, node=binding.node_name)
 
 
 def _array(values: Sequence[Any]) -> npt.NDArray[Any]:

@@ -63,7 +63,7 @@ LEGAL = {
     *(
         (hook, failure)
         for hook in ("pre_score", "add_pod", "remove_pod")
-        for failure in ("wrong", "too-much", "huge", "hostile")
+        for failure in ("wrong", "too-much", "huge", "hostile", "hostile-part")
     ),
 }
 CASES = [(hook, failure) for hook in (*TOLD, *EVICTING, *LOGGED) for failure in FAILURES]
@@ -103,7 +103,7 @@ def pod_name(hook: str, failure: str) -> str:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     """Run them all once."""
-    nodes = [make_node(f"big-{number}", cpu="100", memory="100Gi") for number in range(3)]
+    nodes = [make_node(f"big-{number}", cpu="100", memory="100Gi") for number in range(5)]
     nodes += [
         make_node(
             pod_name(hook, failure),
