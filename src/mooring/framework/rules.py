@@ -63,8 +63,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             self.fail(StopIteration(), nodes[len(answers)].name)
         return answers
 
-    def look(self, check: Callable[..., T], *args: Any) -> T:
+    def look(self, check: Callable[..., T], *args: Any, node: str | None = None) -> T:
         """Check an answer, which may be foreign code itself: an iterator, a property, an array.
+
+        Args:
+            check: called with `args`.
+            args: the answer, and whatever else is needed.
+            node: the node that the answer is about, if it is one.
 
         Raises:
             PolicyError: it is illegal, or cannot be looked at.
@@ -73,7 +78,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             return foreign.call(check, *args)
         except Exception as error:
             # Ours are sentences; one of the answer's own kind is foreign code like itself.
-            if type(error) in (PolicyError, AnswerError) and foreign.tell(error).error is error:
+            ours = foreign.tell(error).error is error
+            if ours and type(error) is AnswerError:
+                what = str(error).removeprefix("it ")
+                raise self.wrong(what, "returned something illegal", node) from None
+            if ours and type(error) is PolicyError:
                 raise
             self.fail(error)
 
@@ -299,11 +308,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return self._checked(binding, answer)
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
-        try:
-            return self.look(legal_binding, binding, answer, self.name)
-        except AnswerError as error:
-            what = str(error).removeprefix("it ")
-            raise self.wrong(what, _returned(answer), binding.node_name) from None
+        return self.look(legal_binding, binding, answer, self.name, node=binding.node_name)
 
 
 def _raised(error: BaseException) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mooring import Binding, Node, Nodes, Pod, Verdict, accept, hook, reject
-from mooring.errors import MooringError, PluginError
+from mooring.errors import MooringError, PluginError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.cycle import Cycle
 from mooring.framework.examine import examine
@@ -17,7 +17,7 @@ from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_binding, legal_verdict, legal_wait
 from mooring.framework.placing import Placing
 from mooring.framework.points import Placed
-from mooring.framework.rules import ScoreRule
+from mooring.framework.rules import FilterRule, PreemptRule, ScoreRule
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdicts
 from mooring.state.cluster import Cluster
@@ -174,6 +174,18 @@ def test_verdicts_with_a_hostile_part_are_refused(part: str) -> None:
     for ask in (lambda: made.decide(make_pod("p")), lambda: examine(made, make_pod("p"))):
         with pytest.raises(PluginError, match="plugin Answering failed in filter for pod"):
             ask()
+
+
+@pytest.mark.parametrize("part", VERDICTS)
+def test_a_function_of_a_policy_is_named_with_what_it_returned(part: str) -> None:
+    filters = FilterRule(kind="filter", name="mine", function=lambda *_: VERDICTS[part]())
+    victims = PreemptRule(kind="preempt", name="mine", function=lambda *_: VERDICTS[part]())
+    node = make_node("a")
+    with pytest.raises(PolicyError, match="filter 'mine' "):
+        filters.rejections(make_pod("p"), [node])
+    if part in ("accepted", "its class"):  # a refusal by others is one, whatever its reason is
+        with pytest.raises(PolicyError, match="preempt 'mine' "):
+            victims.remaining(make_pod("p"), node, [make_pod("v")])
 
 
 @pytest.mark.parametrize("part", VERDICTS)

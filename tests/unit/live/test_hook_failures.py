@@ -63,7 +63,7 @@ LEGAL = {
     *(
         (hook, failure)
         for hook in ("pre_score", "add_pod", "remove_pod")
-        for failure in ("wrong", "too-much", "huge", "hostile")
+        for failure in ("wrong", "too-much", "huge", "hostile", "hostile-part")
     ),
 }
 CASES = [(hook, failure) for hook in (*TOLD, *EVICTING, *LOGGED) for failure in FAILURES]

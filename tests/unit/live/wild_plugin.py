@@ -23,6 +23,7 @@ FAILURES = (
     "raises", "spins", "sleeps", "cancels", "exits", "interrupts", "recurses",
     "wrong", "too-much", "huge", "hostile", "broken-text", "endless-text", "odd-text",
     "cancels-itself", "plugin-error", "foreign-parts", "hostile-error",
+    "hostile-part", "hostile-class", "hostile-name", "closes",
 )  # fmt: skip
 HUGE = "x" * 300_000
 _NORMAL: Any = object()
@@ -84,6 +85,29 @@ class Hostile:
     __hash__ = None  # type: ignore[assignment]
 
 
+class HostileClassError(BaseException):
+    """Does harm whoever asks what it is."""
+
+    __class__ = property(lambda _: sys.exit(7))
+
+
+class Nameless(type):
+    """A class of classes that do harm when they are named."""
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        sys.exit(8)
+
+
+class HostileNameError(Exception, metaclass=Nameless):
+    """Has such a class."""
+
+
+def hostile_verdict() -> mr.Verdict:
+    """An answer whose part does harm."""
+    return mr.Verdict(accepted=Hostile(), reason="x")  # type: ignore[arg-type]
+
+
 class Wild(
     hook.PreEnqueue,
     hook.Requeues,
@@ -105,10 +129,14 @@ class Wild(
     name = "Wild"
 
     def __init__(self) -> None:
+        self.handle: hook.Handle
         #: The unique ids of pods that had their failure, with the hook.
         self.failed: dict[str, str] = {}
         #: What each pod's permit said: the first time no, for those about `unreserve`.
         self.refused: set[str] = set()
+
+    def attach(self, handle: hook.Handle) -> None:
+        self.handle = handle
 
     def _goes_wrong(self, at: str, pod: Pod | None) -> str:
         """How it fails here and now; empty if it does not."""
@@ -124,12 +152,15 @@ class Wild(
         *,
         much: object = None,
         wrong: object = 42,
+        part: Callable[[], object] = hostile_verdict,
         read: Callable[[], object] = lambda: None,
     ) -> Any:
         """Fail, or return the answer of a failure; otherwise `_NORMAL`."""
         failure = self._goes_wrong(at, pod)
         if failure == "hostile":
             return Hostile()
+        if failure == "hostile-part":
+            return part()
         if failure in ("wrong", "too-much", "huge"):
             return {"wrong": wrong, "too-much": much, "huge": HUGE}[failure]
         if failure == "recurses":
@@ -149,6 +180,8 @@ class Wild(
             await task
         if failure == "hostile":
             return Hostile()
+        if failure == "hostile-part":
+            return hostile_verdict()
         if failure in ("wrong", "too-much", "huge"):
             return {"wrong": 42, "too-much": much, "huge": HUGE}[failure]
         if failure:
@@ -181,7 +214,8 @@ class Wild(
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Any:
         table = (mr.reject(HUGE),)
         much = Verdicts(np.full(len(nodes), 7, np.int32), table)
-        answer = self.act("filter_nodes", pod, much=much)
+        part = lambda: Verdicts(Hostile(), (mr.accept(),))  # type: ignore[arg-type]  # noqa: E731
+        answer = self.act("filter_nodes", pod, much=much, part=part)
         if answer is HUGE:
             return [mr.reject(HUGE + node.name) for node in nodes]
         if answer is _NORMAL and pod.labels.get("hook") == "helps" and pod.uid not in self.failed:
@@ -192,20 +226,30 @@ class Wild(
         victim = mr.Pod.from_dict({"metadata": {"name": "nobody"}})
         made = {"nowhere": Candidate("nowhere", (victim, 3))}  # type: ignore[arg-type]
         much = Preemption(mr.accept(), eligible=True, candidates=made)
-        answer = self.act("post_filter", cycle.pod, much=much)
+        if cycle.pod.labels.get("hook") == "post_filter" and cycle.pod.uid not in self.failed:
+            self._forget_a_what_if(cycle)
+        answer = self.act("post_filter", cycle.pod, much=much, part=lambda: _strangers(cycle))
         if answer is HUGE:
             return mr.reject(HUGE)
         return mr.reject("not by me") if answer is _NORMAL else answer
+
+    def _forget_a_what_if(self, cycle: Cycle) -> None:
+        """Take pods off their node in thought, and never put them back."""
+        row = cycle.cluster.columns.row_of[cycle.pod.name]
+        for pod in cycle.cluster.pods_on(row):
+            self.handle.remove_pod(cycle, pod, row)
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> Any:
         return _or_none(self.act("pre_score", cycle.pod))
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Any:
-        answer = self.act("score_nodes", pod, much=np.full(len(nodes) + 1, 7))
+        part = lambda: [Hostile()] * len(nodes)  # noqa: E731
+        answer = self.act("score_nodes", pod, much=np.full(len(nodes) + 1, 7), part=part)
         return np.zeros(len(nodes), np.int64) if answer is _NORMAL else answer
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Any:
-        answer = self.act("normalize", cycle.pod, much=np.full(len(nodes), 10**9))
+        part = lambda: [Hostile()] * len(nodes)  # noqa: E731
+        answer = self.act("normalize", cycle.pod, much=np.full(len(nodes), 10**9), part=part)
         return scores if answer is _NORMAL else answer
 
     def reserve(self, cycle: Cycle, node: Node) -> Any:
@@ -220,7 +264,8 @@ class Wild(
             self.refused.add(pod.uid)
             return "not the first time"
         much = hook.Wait("for ever")  # type: ignore[arg-type]
-        return _or_none(self.act("permit", pod, much=much))
+        part = lambda: hook.Wait(Hostile())  # type: ignore[arg-type]  # noqa: E731
+        return _or_none(self.act("permit", pod, much=much, part=part))
 
     def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> Any:
         bystander = mr.Pod.from_dict({"metadata": {"name": "bystander", "uid": "b"}})
@@ -249,7 +294,7 @@ class WildSort(hook.QueueSort):
 
     def sort_key(self, pod: Pod, since: float) -> Any:
         much = (float("nan"),) * 1000
-        answer = self._wild.act("sort_key", pod, much=much)
+        answer = self._wild.act("sort_key", pod, much=much, part=lambda: (Hostile(),))
         return (-pod.priority, since) if answer is _NORMAL else answer
 
 
@@ -266,7 +311,8 @@ def wild_policy(wild: Wild) -> mr.Policy:
     @policy.filter_nodes
     def all_filter(pod: mr.Pod, nodes: mr.Nodes) -> Any:
         read = lambda: (nodes.free["example.com/rare"], nodes.used["cpu"])  # noqa: E731
-        answer = wild.act("filter_nodes.function", pod, much=[True] * 1000, read=read)
+        part = lambda: [hostile_verdict()] * len(nodes)  # noqa: E731
+        answer = wild.act("filter_nodes.function", pod, much=[True] * 1000, part=part, read=read)
         return np.ones(len(nodes), np.bool_) if answer is _NORMAL else answer
 
     @policy.score
@@ -276,7 +322,8 @@ def wild_policy(wild: Wild) -> mr.Policy:
 
     @policy.score_nodes
     def all_score(pod: mr.Pod, nodes: mr.Nodes) -> Any:
-        answer = wild.act("score_nodes.function", pod, much=np.full(1000, 1.0))
+        part = lambda: [Hostile()] * len(nodes)  # noqa: E731
+        answer = wild.act("score_nodes.function", pod, much=np.full(1000, 1.0), part=part)
         return np.zeros(len(nodes)) if answer is _NORMAL else answer
 
     @policy.preempt
@@ -292,6 +339,14 @@ def wild_policy(wild: Wild) -> mr.Policy:
     policy.add(wild)
     policy.add(WildSort(wild))
     return policy
+
+
+def _strangers(cycle: Cycle) -> Preemption:
+    """Every pod of the cluster as a victim on the pod's own node."""
+    rows = range(len(cycle.cluster.columns))
+    pods = tuple(pod for row in rows for pod in cycle.cluster.pods_on(row))
+    found = {cycle.pod.name: Candidate(cycle.pod.name, pods, Hostile())}  # type: ignore[arg-type]
+    return Preemption(mr.accept(), eligible=True, candidates=found)
 
 
 def _or_none(answer: Any) -> Any:
@@ -332,6 +387,18 @@ def _odd_text() -> None:
     raise OopsError(OddText("odd \ud800"))
 
 
+def _hostile_class() -> None:
+    raise HostileClassError("oops")
+
+
+def _hostile_name() -> None:
+    raise HostileNameError("oops")
+
+
+def _close() -> None:
+    raise GeneratorExit
+
+
 def _cancel_itself() -> None:
     task = asyncio.current_task()
     assert task is not None
@@ -366,6 +433,9 @@ FAILING: dict[str, Callable[[], object]] = {
     "plugin-error": _plugin_error,
     "foreign-parts": _foreign_parts,
     "hostile-error": _hostile_error,
+    "hostile-class": _hostile_class,
+    "hostile-name": _hostile_name,
+    "closes": _close,
     "spins": _spin,
     "sleeps": lambda: time.sleep(3600),
     "cancels": _cancel,
