@@ -63,12 +63,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             self.fail(StopIteration(), nodes[len(answers)].name)
         return answers
 
-    def look(self, check: Callable[..., T], *args: Any, node: str | None = None) -> T:
+    def look(
+        self,
+        check: Callable[..., T],
+        *args: Any,
+        kind: str = "returned something illegal",
+        node: str | None = None,
+    ) -> T:
         """Check an answer, which may be foreign code itself: an iterator, a property, an array.
 
         Args:
             check: called with `args`.
             args: the answer, and whatever else is needed.
+            kind: what an illegal one is called; see `wrong`.
             node: the node that the answer is about, if it is one.
 
         Raises:
@@ -81,7 +88,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
             ours = foreign.tell(error).error is error
             if ours and type(error) is AnswerError:
                 what = str(error).removeprefix("it ")
-                raise self.wrong(what, "returned something illegal", node) from None
+                raise self.wrong(what, kind, node) from None
             if ours and type(error) is PolicyError:
                 raise
             self.fail(error)
@@ -308,7 +315,10 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return self._checked(binding, answer)
 
     def _checked(self, binding: Binding, answer: object) -> Binding | Verdict:
-        return self.look(legal_binding, binding, answer, self.name, node=binding.node_name)
+        kind = _returned(answer)
+        return self.look(
+            legal_binding, binding, answer, self.name, kind=kind, node=binding.node_name
+        )
 
 
 def _raised(error: BaseException) -> str:

@@ -181,9 +181,12 @@ class TestAPolicyThatFails:
         files.mkdir()
         limit = ("--hook-timeout", "3600")
         terminal = Terminal(tmp_path, "--policy", "stubborn.py", *limit, TMPDIR=str(files))
-        wait_for(
-            lambda: (terminal.read() or True) and (tmp_path / "reached").exists(), "the hook", 60
-        )
+
+        def is_reached() -> bool:
+            terminal.read()
+            return (tmp_path / "reached").exists()
+
+        wait_for(is_reached, "the hook")
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.end() == 130
         assert "\x1b[?25h" in terminal.text  # the cursor is seen again
