@@ -188,7 +188,7 @@ def _parts(
     )
 
 
-def _stubborn(times: int, frame: FrameType | None, leave: Callable[[int], object] = leave) -> None:
+def _stubborn(times: int, frame: FrameType | None, leave: Callable[[int], object]) -> None:
     """A plugin catches every interruption: nothing goes on as long as it does.
 
     Args:

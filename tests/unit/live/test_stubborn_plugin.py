@@ -11,19 +11,16 @@ from mooring.live import assembly
 from mooring.testing import make_node, make_pod
 
 
-def test_the_fifth_ignored_interruption_is_the_last(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_fifth_ignored_interruption_is_the_last(caplog: pytest.LogCaptureFixture) -> None:
     left: list[int] = []
-    monkeypatch.setattr(assembly, "leave", left.append)
     policy = mr.Policy("troubled")
 
     @policy.filter
     def stubborn(pod: mr.Pod, node: mr.Node) -> bool:
         for times in range(1, 5):
-            assembly._stubborn(times, sys._getframe())
+            assembly._stubborn(times, sys._getframe(), left.append)
             assert left == []
-        assembly._stubborn(5, sys._getframe())
+        assembly._stubborn(5, sys._getframe(), left.append)
         return True
 
     PolicyFilter(policy).filter_nodes(make_pod("again"), Nodes([make_node("a")]))
