@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-import signal
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 
@@ -41,6 +41,7 @@ class Choices(NamedTuple):
     job_seconds: float | None
     scheduler: bool
     policy: str | None
+    hook_timeout: float
 
 
 def cluster(
@@ -95,6 +96,14 @@ def cluster(
         Optional[str],  # noqa: UP045
         typer.Option(help="A policy for the scheduler inside: policy.py or package.module:policy."),
     ] = None,
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05,
+            max=3600,
+            help="Seconds after which a plugin that does not return is interrupted.",
+        ),
+    ] = 5.0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log what happens, as LOG_LEVEL=INFO does.")
     ] = False,
@@ -138,6 +147,7 @@ def cluster(
         job_seconds=job_seconds,
         scheduler=scheduler,
         policy=policy,
+        hook_timeout=hook_timeout,
     )
     _serve(choices)
 
@@ -178,27 +188,27 @@ def _serve(choices: Choices) -> None:
 
 
 async def _run(choices: Choices) -> None:
+    from mooring.live.stop_signals import StopSignals
+    from mooring.serving.leaving import leave
+
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    files = ExitStack()
 
-    def end() -> None:
-        if stop.is_set():
-            os._exit(1)  # asked for twice: at once, whatever holds it up
-        stop.set()
+    def leave_nothing(code: int) -> None:
+        """End at once, whatever holds it up: a second signal, or a plugin that goes on for ever."""
+        files.close()
+        leave(code)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end)
-    try:
+    with StopSignals(stop.set, leave_nothing), files:
         async with AsyncExitStack() as stack:
-            await _start(choices, stack)
+            await _start(choices, stack, files, leave_nothing)
             await stop.wait()
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
-async def _start(choices: Choices, stack: AsyncExitStack) -> None:
-    """Start everything and say what to do with it; the stack ends it."""
+async def _start(
+    choices: Choices, stack: AsyncExitStack, files: ExitStack, leave: Callable[[int], object]
+) -> None:
+    """Start everything and say what to do with it; the stacks end it."""
     from mooring.cli.cluster_files import written_kubeconfig
     from mooring.live.run import scheduling
 
@@ -207,11 +217,11 @@ async def _start(choices: Choices, stack: AsyncExitStack) -> None:
     await stack.enter_async_context(cluster)
     url = _reachable(cluster.url, choices.host)
     token = next(iter(choices.tokens), "")
-    stack.enter_context(
+    files.enter_context(
         written_kubeconfig(choices.kubeconfig, url, token=token, authority=choices.authority)
     )
     if choices.scheduler:
-        await stack.enter_async_context(scheduling(_settings(choices)))
+        await stack.enter_async_context(scheduling(_settings(choices), leave=leave))
     _announce(choices, cluster, url)
 
 
@@ -249,10 +259,15 @@ def _load(choices: Choices, cluster: "EmbeddedCluster") -> None:
 
 
 def _settings(choices: Choices) -> "Settings":
-    from mooring.live.options import Options, read_settings
+    from mooring.live.options import HookLimits, Options, read_settings
 
     return read_settings(
-        Options(policy=choices.policy, kubeconfig=choices.kubeconfig, leader_elect=False)
+        Options(
+            policy=choices.policy,
+            kubeconfig=choices.kubeconfig,
+            leader_elect=False,
+            hook_limits=HookLimits(choices.hook_timeout),
+        )
     )
 
 

@@ -77,8 +77,14 @@ class Parts(NamedTuple):
 
 
 @asynccontextmanager
-async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+async def assembled(
+    settings: Settings, leave: Callable[[int], object] = leave
+) -> AsyncIterator[Parts]:
     """Put a scheduler together for the length of a block.
+
+    Args:
+        settings: what is configured.
+        leave: ends the process at once, for a plugin that ignores every interruption.
 
     Raises:
         InputError: a plugin cannot be made, or an extender's TLS settings cannot be used.
@@ -110,7 +116,10 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             http = await stack.enter_async_context(open_session())
             extenders = ExtenderClients(settings.configuration.extenders, http)
         deadline = stack.enter_context(
-            Deadline(settings.hook_limits.decision_seconds, ignored=_stubborn)
+            Deadline(
+                settings.hook_limits.decision_seconds,
+                ignored=lambda times, frame: _stubborn(times, frame, leave),
+            )
         )
         yield _parts(settings, client, recorder, extenders, elector, deadline)
 
@@ -179,12 +188,13 @@ def _parts(
     )
 
 
-def _stubborn(times: int, frame: FrameType | None) -> None:
+def _stubborn(times: int, frame: FrameType | None, leave: Callable[[int], object] = leave) -> None:
     """A plugin catches every interruption: nothing goes on as long as it does.
 
     Args:
         times: how many it has caught.
         frame: the innermost one, in which it is now.
+        leave: ends the process at once.
     """
     who, where = asked_in(frame), where_in(frame)
     often = counted(times, "interruption")

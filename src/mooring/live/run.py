@@ -7,7 +7,7 @@ is for those who have a process already: ``moor demo``, ``moor cluster --schedul
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import uvloop
@@ -18,6 +18,7 @@ from mooring.live.configz import shown_configuration
 from mooring.live.life import Running
 from mooring.live.options import Options, Settings, read_settings
 from mooring.live.server import App, serving
+from mooring.serving.leaving import leave
 from mooring.serving.memory import keep_little
 from mooring.serving.sockets import listen
 from mooring.serving.tls import Certificates
@@ -70,7 +71,9 @@ async def run(
 
 
 @asynccontextmanager
-async def scheduling(settings: Settings, *, drain: float = 5.0) -> AsyncIterator[Parts]:
+async def scheduling(
+    settings: Settings, *, drain: float = 5.0, leave: Callable[[int], object] = leave
+) -> AsyncIterator[Parts]:
     """Run a scheduler on this event loop beside other work, for the length of a block.
 
     It serves nothing and leaves signals alone. If it ends by itself, the block is cancelled and its
@@ -79,12 +82,13 @@ async def scheduling(settings: Settings, *, drain: float = 5.0) -> AsyncIterator
     Args:
         settings: what is configured, as `read_settings` makes it.
         drain: how long bindings under way are waited for at the end, in seconds.
+        leave: ends the process at once, for a plugin that ignores every interruption.
 
     Raises:
         InputError: a plugin or an extender cannot be used.
         KubeError: the API server refuses what the scheduler has to read.
     """
-    async with assembled(settings) as parts:
+    async with assembled(settings, leave) as parts:
         running = Running(parts, [], drain=drain, whole_process=False)
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,5 +1,7 @@
 """``moor cluster`` as users start it: a process, a kubeconfig, an end that leaves nothing."""
 
+import contextlib
+import http.client
 import json
 import os
 import re
@@ -35,6 +37,26 @@ policy = mr.Policy("last")
 @policy.filter
 def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
+"""
+
+
+STUBBORN = """
+import time
+from pathlib import Path
+
+import mooring as mr
+
+policy = mr.Policy("stubborn")
+
+
+@policy.filter
+def stuck(pod: mr.Pod, node: mr.Node) -> bool:
+    Path(__file__).with_name("reached").touch()
+    while True:
+        try:
+            time.sleep(3600)
+        except BaseException:
+            pass
 """
 
 
@@ -217,6 +239,44 @@ class TestWrongUsage:
         file.write_text("mine")
         assert "was not written by moor cluster" in refused(tmp_path)
         assert file.read_text() == "mine"
+
+
+class TestAPolicyThatCannotBeInterrupted:
+    def begin(self, start: Start, folder: Path, hook_timeout: str) -> Cluster:
+        """A cluster whose scheduler has just asked the policy for the first pod."""
+        (folder / "stubborn.py").write_text(STUBBORN)
+        limit = ("--hook-timeout", hook_timeout)
+        cluster = start("--scheduler", "--policy", "stubborn.py", *limit)
+        assert cluster.kubeconfig.exists()
+        port = int(re.findall(r" is at http://127.0.0.1:(\d+),", cluster.text)[0])
+        body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        with contextlib.closing(connection):
+            connection.request("POST", "/api/v1/namespaces/default/pods", json.dumps(body))
+            assert connection.getresponse().status == 201
+        wait_for((folder / "reached").exists, "the hook to be reached", 60)
+        return cluster
+
+    def test_it_ends_the_cluster_and_the_kubeconfig_is_removed(
+        self, start: Start, tmp_path: Path
+    ) -> None:
+        cluster = self.begin(start, tmp_path, "0.1")
+        assert cluster.process.wait(120) == 1
+        assert not cluster.kubeconfig.exists()
+        who = "plugin stubborn in filter 'stuck' for pod default/p ignored 5 interruptions and goes"
+        assert f"{who} on at {tmp_path / 'stubborn.py'}:" in cluster.text
+
+    def test_the_second_ctrl_c_ends_it_at_once(self, start: Start, tmp_path: Path) -> None:
+        cluster = self.begin(start, tmp_path, "3600")
+        cluster.process.send_signal(signal.SIGINT)
+
+        def ended() -> bool:
+            cluster.process.send_signal(signal.SIGINT)
+            return cluster.process.poll() is not None
+
+        wait_for(ended, "the second signal to end it", 60)
+        assert cluster.process.returncode == 1
+        assert not cluster.kubeconfig.exists()
 
 
 def embedded() -> EmbeddedCluster:
