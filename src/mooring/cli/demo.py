@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import os
+import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
@@ -28,6 +30,14 @@ def demo(
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
     ] = None,
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05,
+            max=3600,
+            help="Seconds after which a plugin that does not return is interrupted.",
+        ),
+    ] = 5.0,
 ) -> None:
     """Watch pods being placed on an embedded cluster; nothing else is needed.
 
@@ -43,9 +53,7 @@ def demo(
     from mooring.serving.descriptors import allow_descriptors
 
     allow_descriptors()
-    if "LOG_LEVEL" not in os.environ:
-        # A pod that waits is what the demo is about, and no news for a log.
-        logging.basicConfig(level=logging.ERROR)
+    _log_little()
     loaded = load(policy) if policy is not None else None
     console = Console(highlight=False, markup=False, emoji=False)
     fleet = make_fleet(nodes)
@@ -56,46 +64,109 @@ def demo(
         soft_wrap=True,
     )
     console.print()
-    outcome = _run(fleet, pods, loaded, console)
+    outcome = _run(fleet, pods, _Taking(loaded, hook_timeout), console)
     from mooring.cli.demo_story import tell
 
-    tell(outcome, loaded, console)
+    tell(outcome, loaded, hook_timeout, console)
 
 
-def _run(fleet: "list[Obj]", pods: int, policy: "Policy | None", console: "Console") -> "Outcome":
+class _Taking(NamedTuple):
+    """Who takes part, and how long it may take for one decision."""
+
+    policy: "Policy | None"
+    hook_timeout: float
+
+
+class _OnceEach(logging.Filter):
+    """Lets the first line from each place in the code through.
+
+    A policy that fails does so for every pod; how often is told at the end.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: set[tuple[str, int]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is the first one."""
+        place = (record.pathname, record.lineno)
+        new = place not in self._places
+        self._places.add(place)
+        return new
+
+
+def _log_little() -> None:
+    """Log as the other commands do if ``LOG_LEVEL`` is set, and hardly anything if it is not."""
+    from mooring.cli.logs import LogFormat, set_up_logging
+
+    said = "LOG_LEVEL" in os.environ
+    # A pod that waits is what the demo is about, and no news for a log.
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    set_up_logging(LogFormat.TEXT)
+    if not said:
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(_OnceEach())
+
+
+def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> "Outcome":
     import uvloop
+
+    from mooring.serving.leaving import leave
 
     with (
         tempfile.TemporaryDirectory(prefix="mooring-demo-") as folder,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        return runner.run(_play(fleet, pods, policy, Path(folder), console))
+
+        def leave_nothing(code: int) -> None:
+            """End inside the policy, which does not come back."""
+            shutil.rmtree(folder, ignore_errors=True)
+            console.show_cursor()
+            leave(code)
+
+        return runner.run(_play(fleet, pods, taking, Path(folder), console, leave_nothing))
 
 
 async def _play(
-    fleet: "list[Obj]", pods: int, policy: "Policy | None", folder: Path, console: "Console"
+    fleet: "list[Obj]",
+    pods: int,
+    taking: _Taking,
+    folder: Path,
+    console: "Console",
+    leave: Callable[[int], object],
 ) -> "Outcome":
     from mooring.cli.demo_play import Play
     from mooring.cli.demo_progress import Progress
+    from mooring.cli.hook_limit import ctrl_c_inside_hooks
     from mooring.embedded.server import EmbeddedCluster
     from mooring.kube.client import Client
     from mooring.live.run import scheduling
 
     async with EmbeddedCluster(fleet) as cluster:
         progress = Progress(cluster.store, fleet)
-        settings = _settings(cluster.url, policy, folder)
-        async with (
-            scheduling(settings),
-            Client(settings.cluster, user_agent="mooring/demo") as client,
-        ):
-            play = Play(cluster.store, client, progress, console, time.monotonic)
-            return await play.run(fleet, pods)
+        settings = _settings(cluster.url, taking, folder)
+        hook_timeout = taking.hook_timeout if taking.policy is not None else 0.0
+        with ctrl_c_inside_hooks(leave):
+            async with (
+                # What a policy does wrong is wrong input.
+                scheduling(settings, leave=lambda _: leave(2)),
+                Client(settings.cluster, user_agent="mooring/demo") as client,
+            ):
+                play = Play(cluster.store, client, progress, console, time.monotonic, hook_timeout)
+                return await play.run(fleet, pods)
 
 
-def _settings(url: str, policy: "Policy | None", folder: Path) -> "Settings":
-    from mooring.live.options import Options, read_settings
+def _settings(url: str, taking: _Taking, folder: Path) -> "Settings":
+    from mooring.live.options import HookLimits, Options, read_settings
     from mooring.testing.kubeconfigs import kubeconfig_text, write_private
 
     file = folder / "kubeconfig"
     write_private(file, kubeconfig_text(url))
-    return read_settings(Options(policy=policy, kubeconfig=file, leader_elect=False))
+    return read_settings(
+        Options(
+            policy=taking.policy,
+            kubeconfig=file,
+            leader_elect=False,
+            hook_limits=HookLimits(taking.hook_timeout),
+        )
+    )

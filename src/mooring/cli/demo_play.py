@@ -14,6 +14,7 @@ from rich.console import Console
 from mooring.cli.demo_progress import Progress
 from mooring.cli.demo_view import LiveView, Result, act_line, zones
 from mooring.cli.demo_workload import NAMESPACE, Act, acts
+from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -61,6 +62,7 @@ class Play:
         progress: counts.
         console: where to show it.
         clock: seconds that only grow.
+        hook_timeout: how long a policy may take for one decision.
     """
 
     def __init__(
@@ -70,18 +72,24 @@ class Play:
         progress: Progress,
         console: Console,
         clock: Callable[[], float],
+        hook_timeout: float = 0.0,
     ) -> None:
         self._store = store
         self._client = client
         self._progress = progress
         self._console = console
         self._clock = clock
+        self._patience = _PATIENCE_SECONDS + hook_timeout
         self._moving = console.is_terminal and not console.is_dumb_terminal
         self._placement: list[Obj] = []
         self._burst_seconds = 0.0
 
     async def run(self, nodes: Sequence[Obj], pods: int) -> Outcome:
-        """Play all acts."""
+        """Play all acts.
+
+        Raises:
+            InputError: the policy holds up everything.
+        """
         await self._create({
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}
         })  # fmt: skip
@@ -110,9 +118,11 @@ class Play:
         start = self._clock()
         for obj in act.objects:
             await self._create(obj)
-        seconds = _PATIENCE_SECONDS + _EACH_SECONDS * act.pods
-        await self._progress.until(lambda: self._settled(act), seconds)
+        seconds = self._patience + _EACH_SECONDS * act.pods
+        settled = await self._progress.until(lambda: self._settled(act), seconds)
         took = self._clock() - start
+        if not settled and self._progress.tally(act.app).failed:
+            raise InputError(self._held_up(act, took))
         if act.app == "burst":
             self._burst_seconds = took
         if act.app == "llm":
@@ -123,8 +133,18 @@ class Play:
         """Whether every pod of an act has a node, or was told that there is none."""
         tally = self._progress.tally(act.app)
         # The urgent pod is refused first, and waits for the one that makes room.
-        final = tally.placed + (tally.refused if act.app != "urgent" else 0)
+        final = tally.placed + (tally.refused if act.app != "urgent" else tally.failed)
         return final == tally.pods >= act.pods
+
+    def _held_up(self, act: Act, seconds: float) -> str:
+        """Pods wait for a decision, and others were told that theirs failed: a sentence."""
+        pods = self._progress.of(act.app)
+        decided = sum(bool(one.node or one.refused) for one in pods)
+        why = next(one.refused for one in pods if one.failed)
+        return (
+            f"the demo ends: after {seconds:.0f} s only {decided} of {act.pods} pods of {act.app} "
+            f"were decided, because {why}; correct the policy, or allow more with --hook-timeout"
+        )
 
     def _result(self, act: Act, seconds: float) -> Result:
         progress = self._progress

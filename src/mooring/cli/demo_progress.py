@@ -20,6 +20,7 @@ Obj = dict[str, Any]
 _APP: Final = "app"
 _DISRUPTED: Final = "DisruptionTarget"
 _SCHEDULED: Final = "PodScheduled"
+_FAILED: Final = "SchedulerError"
 
 
 @lru_cache(maxsize=256)
@@ -37,11 +38,12 @@ class Seen:
         node: where it is; empty while it waits.
         running: whether it runs.
         refused: why it was refused last, if it was.
+        failed: whether that is because the decision failed, such as in a plugin.
         evicted: whether it makes room for another.
         cpu_milli: what it asks for.
     """
 
-    __slots__ = ("app", "cpu_milli", "evicted", "name", "node", "refused", "running")
+    __slots__ = ("app", "cpu_milli", "evicted", "failed", "name", "node", "refused", "running")
 
     def __init__(self, obj: Obj) -> None:
         metadata, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
@@ -52,6 +54,7 @@ class Seen:
         self.node: str = spec.get("nodeName", "")
         self.running = status.get("phase") == "Running"
         self.refused: str = scheduled.get("message", "") if not self.node else ""
+        self.failed = bool(self.refused) and scheduled.get("reason") == _FAILED
         self.evicted = _DISRUPTED in conditions
         requests = [one.get("resources", {}).get("requests", {}) for one in spec["containers"]]
         self.cpu_milli = sum(cpu_of(str(one.get(CPU, "0"))) for one in requests)
@@ -102,12 +105,13 @@ class Tally:
         placed: those on nodes.
         running: those that run.
         refused: those that wait and were told that there is no node for them.
+        failed: those of them whose decision failed.
     """
 
-    __slots__ = ("placed", "pods", "refused", "running")
+    __slots__ = ("failed", "placed", "pods", "refused", "running")
 
     def __init__(self) -> None:
-        self.pods = self.placed = self.running = self.refused = 0
+        self.pods = self.placed = self.running = self.refused = self.failed = 0
 
     def count(self, pod: Seen, by: int) -> None:
         """Count a pod that came, or take one back that is gone."""
@@ -115,6 +119,7 @@ class Tally:
         self.placed += by * bool(pod.node)
         self.running += by * pod.running
         self.refused += by * bool(pod.refused)
+        self.failed += by * pod.failed
 
 
 class Progress:
@@ -129,6 +134,7 @@ class Progress:
         nodes: by name.
         all: how many pods there are in all.
         evicted: pods that made room for others, with the nodes they were on.
+        failures: by name, what was said of the pods whose decision ever failed.
     """
 
     def __init__(self, store: "Store", nodes: Iterable[Obj]) -> None:
@@ -137,6 +143,7 @@ class Progress:
         self.pods: dict[str, Seen] = {}
         self.nodes = {one.name: one for one in map(NodeUse, nodes)}
         self.evicted: list[Seen] = []
+        self.failures: dict[str, str] = {}
         self.all = Tally()
         self._tallies: dict[str, Tally] = {}
         self._changed = asyncio.Event()
@@ -171,6 +178,8 @@ class Progress:
                 self.evicted.append(new)
         else:
             self.pods[new.name] = new
+            if new.failed:
+                self.failures.setdefault(new.name, new.refused)
             self._count(new, 1)
             if new.node in self.nodes:
                 self.nodes[new.node].put(new)

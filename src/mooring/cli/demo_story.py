@@ -8,6 +8,8 @@ from rich.text import Text
 from mooring.cli.demo_play import Outcome
 from mooring.cli.demo_view import picture
 from mooring.cli.demo_workload import NAMESPACE
+from mooring.errors import InputError, PluginError, PolicyError
+from mooring.wording import counted
 
 if TYPE_CHECKING:
     from mooring.framework.policy import Policy
@@ -21,29 +23,40 @@ _NEXT: Final = (
 )
 
 
-def tell(outcome: Outcome, policy: "Policy | None", console: Console) -> None:
-    """Print everything."""
+def tell(outcome: Outcome, policy: "Policy | None", hook_timeout: float, console: Console) -> None:
+    """Print everything.
+
+    Raises:
+        InputError: a decision failed, on the cluster or when it was to be explained.
+    """
     progress = outcome.progress
+    failures = list(progress.failures.values())
     _heading(console, "Where the pods went")
     console.print(picture(progress, outcome.acts, console.width))
     if any(pod.name == "llm" and pod.node for pod in progress.of("llm")):
         _heading(console, "Why llm is there (moor explain)")
-        _explain(outcome.placement, outcome.placed, policy)
+        failures += _explain(outcome.placement, outcome.placed, policy, hook_timeout, console)
     if any(not pod.node for pod in progress.of("giant")):
         _heading(console, "Why giant waits (moor explain)")
-        _explain(outcome.end, f"{NAMESPACE}/giant", policy)
-    _heading(console, "How fast")
-    rate = outcome.burst / outcome.burst_seconds if outcome.burst_seconds else 0.0
-    console.print(
-        f"{outcome.burst} pods were created, placed and bound in {outcome.burst_seconds:.2f} s: "
-        f"{rate:.0f} pods/s, with API server, controllers and scheduler in this one process.",
-        soft_wrap=not console.is_terminal,
-    )
+        giant = f"{NAMESPACE}/giant"
+        failures += _explain(outcome.end, giant, policy, hook_timeout, console)
+    if outcome.burst:
+        _heading(console, "How fast")
+        rate = outcome.burst / outcome.burst_seconds if outcome.burst_seconds else 0.0
+        console.print(
+            f"{outcome.burst} pods were created, placed and bound in {outcome.burst_seconds:.2f} s:"
+            f" {rate:.0f} pods/s, with API server, controllers and scheduler in this one process.",
+            soft_wrap=not console.is_terminal,
+        )
     _heading(console, "Next")
     width = max(len(command) for command, _ in _NEXT)
     for command, what in _NEXT:
         console.print(Text.assemble("  ", (f"{command:{width}}", "bold"), f"   {what}"))
     console.print(Text("  docs/guide/cluster.md has more, examples has five policies", style="dim"))
+    if failures:
+        pods = f" for {counted(number, 'pod')}" if (number := len(progress.failures)) else ""
+        advice = "; correct the policy" if policy is not None else ""
+        raise InputError(f"the decision failed{pods}, first: {failures[0]}{advice}")
 
 
 def _heading(console: Console, text: str) -> None:
@@ -52,12 +65,31 @@ def _heading(console: Console, text: str) -> None:
     console.print()
 
 
-def _explain(objects: list[dict[str, Any]], pod: str, policy: "Policy | None") -> None:
+def _explain(
+    objects: list[dict[str, Any]],
+    pod: str,
+    policy: "Policy | None",
+    hook_timeout: float,
+    console: Console,
+) -> list[str]:
+    """Print an explanation; what failed in the policy, if it did."""
     from mooring.cli.explain_view import View
+    from mooring.cli.hook_limit import hook_limit
     from mooring.explaining.explainer import Explainer
     from mooring.explaining.reading import Reader
     from mooring.explaining.snapshot import Snapshot
 
     snapshot = Snapshot(strict=False)
     Reader(snapshot).all(objects)
-    View(Explainer(snapshot, policy=policy).explain(pod)).print_all()
+    try:
+        with hook_limit(hook_timeout) as deadline:
+            found = Explainer(snapshot, policy=policy, before=deadline.begin).explain(pod)
+    except (PluginError, PolicyError) as error:
+        console.print(
+            f"This asks the policy about every node, also about those that other plugins refuse, "
+            f"and it fails: {error}.",
+            soft_wrap=not console.is_terminal,
+        )
+        return [str(error)]
+    View(found).print_all()
+    return []

@@ -7,7 +7,7 @@ inside of it, as ``moor run`` does.
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
@@ -31,27 +31,34 @@ def hook_limit(seconds: float) -> Iterator[Deadline]:
     Args:
         seconds: how long they may take for one decision; `Deadline.begin` begins another.
     """
-    with Deadline(seconds, ignored=_stubborn) as deadline, _ctrl_c():
+    with Deadline(seconds, ignored=_stubborn) as deadline, ctrl_c_inside_hooks():
         yield deadline
 
 
 @contextlib.contextmanager
-def _ctrl_c() -> Iterator[None]:
-    known = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not known or threading.current_thread() is not threading.main_thread():
+def ctrl_c_inside_hooks(leave: Callable[[int], object] = leave) -> Iterator[None]:
+    """Let Ctrl-C end the process inside a plugin for the length of a block.
+
+    Outside of plugins it does what it did before; nor does it more if it is ignored.
+
+    Args:
+        leave: ends the process at once, with an exit code.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, _interrupted)
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        if is_crossed(frame):
+            leave(_CTRL_C)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, interrupted)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _interrupted(number: int, frame: FrameType | None) -> None:
-    if is_crossed(frame):
-        leave(_CTRL_C)
-    signal.default_int_handler(number, frame)
+        signal.signal(signal.SIGINT, before)
 
 
 def _stubborn(times: int, frame: FrameType | None) -> None:
@@ -63,8 +70,8 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
     """
     if times < _MOST_IGNORED:
         return
-    often = counted(times, "interruption")
+    who, where, often = asked_in(frame), where_in(frame), counted(times, "interruption")
     # It may be in the middle of writing a line itself; then there is none.
     with contextlib.suppress(RuntimeError):
-        tell_error(f"{asked_in(frame)} ignored {often} and goes on at {where_in(frame)}; correct it")
+        tell_error(f"{who} ignored {often} and goes on at {where}; correct it")
     leave(_WRONG_INPUT)

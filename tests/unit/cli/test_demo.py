@@ -96,6 +96,101 @@ class TestInAPipe:
         assert "Traceback" not in done.stderr
 
 
+RAISING = """
+import mooring as mr
+
+policy = mr.Policy("raising")
+
+
+@policy.filter
+def bad(pod, node):
+    raise ValueError("boom")
+"""
+HANGING = """
+import time
+from pathlib import Path
+
+import mooring as mr
+
+policy = mr.Policy("hanging")
+
+
+@policy.filter
+def stuck(pod, node):
+    Path(__file__).with_name("reached").touch()
+    time.sleep(3600)
+"""
+STUBBORN = HANGING.replace(
+    "    time.sleep(3600)",
+    """    while True:
+        try:
+            time.sleep(3600)
+        except BaseException:
+            pass""",
+)
+
+
+class TestAPolicyThatFails:
+    def test_one_that_raises_is_told_once_and_the_page_is_complete(self, tmp_path: Path) -> None:
+        (tmp_path / "raising.py").write_text(RAISING)
+        done = demo(tmp_path, "--nodes", "6", "--pods", "60", "--policy", "raising.py")
+        assert done.returncode == 2
+        assert done.stderr.count(" ERROR ") == 1
+        assert done.stderr.count("ValueError: boom") == 4  # the line, its two tracebacks, the end
+        *_, last = done.stderr.splitlines()
+        assert re.match(r"moor: the decision failed for \d+ pods, first: plugin raising ", last)
+        assert last.endswith("ValueError: boom; correct the policy")
+        assert re.search(r"✗ web .* → plugin raising failed in filter for pod", done.stdout)
+        giant = done.stdout.partition("Why giant waits")[2]
+        assert "asks the policy about every node" in giant
+        assert "ValueError: boom" in giant
+        assert "0 pods were created" not in done.stdout
+        assert "moor cluster --scheduler" in done.stdout
+
+    def test_one_that_hangs_ends_the_demo(self, tmp_path: Path) -> None:
+        (tmp_path / "hanging.py").write_text(HANGING)
+        done = demo(tmp_path, "--policy", "hanging.py", "--hook-timeout", "0.5")
+        assert done.returncode == 2
+        assert "Where the pods went" not in done.stdout
+        *_, last = done.stderr.splitlines()
+        assert re.match(r"moor: the demo ends: after \d+ s only \d+ of 50 pods of web were", last)
+        assert "plugin hanging failed in filter for pod demo/web-" in last
+        assert last.endswith(
+            "it did not return within 0.5 seconds; correct the policy, or allow more with "
+            "--hook-timeout"
+        )
+
+    def test_one_that_cannot_be_interrupted_ends_it_and_nothing_remains(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "stubborn.py").write_text(STUBBORN)
+        files = tmp_path / "tmp"
+        files.mkdir()
+        limit = ("--hook-timeout", "0.1")
+        done = demo(tmp_path, "--policy", "stubborn.py", *limit, TMPDIR=str(files))
+        assert done.returncode == 2
+        assert "plugin hanging in filter 'stuck' for pod demo/web-" in done.stderr
+        assert f"ignored 5 interruptions and goes on at {tmp_path / 'stubborn.py'}:" in done.stderr
+        assert list(files.iterdir()) == []
+
+    def test_ctrl_c_ends_it_inside_a_hook(self, tmp_path: Path) -> None:
+        (tmp_path / "stubborn.py").write_text(STUBBORN)
+        files = tmp_path / "tmp"
+        files.mkdir()
+        limit = ("--hook-timeout", "3600")
+        terminal = Terminal(tmp_path, "--policy", "stubborn.py", *limit, TMPDIR=str(files))
+
+        def reached() -> bool:
+            terminal.read()
+            return (tmp_path / "reached").exists()
+
+        wait_for(reached, "the hook to be reached", 60)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == 130
+        assert "\x1b[?25h" in terminal.text  # the cursor is seen again
+        assert list(files.iterdir()) == []
+
+
 class Terminal:
     """The demo on a terminal of 80 columns."""
 
