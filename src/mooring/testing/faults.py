@@ -41,6 +41,7 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
             InputError: which value is wrong, and what it can be.
         """
         _check_texts(self)
+        _check_resource(self.resource)
         _check_known("method", self.method, METHODS)
         _check_known("verb", self.verb, VERBS)
 
@@ -80,6 +81,7 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
             InputError: which value is wrong, and what it can be.
         """
         _check_texts(self)
+        _check_resource(self.resource)
         _check_known("type", self.type, EVENTS)
 
     def match(self, asked: Asked) -> bool:
@@ -105,6 +107,17 @@ def _check_known(name: str, wanted: str, known: Sequence[str]) -> None:
     if wanted and not any(fnmatchcase(one, wanted) for one in known):
         words = ", ".join(one for one in known if one != "?")
         raise InputError(f"A fault's {name} is {wanted!r}, give one of {words}.")
+
+
+def _check_resource(wanted: str) -> None:
+    """Refuse a kind, and capitals: requests name resources in the plural and in small letters."""
+    from mooring.embedded.resources import RESOURCES  # noqa: PLC0415 - only if there are faults
+
+    name, slash, rest = wanted.partition("/")
+    small = name.lower()
+    right = next((one.plural for one in RESOURCES if one.singular == small), small)
+    if name != right:
+        raise InputError(f"A fault's resource is {wanted!r}, give {right}{slash}{rest}.")
 
 
 class Often(TypedDict, total=False):
@@ -165,6 +178,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         if min(self.skip, self.later, self.times or 0, self.retry_after or 0) < 0:
             raise InputError(
                 "A fault counts from 0 on: skip, later, times and retry_after are not negative."
+            )
+        if self.later and not (self.kind == "duplicate" and isinstance(self.on, WatchEvents)):
+            raise InputError(
+                "A fault's later is for duplicates of watch events, give on=WatchEvents(...)."
+            )
+        if self.retry_after is not None and not (self.status and isinstance(self.on, Requests)):
+            raise InputError(
+                "A fault's retry_after is for requests that are refused with a status, such as 429."
             )
         if self.status and not 400 <= self.status <= 599:
             raise InputError(f"A refusal has a status from 400 to 599, not {self.status}.")

@@ -47,9 +47,9 @@ class FaultyProxy(Startable):
             fault it met and the id that the API server's audit log has for it.
     """
 
-    def __init__(self, seed: int = 0, *, journal: Path | None = None) -> None:
+    def __init__(self, seed: int = 0, *, journal: Path | str | None = None) -> None:
         self._seed = seed
-        self._journal = journal
+        self._journal = Path(journal) if journal is not None else None
         self._lock = threading.Lock()
         self._script = Script()
         self._counts: Counter[str] = Counter()
@@ -94,7 +94,9 @@ class FaultyProxy(Startable):
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def through(self, kubeconfig: Path, *, client: str = "", context: str | None = None) -> Path:
+    def through(
+        self, kubeconfig: Path | str, *, client: str = "", context: str | None = None
+    ) -> Path:
         """A kubeconfig for a client that goes through the proxy, made of its own one.
 
         The client keeps its credentials. Tokens pass through; a client certificate is asked for
@@ -112,6 +114,7 @@ class FaultyProxy(Startable):
         from mooring.testing import faulty_listener  # noqa: PLC0415 - slow to import
         from mooring.testing.faulty_forwarding import Forwarding  # noqa: PLC0415
 
+        kubeconfig = Path(kubeconfig)
         client = client or kubeconfig.name.partition(".")[0]
         if self._folder is None or self._loop is None:
             raise InputError("The proxy does not run; call start() first.")

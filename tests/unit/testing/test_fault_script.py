@@ -151,6 +151,20 @@ def test_the_first_fault_that_strikes_is_met() -> None:
         ),
         (lambda: Requests(verb="Get"), "verb is 'Get'"),
         (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*, give one text"),  # type: ignore[arg-type]
+        (lambda: Requests(resource="pod"), "resource is 'pod', give pods"),
+        (lambda: Requests(resource="Pods/binding"), "is 'Pods/binding', give pods/binding"),
+        (lambda: WatchEvents(resource="StorageClass"), "is 'StorageClass', give storageclasses"),
+        (lambda: Requests(resource="Widgets"), "resource is 'Widgets', give widgets"),
+        (
+            lambda: Fault.duplicate(on=Requests(), later=5),
+            "later is for duplicates of watch events, give on=WatchEvents",
+        ),
+        (lambda: Fault.duplicate(later=5), "later is for duplicates of watch events"),
+        (
+            lambda: Fault.refuse(410, retry_after=1, on=WatchEvents()),
+            "retry_after is for requests that are refused with a status",
+        ),
+        (lambda: Fault.refuse(retry_after=1), "retry_after is for requests that are refused"),
         (lambda: Requests(method="post"), "method is 'post', give one of GET, HEAD, POST, PUT,"),
         (
             lambda: WatchEvents(type="CREATED"),
@@ -162,3 +176,9 @@ def test_what_cannot_be_meant_is_refused(make: object, words: str) -> None:
     assert callable(make)
     with pytest.raises(InputError, match=words):
         make()
+
+
+@pytest.mark.parametrize("resource", ["pods", "pods/binding", "pod*", "widgets", "endpoints", "*"])
+def test_resources_of_all_kinds_can_be_meant(resource: str) -> None:
+    assert Requests(resource=resource).resource == resource
+    assert WatchEvents(resource=resource).resource == resource

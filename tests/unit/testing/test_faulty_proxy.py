@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from mooring.errors import InputError
+from mooring.errors import ConfigError, InputError
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.testing import Fault, FaultyProxy, Requests, WatchEvents
 from mooring.testing.certificates import Authority, KeyPair
@@ -364,6 +364,16 @@ def test_a_kubeconfig_keeps_its_user_and_its_namespace(
     assert content["users"][0]["user"] == {"tokenFile": str(tmp_path / "token")}
     assert content["contexts"][0]["context"]["namespace"] == "mine"
     assert made.stat().st_mode & 0o077 == 0
+
+
+def test_paths_may_be_texts(server: TinyServer, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    with FaultyProxy(journal=str(journal)) as proxy:
+        made = proxy.through(str(server.kubeconfig(tmp_path)))
+        assert made.name == "client.kubeconfig"
+        with pytest.raises(ConfigError, match="There is no kubeconfig file nope"):
+            proxy.through("nope", client="x")
+    assert journal.exists()
 
 
 def test_a_name_is_given_once_and_only_while_it_runs(

@@ -64,7 +64,7 @@ def test_an_event_comes_twice() -> None:
 
 
 def test_an_event_comes_again_after_some_others() -> None:
-    faulty = watch(Fault.duplicate(later=2, times=1))
+    faulty = watch(Fault.duplicate(later=2, times=1, on=WatchEvents()))
     steps = [step for i in range(1, 6) for step in faulty.feed(line(i))]
     assert sent(steps) == [1, 2, 3, 1, 4, 5]
 
