@@ -70,10 +70,8 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
     """
     if times < _MOST_IGNORED:
         return
-    often = counted(times, "interruption")
+    who, where, often = asked_in(frame), where_in(frame), counted(times, "interruption")
     # It may be in the middle of writing a line itself; then there is none.
     with contextlib.suppress(RuntimeError):
-        tell_error(
-            f"{asked_in(frame)} ignored {often} and goes on at {where_in(frame)}; correct it"
-        )
+        tell_error(f"{who} ignored {often} and goes on at {where}; correct it")
     leave(_WRONG_INPUT)

@@ -152,10 +152,7 @@ def test_the_first_fault_that_strikes_is_met() -> None:
         (lambda: Requests(verb="Get"), "verb is 'Get'"),
         (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*, give one text"),  # type: ignore[arg-type]
         (lambda: Requests(resource="pod"), "resource is 'pod', give pods"),
-        (
-            lambda: Requests(resource="Pods/binding"),
-            "resource is 'Pods/binding', give pods/binding",
-        ),
+        (lambda: Requests(resource="Pods/binding"), "is 'Pods/binding', give pods/binding"),
         (lambda: WatchEvents(resource="StorageClass"), "is 'StorageClass', give storageclasses"),
         (lambda: Requests(resource="Widgets"), "resource is 'Widgets', give widgets"),
         (
