@@ -47,9 +47,11 @@ def is_yes(answer: object) -> bool | None:
 def refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
     """The verdict of an answer that does not accept; the default is the reason of a bare no."""
     if isinstance(answer, Verdict):
-        answer = legal_verdict(answer)
-        unresolvable = unresolvable or answer.unresolvable
-        answer = answer.reason
+        verdict = legal_verdict(answer)
+        if verdict.reason and not (verdict.also or verdict.error or unresolvable):
+            return verdict
+        unresolvable = unresolvable or verdict.unresolvable
+        answer = verdict.reason
     reason = shortened(answer) if isinstance(answer, str) and answer else default
     return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
 
@@ -82,28 +84,37 @@ def legal_verdict(verdict: Verdict) -> Verdict:
     Raises:
         AnswerError: its flags are no truth values, or its reasons no texts.
     """
+    if _is_plain(verdict):
+        return verdict
     flags = (verdict.accepted, verdict.unresolvable, verdict.error)
     if not _FLAGS.issuperset(map(type, flags)):
         raise AnswerError(
             "it returned a Verdict with something else than a truth value; accepted, unresolvable "
             "and error must be True or False"
         )
-    also: object = verdict.also
     reasons: tuple[object, ...] = (verdict.reason, *islice(verdict.also, _MOST_REASONS))
     texts = [one for one in reasons if isinstance(one, str)]
     if len(texts) < len(reasons):
         raise AnswerError(f"it returned {shown(verdict)}; the reasons of a Verdict must be texts")
     legal = tuple(map(shortened, texts))
-    if (
-        type(verdict) is Verdict
-        and type(also) is tuple
-        and len(also) < len(legal)
-        and all(type(one) is bool for one in flags)
-        and all(new is old for new, old in zip(legal, texts, strict=True))
-    ):
-        return verdict
     accepted, unresolvable, error = map(bool, flags)
     return Verdict(accepted, legal[0], unresolvable, legal[1:], error)
+
+
+def _is_plain(verdict: Verdict) -> bool:
+    """Whether it is as most are: of one short reason. There may be one for each node."""
+    flags: tuple[object, ...] = (verdict.accepted, verdict.unresolvable, verdict.error)
+    reason: object = verdict.reason
+    also: object = verdict.also
+    return (
+        type(verdict) is Verdict
+        and type(flags[0]) is type(flags[1]) is type(flags[2]) is bool
+        and type(also) is tuple
+        and not also
+        and type(reason) is str
+        and len(reason) <= _MOST_REASON
+        and reason.isascii()
+    )
 
 
 def legal_verdicts(answers: Verdicts) -> Verdicts:
