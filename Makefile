@@ -8,11 +8,16 @@ PYTEST_ARGS ?=
 # Most tests wait for something most of the time, so more run at once than there are cores.
 WORKERS ?= 3
 PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# What a change of the heart needs: it waits for nothing, so as many run at once as there are cores.
+# The slowest files come first, and whoever is done takes over from whoever is not.
+QUICK_WORKERS ?= auto
+QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,columns queue cluster counts) \
+  $(patsubst %,tests/unit/%,plugins state model framework config scheduler snapshot explaining) tests/meta
 # CI has the real binaries, so nothing is left out and coverage can be demanded.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -34,6 +39,10 @@ demo: setup ## a cluster in memory and pods being placed: nothing else is needed
 	@$(BIN)/moor demo
 
 test: lint types layers unit ## lint, types, layers and all tests (the real Kubernetes ones need: make kube)
+
+quick: lint layers ## lint, layers, types and the tests of the heart, in a minute or so
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(QUICK_WORKERS) --dist worksteal -q $(QUICK) $(PYTEST_ARGS)
 
 lint: setup
 	$(BIN)/ruff check

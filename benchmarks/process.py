@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from benchmarks.command import BenchError
-from mooring.testing.process import Process, free_port
+from mooring.testing.child_process import ChildProcess, free_port
 
 _START_SECONDS = 60.0
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
@@ -77,7 +77,7 @@ class Server:
         self.port = free_port()
         self._command = [part.replace("{port}", str(self.port)) for part in command]
         self._health = health
-        self._process: Process | None = None
+        self._process: ChildProcess | None = None
         self._stack = ExitStack()
 
     @property
@@ -90,7 +90,7 @@ class Server:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             folder = stack.enter_context(TemporaryDirectory(prefix="mooring-bench-"))
-            self._process = Process(self.label, self._command, Path(folder) / "log")
+            self._process = ChildProcess(self.label, self._command, Path(folder) / "log")
             stack.callback(self._process.stop)
             self._process.wait_ready(self._ready, _START_SECONDS)
             self._stack = stack.pop_all()

@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Message
 
 import mooring as mr
 from mooring.cli.main import app as command_line
-from mooring.extender.app import App
-from mooring.extender.server import Options
-from mooring.extender.service import Service
-from mooring.kube.cluster import ClusterConfig
+from mooring.extender.app import ExtenderApp
+from mooring.extender.server import ServeOptions
+from mooring.extender.service import ExtenderService
+from mooring.kube.cluster_config import ClusterConfig
 
 HERE = Path(__file__).parent
 EXAMPLES = sorted(file.parent for file in HERE.glob("*/policy.py"))
@@ -68,25 +68,25 @@ def commands(folder: Path, program: str) -> list[list[str]]:
     return [line for line in lines if program in line]
 
 
-def understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Options:
+def understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> ServeOptions:
     """What the command line makes of `serve` and its arguments, without serving."""
-    taken: list[Options] = []
+    taken: list[ServeOptions] = []
     cluster = ClusterConfig(server="https://127.0.0.1:1", source="a test")
     with monkeypatch.context() as patch:
         patch.setattr("mooring.cli.serve.set_up_logging", lambda _: None)
         patch.setattr("mooring.kube.config.find_config", lambda *_, **__: cluster)
-        patch.setattr("mooring.serving.sockets.listen", lambda *_: socket.socket())
+        patch.setattr("mooring.http.sockets.listen", lambda *_: socket.socket())
         patch.setattr("mooring.extender.server.run", lambda options, *_: taken.append(options))
         command_line(arguments, standalone_mode=False)
     return taken[0]
 
 
-def ask(policy: mr.Policy, options: Options, path: str, body: bytes) -> tuple[int, bytes]:
+def ask(policy: mr.Policy, options: ServeOptions, path: str, body: bytes) -> tuple[int, bytes]:
     """POST to the application that `moor serve` would serve, as it would without a cluster."""
 
     async def run() -> tuple[int, bytes]:
-        async with Service(policy) as service:
-            return await post(App(service, routes=options.routes).asgi(), path, body)
+        async with ExtenderService(policy) as service:
+            return await post(ExtenderApp(service, routes=options.routes).asgi(), path, body)
 
     return asyncio.run(run())
 

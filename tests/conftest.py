@@ -15,8 +15,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mooring.testing.kube import Binaries, ControlPlane, MissingBinaries, Plane, find_binaries
-from tests.e2e.planes import PLANES, REAL, make_plane
+from mooring.testing.real_kubernetes import (
+    BaseControlPlane,
+    Binaries,
+    ControlPlane,
+    MissingBinaries,
+    find_binaries,
+)
+from tests.e2e.control_planes import CONTROL_PLANES, REAL, make_control_plane
 
 # A busy machine makes examples slow and nothing wrong: neither running nor drawing them is timed.
 settings.register_profile(
@@ -98,20 +104,20 @@ def control_plane(binaries: Binaries) -> Iterator[ControlPlane]:
         yield plane
 
 
-@pytest.fixture(scope="session", params=PLANES)
-def plane(request: pytest.FixtureRequest) -> Iterator[Plane]:
+@pytest.fixture(scope="session", params=CONTROL_PLANES)
+def plane(request: pytest.FixtureRequest) -> Iterator[BaseControlPlane]:
     """An API server for the whole session, each test on both; it removes the nodes it creates."""
     if request.param == REAL:
         yield request.getfixturevalue("control_plane")
         return
-    with make_plane(request.param) as running:
+    with make_control_plane(request.param) as running:
         yield running
 
 
-@pytest.fixture(params=PLANES)
-def own_plane(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plane]:
+@pytest.fixture(params=CONTROL_PLANES)
+def own_plane(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseControlPlane]:
     """An audited API server of the test's own, each test on both."""
-    with make_plane(request.param, tmp_path, audited=True) as running:
+    with make_control_plane(request.param, tmp_path, audited=True) as running:
         yield running
 
 
@@ -120,7 +126,7 @@ def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
     """A namespace of the test's own, removed afterwards with all that is in it."""
     # On the API server that the test asks for, be it both or the real one.
     used = "plane" if "plane" in request.fixturenames else "control_plane"
-    plane: Plane = request.getfixturevalue(used)
+    plane: BaseControlPlane = request.getfixturevalue(used)
     readable = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
     unique = zlib.crc32(request.node.nodeid.encode())
     name = f"{readable[:40].strip('-')}-{unique:08x}"

@@ -56,7 +56,7 @@ class Check(NamedTuple):
         return f"{where}\n    expected {self.expected}\n    got      {self.got}"
 
 
-class Tally:
+class ParityCounts:
     """How many checks there are and how many agree, by plugin."""
 
     def __init__(self) -> None:
@@ -202,32 +202,34 @@ def read_cases(file: Path, oracle: str | None = None) -> Iterator[Mapping[str, A
 def main() -> int:
     """Compare the files named on the command line."""
     options = _options()
-    tallies: list[Tally] = []
+    all_counts: list[ParityCounts] = []
     left = options.show
     for file in options.files or sorted(VECTORS.glob("*.ndjson.gz")):
-        tally = Tally()
+        counts = ParityCounts()
         for case in read_cases(file, options.oracle):
             if options.case and options.case not in case["case"]["id"]:
                 continue
             for check in compare(case):
                 if options.plugin and check.place.plugin not in options.plugin:
                     continue
-                tally.add(check)
+                counts.add(check)
                 if left and not check.agrees:
                     left -= 1
                     print(check)
-        tallies.append(tally)
-        _report(file.name.partition(".")[0], tally)
-    agree, count = (sum(numbers) for numbers in zip(*(one.total for one in tallies), strict=True))
+        all_counts.append(counts)
+        _report(file.name.partition(".")[0], counts)
+    agree, count = (
+        sum(numbers) for numbers in zip(*(one.total for one in all_counts), strict=True)
+    )
     print(f"parity: {agree} of {count} checks agree")
     return int(agree != count)
 
 
-def _report(profile: str, tally: Tally) -> None:
-    agree, count = tally.total
+def _report(profile: str, counts: ParityCounts) -> None:
+    agree, count = counts.total
     print(f"{profile}: {agree} of {count} checks agree")
-    for plugin in sorted(tally.every):
-        good, every = tally.agree[plugin], tally.every[plugin]
+    for plugin in sorted(counts.every):
+        good, every = counts.agree[plugin], counts.every[plugin]
         differ = "" if good == every else f"   {every - good} differ"
         print(f"  {plugin:<32}{good:>8} of {every:>7}{differ}")
 

@@ -26,7 +26,7 @@ from prometheus_client.metrics import MetricWrapperBase
 import mooring
 import mooring.testing
 from mooring.cli import main as cli
-from mooring.extender.metrics import Metrics as ExtenderMetrics
+from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework import arrays, hook
 from mooring.live import metrics as scheduler_metrics
 
@@ -272,7 +272,7 @@ def metrics_page() -> Iterator[str]:
     yield from ("# Metrics", "", _NOTE, "", "Served in Prometheus' text form at `GET /metrics`.")
     yield from ("", "## `moor serve`", "", *_metrics(ExtenderMetrics()))
     yield from ("", "## `moor run`", "", prose(scheduler_metrics.__doc__).split("\n\n")[1], "")
-    yield from _metrics(scheduler_metrics.Metrics())
+    yield from _metrics(scheduler_metrics.SchedulerMetrics())
 
 
 def _metrics(owner: object) -> Iterator[str]:

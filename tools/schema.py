@@ -18,7 +18,7 @@ import msgspec
 from mooring.embedded.resources import RESOURCES
 from mooring.embedded.schema.definitions import Definition, Field, FieldType, go_type
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 FILE: Final = Path(__file__).parents[1] / "src" / "mooring" / "embedded" / "schema" / "schema.json"
 

@@ -13,7 +13,7 @@ import msgspec
 
 from benchmarks.command import BenchError
 from benchmarks.core.workloads import NAMESPACE, Workload, node_name
-from mooring.framework.building import build_profiles, build_runtime
+from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.framework.runtime import Runtime
 from mooring.model.node import Node
 from mooring.model.pod import Pod

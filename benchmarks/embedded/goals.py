@@ -1,6 +1,6 @@
 """The goals of the embedded server, checked against a run; called by `__main__`."""
 
-from benchmarks.embedded.measuring import Effort, Found
+from benchmarks.embedded.measuring import Effort, EmbeddedResults
 from benchmarks.embedded.servers import EMBEDDED
 from benchmarks.reporting import Goal, times
 
@@ -10,7 +10,7 @@ MOST_MEMORY_MB = 1000
 LEAST_RATIO = 0.8
 
 
-def goals(found: list[Found], effort: Effort) -> list[Goal]:
+def goals(found: list[EmbeddedResults], effort: Effort) -> list[Goal]:
     """The goals about what was measured."""
     one = next(each for each in found if each.server == EMBEDDED)
     ratio = one.with_slow_watcher / one.changes_per_second

@@ -41,7 +41,7 @@ class Effort(msgspec.Struct, frozen=True):
     changes: int = 20_000
 
 
-class Found(msgspec.Struct, omit_defaults=True):
+class EmbeddedResults(msgspec.Struct, omit_defaults=True):
     """What was found of one server.
 
     Attributes:
@@ -69,12 +69,12 @@ class Found(msgspec.Struct, omit_defaults=True):
     slow_watcher_told: bool | None = None
 
 
-def measure(server: Running, effort: Effort, say: Say) -> Found:
+def measure(server: Running, effort: Effort, say: Say) -> EmbeddedResults:
     """Measure one server."""
     return asyncio.run(_measure(server, effort, say))
 
 
-async def _measure(server: Running, effort: Effort, say: Say) -> Found:
+async def _measure(server: Running, effort: Effort, say: Say) -> EmbeddedResults:
     target, clients = server.target, effort.clients
     empty = server.memory_mb()
     say(f"{server.label}: {effort.nodes:,} nodes")
@@ -89,7 +89,7 @@ async def _measure(server: Running, effort: Effort, say: Say) -> Found:
     listed = min([await _list_seconds(server, effort) for _ in range(_LISTS)])
     watched, _ = await _watch(server, effort, "quick", slow=False)
     with_slow, told = await _watch(server, effort, "slow", slow=True)
-    return Found(
+    return EmbeddedResults(
         server=server.label,
         start_seconds=server.start_seconds,
         empty_memory_mb=empty,

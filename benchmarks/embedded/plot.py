@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.embedded.goals import LEAST_PODS_PER_SECOND, MOST_MEMORY_MB
-from benchmarks.embedded.measuring import Found
+from benchmarks.embedded.measuring import EmbeddedResults
 from benchmarks.embedded.report import Report
 from benchmarks.embedded.servers import EMBEDDED
 from benchmarks.plotting import ACCENT, MOORING, OTHER, dress, save, write_above
@@ -30,18 +30,18 @@ def draw(report: Report, file: Path) -> None:
     save(figure, report.environment, file)
 
 
-def _color(one: Found) -> str:
+def _color(one: EmbeddedResults) -> str:
     return MOORING if one.server == EMBEDDED else OTHER
 
 
-def _bars(axes: Axes, found: list[Found], values: list[float]) -> None:
+def _bars(axes: Axes, found: list[EmbeddedResults], values: list[float]) -> None:
     for place, (one, value) in enumerate(zip(found, values, strict=True)):
         axes.bar(place, value, width=0.6, color=_color(one))
         write_above(axes, place, value, f"{value:,.0f}", _color(one))
     axes.set_xticks(range(len(found)), [one.server for one in found])
 
 
-def _watching(axes: Axes, found: list[Found]) -> None:
+def _watching(axes: Axes, found: list[EmbeddedResults]) -> None:
     for place, one in enumerate(found):
         for offset, value, alpha in (
             (-0.2, one.changes_per_second, 1.0),

@@ -4,7 +4,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.embedded.measuring import Effort, Found
+from benchmarks.embedded.measuring import Effort, EmbeddedResults
 from benchmarks.environment import Environment
 from benchmarks.reporting import Goal, new_table, print_ending
 
@@ -21,11 +21,11 @@ class Report(msgspec.Struct):
     quick: bool
     other_load: float
     effort: Effort
-    servers: list[Found]
+    servers: list[EmbeddedResults]
     goals: list[Goal]
 
 
-#: What is shown of each server: its name, its unit and the field of `Found`.
+#: What is shown of each server: its name, its unit and the field of `EmbeddedResults`.
 ROWS = (
     ("start to first answer", "s", "start_seconds"),
     ("pods created a second", "", "pods_per_second"),

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.credentials import tls_context
 from benchmarks.embedded.client import Target
 from benchmarks.process import Server, cpu_ms, moor_command
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 EMBEDDED = "moor cluster"
 REAL = "kube-apiserver"

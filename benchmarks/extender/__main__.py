@@ -15,7 +15,7 @@ from benchmarks.extender.build import go_extender, go_version
 from benchmarks.extender.goals import goals
 from benchmarks.extender.report import Report, print_report
 from benchmarks.reporting import write_json
-from mooring.testing.kube import find_binaries
+from mooring.testing.real_kubernetes import find_binaries
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from benchmarks.command import BenchError
 from benchmarks.credentials import tls_context
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 _SILENCE_SECONDS = 120.0
 

@@ -18,7 +18,7 @@ from benchmarks.extender import nodes, pods
 from benchmarks.extender.binds import BindWatch
 from benchmarks.extender.wire import go_server, mooring_server
 from benchmarks.process import Server, cpu_ms
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
 
 _GO_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize"}
 _MOORING_VERBS = {"filterVerb": "predicates/ssd", "prioritizeVerb": "priorities/by_name"}

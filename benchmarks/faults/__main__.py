@@ -15,18 +15,18 @@ import msgspec
 from benchmarks import command
 from benchmarks.command import BenchError, Say
 from benchmarks.environment import Quiet, environment
-from benchmarks.faults import contenders, leader, objects, placing, slow, waiting, woken
+from benchmarks.faults import contenders, leader, objects, placing, requeued, slow, waiting
 from benchmarks.faults.goals import goals
 from benchmarks.faults.report import parts, print_report
-from benchmarks.faults.results import Found, Report
+from benchmarks.faults.results import FaultResults, Report
 from benchmarks.pages import write_page
 from benchmarks.reporting import MOST_OTHER_LOAD, write_json
 from mooring.errors import MooringError
-from mooring.testing.kube import ControlPlane, find_binaries
+from mooring.testing.real_kubernetes import ControlPlane, find_binaries
 
 T = TypeVar("T")
 
-SCENARIOS: Final = ("waiting", "slow", "leader", "woken")
+SCENARIOS: Final = ("waiting", "slow", "leader", "requeued")
 
 
 class Effort(NamedTuple):
@@ -39,7 +39,7 @@ class Effort(NamedTuple):
         slow_pods: how many pods a slow API server is to take.
         slow_seconds: and how long at most.
         leaders: how often the leader ends, by each signal.
-        woken: how many pods that fit nowhere.
+        requeued: how many pods that fit nowhere.
     """
 
     nodes: int = 100
@@ -48,11 +48,11 @@ class Effort(NamedTuple):
     slow_pods: int = 2000
     slow_seconds: float = 60.0
     leaders: int = 2
-    woken: int = 20_000
+    requeued: int = 20_000
 
 
 _QUICK: Final = Effort(
-    claims=(300,), rounds=1, slow_pods=300, slow_seconds=20.0, leaders=1, woken=2000
+    claims=(300,), rounds=1, slow_pods=300, slow_seconds=20.0, leaders=1, requeued=2000
 )
 
 
@@ -61,7 +61,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks.faults",
         description="Measure kube-scheduler and `moor run` in trouble, on a real API server.",
     )
-    command.add_common_options(parser, "faults", "300 claims, 2,000 woken pods, one round each")
+    command.add_common_options(parser, "faults", "300 claims, 2,000 requeued pods, one round each")
     parser.add_argument(
         "--scenario", choices=SCENARIOS, nargs="+", default=list(SCENARIOS), metavar="NAME",
         help=f"some of {', '.join(SCENARIOS)} (default: all)",
@@ -87,7 +87,7 @@ class Bench:
 
     def __init__(self, options: argparse.Namespace, say: Say) -> None:
         self.effort = _QUICK if options.quick else Effort()
-        self.found = Found()
+        self.found = FaultResults()
         self.failures: list[str] = []
         self._scenarios: list[str] = options.scenario
         self._schedulers: list[str] = options.scheduler
@@ -111,14 +111,14 @@ class Bench:
             found.leader += self._turns(
                 "leader: it ends", lambda name: leader.measure(plane, name, effort.leaders)
             )
-        if "woken" in self._scenarios:
+        if "requeued" in self._scenarios:
             # Last, because so many pods are not deleted again. mooring begins: who comes second
             # finds all conditions as they should be, which saves kube-scheduler minutes.
-            self._say(f"creating {effort.woken:,} pods that fit nowhere")
-            woken.prepare(plane, effort.woken)
-            found.woken += self._turns(
-                "woken: pods that fit nowhere",
-                lambda name: woken.measure(plane, name, effort.woken),
+            self._say(f"creating {effort.requeued:,} pods that fit nowhere")
+            requeued.prepare(plane, effort.requeued)
+            found.requeued += self._turns(
+                "requeued: pods that fit nowhere",
+                lambda name: requeued.measure(plane, name, effort.requeued),
                 reversed(self._schedulers),
             )
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING, Scheduler
-from mooring.testing.kube import ControlPlane, KubeScheduler
-from mooring.testing.run import MoorRun
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
 
 SCHEDULERS: Final = (KUBE_SCHEDULER, MOORING)
 

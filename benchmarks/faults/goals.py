@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks.faults.results import Found
+from benchmarks.faults.results import FaultResults
 from benchmarks.reporting import Goal, times
 from benchmarks.scheduler.contenders import MOORING
 
@@ -15,12 +15,12 @@ _MOST_STOP_SECONDS = 5.0
 _MOST_SLOW_PERCENT = 50.0
 
 
-def goals(found: Found, *, quiet: bool) -> list[Goal]:
+def goals(found: FaultResults, *, quiet: bool) -> list[Goal]:
     """The goals about what was measured; `quiet` if nobody else used the machine."""
     return list(_goals(found, quiet=quiet))
 
 
-def _goals(found: Found, *, quiet: bool) -> Iterator[Goal]:
+def _goals(found: FaultResults, *, quiet: bool) -> Iterator[Goal]:
     for one in found.waiting:
         if one.scheduler != MOORING:
             continue

@@ -12,7 +12,7 @@ from benchmarks.command import BenchError
 from benchmarks.faults import contenders, objects, placing
 from benchmarks.scheduler.clients import Clients
 from benchmarks.scheduler.watch import watching
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 _END_SECONDS: Final = 60.0
 _PATIENCE_SECONDS: Final = 120.0

@@ -13,7 +13,7 @@ from benchmarks.process import cpu_ms
 from benchmarks.scheduler.clients import Clients, Request
 from benchmarks.scheduler.contenders import Scheduler
 from benchmarks.scheduler.watch import watching
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ _SETTLING_SECONDS: Final = 1.0
 _SETTLED_LONGEST_SECONDS: Final = 60.0
 
 
-class Placed(msgspec.Struct):
+class PlacedPods(msgspec.Struct):
     """What became of some pods.
 
     Attributes:
@@ -68,7 +68,7 @@ def place(
     where: str,
     *,
     seconds: float = 120.0,
-) -> Placed:
+) -> PlacedPods:
     """Create pods in a namespace where no other is bound meanwhile, and see them bound.
 
     Args:
@@ -79,7 +79,7 @@ def place(
         seconds: they are given up after this time.
     """
 
-    async def work() -> Placed:
+    async def work() -> PlacedPods:
         async with Clients(plane) as clients, watching(clients, where) as watch:
             before, begin = cpu_ms(scheduler.pid), time.perf_counter()
             creating = asyncio.create_task(clients.send_all(pods))
@@ -87,7 +87,7 @@ def place(
             used = cpu_ms(scheduler.pid) - before
             end = max(watch.bound.values()) if whole else time.perf_counter()
             await creating
-            return Placed(len(pods), len(watch.bound), end - begin, used / 1e3)
+            return PlacedPods(len(pods), len(watch.bound), end - begin, used / 1e3)
 
     return run(work())
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from benchmarks.faults.results import Found, Report
+from benchmarks.faults.results import FaultResults, Report
 from benchmarks.reporting import Part, print_ending, print_parts, times
 
 
@@ -16,7 +16,7 @@ def print_report(report: Report, console: Console) -> None:
         console.print(f"[red]FAILED [/] {failure}", highlight=False, soft_wrap=True)
 
 
-def parts(found: Found) -> Sequence[Part]:
+def parts(found: FaultResults) -> Sequence[Part]:
     """What was found, as tables of text; the documentation shows the same."""
     tables: list[Part] = []
     if found.waiting:
@@ -69,17 +69,17 @@ def parts(found: Found) -> Sequence[Part]:
                 ],
             )
         )  # fmt: skip
-    if found.woken:
+    if found.requeued:
         tables.append(
             (
-                "Pods that fit nowhere are woken by one event, and one comes that fits",
-                ("scheduler", "woken", "new pod bound after", "CPU", "tried", "CPU ms/try"),
+                "Pods that fit nowhere are requeued by one event, and one comes that fits",
+                ("scheduler", "requeued", "new pod bound after", "CPU", "tried", "CPU ms/try"),
                 [
                     (
                         one.scheduler, f"{one.pods:,}", f"{one.seconds:.1f} s",
                         f"{one.cpu_seconds:.1f} s", f"{one.tried:,}", f"{one.cpu_ms_per_try:.2f}",
                     )
-                    for one in found.woken
+                    for one in found.requeued
                 ],
             )
         )  # fmt: skip

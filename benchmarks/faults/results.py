@@ -6,28 +6,28 @@ import msgspec
 
 from benchmarks.environment import Environment
 from benchmarks.faults.leader import Leader
+from benchmarks.faults.requeued import Requeued
 from benchmarks.faults.slow import Slow
 from benchmarks.faults.waiting import Waiting
-from benchmarks.faults.woken import Woken
 from benchmarks.reporting import Goal
 
-Measured = TypeVar("Measured", Waiting, Slow, Leader, Woken)
+Measured = TypeVar("Measured", Waiting, Slow, Leader, Requeued)
 
 
-class Found(msgspec.Struct):
+class FaultResults(msgspec.Struct):
     """What was measured, by scenario; empty where it was not asked for.
 
     Attributes:
         waiting: claims that nobody provisions.
         slow: a slow API server.
         leader: the leader ends.
-        woken: many pods that fit nowhere are woken.
+        requeued: many pods that fit nowhere are requeued.
     """
 
     waiting: list[Waiting] = []
     slow: list[Slow] = []
     leader: list[Leader] = []
-    woken: list[Woken] = []
+    requeued: list[Requeued] = []
 
 
 class Report(msgspec.Struct):
@@ -43,6 +43,6 @@ class Report(msgspec.Struct):
     quick: bool
     nodes: int
     other_load: float
-    found: Found
+    found: FaultResults
     goals: list[Goal]
     failures: list[str]

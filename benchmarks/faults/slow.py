@@ -6,7 +6,7 @@ import msgspec
 
 from benchmarks.faults import contenders, objects, placing
 from mooring.testing import Fault, FaultyProxy, Requests
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 _SEED: Final = 10
 _LATE_SECONDS: Final = (1.0, 4.0)

@@ -12,11 +12,11 @@ import msgspec
 
 from benchmarks.command import BenchError
 from benchmarks.faults import contenders, objects, placing
-from benchmarks.faults.placing import Placed
+from benchmarks.faults.placing import PlacedPods
 from benchmarks.process import cpu_ms
 from benchmarks.scheduler.contenders import Scheduler
-from mooring.testing.kube import ControlPlane
-from mooring.testing.process import wait_for
+from mooring.testing.child_process import wait_for
+from mooring.testing.real_kubernetes import ControlPlane
 
 #: So many other pods come at once, so often; the median counts.
 OTHERS: Final = 200
@@ -109,7 +109,7 @@ def measure(plane: ControlPlane, claims: int, name: str, *, rounds: int = _ROUND
 
 def _rounds(
     plane: ControlPlane, scheduler: Scheduler, where: str, first: int, count: int
-) -> list[Placed]:
+) -> list[PlacedPods]:
     found = []
     for number in range(first, first + count):
         pods = list(objects.ordinary_pods(range(number * OTHERS, (number + 1) * OTHERS), where))
@@ -117,11 +117,11 @@ def _rounds(
     return found
 
 
-def _median(rounds: list[Placed]) -> float:
+def _median(rounds: list[PlacedPods]) -> float:
     return statistics.median(one.per_second for one in rounds)
 
 
-def _cpu_ms(rounds: list[Placed]) -> float:
+def _cpu_ms(rounds: list[PlacedPods]) -> float:
     return 1e3 * sum(one.cpu_seconds for one in rounds) / max(1, sum(one.bound for one in rounds))
 
 

@@ -17,7 +17,7 @@ import msgspec
 from benchmarks.command import BenchError, Say
 from benchmarks.hostile.attacks import Attack, request
 from benchmarks.reporting import percentile
-from mooring.testing.process import free_port
+from mooring.testing.child_process import free_port
 
 _TIMEOUT_SECONDS = 5.0
 _POLICY = Path(__file__).with_name("policy.py")

@@ -20,7 +20,7 @@ class Report(msgspec.Struct):
 
 
 def goals(found: list[Measured]) -> list[Goal]:
-    """What is promised."""
+    """What is guaranteed."""
     served = [one for one in found if one.workers == 1]
     unanswered = sum(one.unanswered for one in served)
     growth = max((one.peak_mb - one.memory_mb for one in found), default=0.0)

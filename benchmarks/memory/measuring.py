@@ -20,7 +20,7 @@ from benchmarks.embedded.client import Target, node_requests, send_all
 from benchmarks.embedded.servers import Running, embedded
 from benchmarks.memory.tenants import Tenant, delete_requests, pod_requests
 from benchmarks.process import Server, moor_command
-from mooring.testing.kubeconfigs import kubeconfig_text
+from mooring.embedded.kubeconfig import kubeconfig_text
 
 _CLIENTS: Final = 8
 _SAMPLE_SECONDS: Final = 0.25
@@ -45,7 +45,7 @@ class Effort(msgspec.Struct, frozen=True):
     rest_seconds: float = 60.0
 
 
-class Found(msgspec.Struct):
+class MemoryResults(msgspec.Struct):
     """What one tenant's names cost, in MB of resident memory (VmRSS) of `moor run`.
 
     Attributes:
@@ -72,7 +72,7 @@ def cluster(effort: Effort, say: Say) -> Iterator[Running]:
         yield server
 
 
-def measure(server: Running, tenant: Tenant, effort: Effort, say: Say) -> Found:
+def measure(server: Running, tenant: Tenant, effort: Effort, say: Say) -> MemoryResults:
     """Let one tenant come and go."""
     with _scheduler(server.target.port) as run:
         return asyncio.run(_measure(server.target, run, tenant, effort, say))
@@ -88,7 +88,9 @@ def _scheduler(port: int) -> Iterator[Server]:
             yield server
 
 
-async def _measure(target: Target, run: Server, tenant: Tenant, effort: Effort, say: Say) -> Found:
+async def _measure(
+    target: Target, run: Server, tenant: Tenant, effort: Effort, say: Say
+) -> MemoryResults:
     await asyncio.sleep(_SETTLE_SECONDS)
     start = _resident_mb(run.pid)
     most = start
@@ -114,7 +116,7 @@ async def _measure(target: Target, run: Server, tenant: Tenant, effort: Effort, 
         say(f"{tenant.name}: {after - start:+.0f} MB afterwards")
     finally:
         sampling.cancel()
-    return Found(
+    return MemoryResults(
         tenant=tenant.name, start=start, most=most - start, after=after - start, seconds=seconds
     )
 

@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 
 from benchmarks.environment import Environment
-from benchmarks.memory.measuring import Effort, Found
+from benchmarks.memory.measuring import Effort, MemoryResults
 from benchmarks.memory.tenants import LARGER, TERM_AND_LABEL
 from benchmarks.reporting import Goal, Part, print_ending, print_parts
 
@@ -30,11 +30,11 @@ class Report(msgspec.Struct):
     quick: bool
     other_load: float
     effort: Effort
-    tenants: list[Found]
+    tenants: list[MemoryResults]
     goals: list[Goal]
 
 
-def goals(found: list[Found], effort: Effort) -> list[Goal]:
+def goals(found: list[MemoryResults], effort: Effort) -> list[Goal]:
     """The goals about what was measured."""
     left = max(found, key=lambda one: one.after)
     two = [one for one in found if one.tenant == TERM_AND_LABEL]
@@ -52,7 +52,7 @@ def goals(found: list[Found], effort: Effort) -> list[Goal]:
     ]
 
 
-def _most(found: list[Found], what: str, effort: Effort, most: float) -> Iterator[Goal]:
+def _most(found: list[MemoryResults], what: str, effort: Effort, most: float) -> Iterator[Goal]:
     worst = max(found, key=lambda one: one.most)
     yield Goal(
         goal=f"{effort.names:,} {what} at {effort.nodes:,} nodes cost at most {most:g} MB",

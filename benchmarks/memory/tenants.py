@@ -1,6 +1,6 @@
 """Tenants who invent names: pods that differ in one thing that nobody has named before.
 
-Called by `measuring`. Every tenant has a reason why its pods are placed or refused, so that the
+Called by `measuring`. Every tenant has a reason why its pods are placed or rejected, so that the
 scheduler comes to an end with each of them.
 """
 

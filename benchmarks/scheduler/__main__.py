@@ -25,7 +25,7 @@ from benchmarks.scheduler.rules import broken_rules
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.workloads import LARGE, QUICK, SMALL, WORKLOADS
 from mooring.errors import MooringError
-from mooring.testing.kube import find_binaries
+from mooring.testing.real_kubernetes import find_binaries
 
 _LEAST_NODES = 10
 _LIMIT_PODS = 2000

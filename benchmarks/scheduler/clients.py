@@ -18,7 +18,7 @@ import msgspec
 
 from benchmarks.command import BenchError
 from benchmarks.credentials import tls_context
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 #: As many as scheduler_perf creates pods with.
 CLIENTS = 30

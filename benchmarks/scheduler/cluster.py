@@ -18,7 +18,7 @@ from benchmarks.command import BenchError
 from benchmarks.scheduler import kinds
 from benchmarks.scheduler.clients import Clients, Request, create_pod, post
 from benchmarks.scheduler.task import Task
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 
 class Prepared:

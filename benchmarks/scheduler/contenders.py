@@ -7,8 +7,8 @@ the client lifted as in scheduler_perf, no leader election, everything else at i
 from collections.abc import Callable
 from typing import Any
 
-from mooring.testing.kube import ControlPlane, KubeScheduler
-from mooring.testing.run import MoorRun
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
 
 KUBE_SCHEDULER = "kube-scheduler"
 MOORING = "mooring"

@@ -16,7 +16,7 @@ NAMESPACES = ("sched-1", "sched-0")
 #: The node that all pods of a daemon set must go to.
 DAEMON_NODE = "scheduler-perf-node"
 #: The class of the pods that may preempt others. scheduler_perf sets their priority without one,
-#: which an API server with its usual admission plugins refuses.
+#: which an API server with its usual admission plugins rejects.
 PRIORITY_CLASS: Object = {
     "apiVersion": "scheduling.k8s.io/v1",
     "kind": "PriorityClass",

@@ -14,7 +14,7 @@ from benchmarks.command import BenchError
 from benchmarks.scheduler import kinds
 from benchmarks.scheduler.clients import Clients, bind_pod, create_pod
 from benchmarks.scheduler.watch import watching
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 _PATIENCE_SECONDS = 30.0
 

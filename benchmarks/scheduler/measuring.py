@@ -17,7 +17,7 @@ from benchmarks.scheduler.contenders import Scheduler
 from benchmarks.scheduler.kinds import PodKind
 from benchmarks.scheduler.task import CHURN_NAMESPACE, Task
 from benchmarks.scheduler.watch import watching
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 _CHURN_SECONDS = 0.2
 #: A run is ended after so long, or when so long nothing was bound.

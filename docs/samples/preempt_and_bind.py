@@ -15,5 +15,5 @@ def spare_batch(pod: mr.Pod, node: mr.Node, victims: Sequence[mr.Pod]) -> str | 
 @policy.bind
 def remember_load(binding: mr.Binding) -> mr.Binding | str:
     if binding.node is None:
-        return "node is not known yet"  # refused; kube-scheduler tries again
+        return "node is not known yet"  # rejected; kube-scheduler tries again
     return binding.annotate({"example.com/pods-before": str(len(binding.node.pods))})

@@ -18,9 +18,9 @@ def test_gpus_are_packed_on_a_cluster() -> None:
         assert "2 Insufficient nvidia.com/gpu" in c.wait_unschedulable("large").message
 
         c.create_pod("web", requests={"cpu": "1"})
-        refusal = c.wait_unschedulable("web")
-        assert "2 kept for pods that need GPUs" in refusal.message
-        assert c.wait_event("web", "FailedScheduling").message == refusal.message
+        rejection = c.wait_unschedulable("web")
+        assert "2 kept for pods that need GPUs" in rejection.message
+        assert c.wait_event("web", "FailedScheduling").message == rejection.message
 
 
 def test_a_deployment_comes_to_life() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import mooring as mr
-from mooring.testing import FakeKubeScheduler, Refused, make_node, make_pod
+from mooring.testing import FakeKubeScheduler, Rejected, make_node, make_pod
 
 HERE = Path(__file__).parent
 GPU = "nvidia.com/gpu"
@@ -80,18 +80,18 @@ def test_asking_twice_for_one_pod_gives_the_same_devices() -> None:
     assert fake.bind(pod, "gpu-a").annotations == {DEVICES: "1"}
 
 
-def test_binding_is_refused_when_no_device_is_free() -> None:
+def test_binding_is_rejected_when_no_device_is_free() -> None:
     # It holds the devices without a request, so counting alone would still say yes.
     fake = cluster(make_pod("odd", node="gpu-a", annotations={DEVICES: "0, 1, 2, 3, x"}))
     pod = gpu_pod("new")
     assert "gpu-a" in fake.filter(pod).kept
-    with pytest.raises(Refused, match="node gpu-a has too few free GPU devices"):
+    with pytest.raises(Rejected, match="node gpu-a has too few free GPU devices"):
         fake.bind(pod, "gpu-a")
     assert fake.bind(pod, "gpu-b").annotations == {DEVICES: "0"}
 
 
-def test_binding_is_refused_on_a_node_that_is_not_known() -> None:
-    with pytest.raises(Refused, match="not known to the extender yet"):
+def test_binding_is_rejected_on_a_node_that_is_not_known() -> None:
+    with pytest.raises(Rejected, match="not known to the extender yet"):
         cluster().bind(gpu_pod("new"), "nowhere")
 
 

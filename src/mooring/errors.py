@@ -41,15 +41,23 @@ class PolicyError(MooringError):
         node: the node it was asked about, if it was asked about one.
         kind: what makes two failures of the function alike, such as ``KeyError`` or ``returned
             str``; the same for every pod and node.
+        pod: the pod it was asked about, as ``namespace/name``; empty if that is not known.
     """
 
     def __init__(
-        self, message: str, *, function: str, node: str | None = None, kind: str = ""
+        self,
+        message: str,
+        *,
+        function: str,
+        node: str | None = None,
+        kind: str = "",
+        pod: str = "",
     ) -> None:
         super().__init__(message)
         self.function = function
         self.node = node
         self.kind = kind
+        self.pod = pod
 
 
 class PluginError(MooringError):

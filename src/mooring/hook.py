@@ -1,7 +1,7 @@
 """The hooks a plugin class can inherit; see `mooring.framework.hook` for each of them."""
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Candidate, Filtering, Preemption, Refusal
+from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
 from mooring.framework.handle import Handle
 from mooring.framework.hook import (
     SKIP,
@@ -26,6 +26,7 @@ from mooring.framework.hook import (
     PreScore,
     PreScoreAnswer,
     QueueSort,
+    RequeueHint,
     Requeues,
     Reserve,
     Score,
@@ -33,7 +34,6 @@ from mooring.framework.hook import (
     Sign,
     Skip,
     Wait,
-    Wake,
     WhatIf,
 )
 
@@ -65,7 +65,8 @@ __all__ = [
     "PreemptAnswer",
     "Preemption",
     "QueueSort",
-    "Refusal",
+    "Rejection",
+    "RequeueHint",
     "Requeues",
     "Reserve",
     "Score",
@@ -73,6 +74,5 @@ __all__ = [
     "Sign",
     "Skip",
     "Wait",
-    "Wake",
     "WhatIf",
 ]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from mooring.testing import Cluster
+    from mooring.testing import TestCluster
 
 #: What the fixture is: called as `mooring.testing.cluster` is.
-ClusterFactory: TypeAlias = "Callable[..., Cluster]"
+ClusterFactory: TypeAlias = "Callable[..., TestCluster]"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def mooring_cluster() -> Iterator[ClusterFactory]:
 
     with ExitStack() as stack:
 
-        def make(*args: object, **kwargs: object) -> "Cluster":
+        def make(*args: object, **kwargs: object) -> "TestCluster":
             return stack.enter_context(cluster(*args, **kwargs))  # type: ignore[arg-type]
 
         yield make

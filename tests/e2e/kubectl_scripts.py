@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import yaml
 
-from mooring.testing.kube import Binaries
+from mooring.testing.real_kubernetes import Binaries
 
 FOLDER: Final = Path(__file__).parent / "kubectl"
 _SECONDS: Final = 180.0

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from mooring.errors import ApiError
-from mooring.testing.kube import Plane
+from mooring.testing.real_kubernetes import BaseControlPlane
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BOUND = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
@@ -46,7 +46,7 @@ class Provisioner:
         nodes: the nodes that were chosen for each claim, in order.
     """
 
-    def __init__(self, plane: Plane, namespace: str) -> None:
+    def __init__(self, plane: BaseControlPlane, namespace: str) -> None:
         self.nodes: dict[str, list[str]] = {}
         self._plane = plane
         self._namespace = namespace

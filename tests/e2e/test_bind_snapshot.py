@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from mooring.testing.kube import ControlPlane, KubeScheduler
-from tests.e2e.rig import event_of, nodes, pod
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
+from tests.e2e.pod_helpers import event_of, nodes, pod
 
 pytestmark = pytest.mark.kube
 
@@ -86,10 +86,10 @@ def cluster(control_plane: ControlPlane, namespace: str) -> Iterator[ControlPlan
 def test_a_pod_is_bound_by_hand(cluster: ControlPlane, namespace: str, tmp_path: Path) -> None:
     config = cluster.kubeconfig
     web = f"{namespace}/web"
-    refused = moor(tmp_path, config, "bind", web, "small")
-    assert refused.code == 1
-    assert "✗ small is refused by NodeResourcesFit." in refused.out
-    assert refused.err == f"moor: pod {web} does not fit on small; --force binds it all the same\n"
+    rejected = moor(tmp_path, config, "bind", web, "small")
+    assert rejected.code == 1
+    assert "✗ small is rejected by NodeResourcesFit." in rejected.out
+    assert rejected.err == f"moor: pod {web} does not fit on small; --force binds it all the same\n"
     assert "nodeName" not in cluster.get("Pod", "web", namespace)["spec"]
 
     assert moor(tmp_path, config, "bind", web, "nowhere", "--force") == (

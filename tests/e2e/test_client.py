@@ -11,14 +11,14 @@ from mooring.errors import ApiError
 from mooring.kube.client import Client
 from mooring.kube.config import load_kubeconfig
 from mooring.kube.event_body import reference, reporter_here
-from mooring.kube.events import Recorder
+from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.kube.resources import collection_path, object_path
 from mooring.model.kinds import KINDS
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
-from mooring.testing.kube import ControlPlane
-from tests.e2e.rig import pod
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.e2e.pod_helpers import pod
 
 pytestmark = pytest.mark.kube
 
@@ -50,7 +50,7 @@ def test_events_look_as_kube_schedulers(control_plane: ControlPlane, namespace: 
     web, other = make_pod(control_plane, namespace), make_pod(control_plane, namespace, "other")
 
     async def story(client: Client) -> None:
-        async with Recorder(client, *reporter_here("my-scheduler")) as recorder:
+        async with EventRecorder(client, *reporter_here("my-scheduler")) as recorder:
             for _ in range(5):
                 recorder.record(
                     reference(web), None, "Warning", "FailedScheduling", "Scheduling", "0/3 nodes."
@@ -95,7 +95,7 @@ def test_events_of_a_namespace_that_is_not_there_are_given_up(
     gone = Pod.from_dict({"metadata": {"name": "a", "namespace": "gone", "uid": "u"}})
 
     async def story(client: Client) -> None:
-        async with Recorder(client, *reporter_here("my-scheduler")) as recorder:
+        async with EventRecorder(client, *reporter_here("my-scheduler")) as recorder:
             recorder.record(reference(gone), None, "Normal", "R", "A", "n")
             assert await recorder.flush(20)
             assert recorder.counters.failed == 1
@@ -105,7 +105,7 @@ def test_events_of_a_namespace_that_is_not_there_are_given_up(
     assert 'namespaces "gone" not found' in caplog.text
 
 
-def test_conditions_are_merged_by_type_and_the_promise_comes_and_goes(
+def test_conditions_are_merged_by_type_and_the_nomination_comes_and_goes(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     web = make_pod(control_plane, namespace)
@@ -114,7 +114,7 @@ def test_conditions_are_merged_by_type_and_the_promise_comes_and_goes(
         found: dict[str, Any] = control_plane.get("Pod", "web", namespace)["status"]
         return found
 
-    def refused(message: str, seen: Pod, now_ns: int) -> PodCondition:
+    def rejected(message: str, seen: Pod, now_ns: int) -> PodCondition:
         return pod_condition(
             seen, "PodScheduled", "False", reason="Unschedulable", message=message, now_ns=now_ns
         )
@@ -127,7 +127,7 @@ def test_conditions_are_merged_by_type_and_the_promise_comes_and_goes(
             namespace,
             "web",
             web.uid,
-            conditions=[refused("one", web, NOW), target],
+            conditions=[rejected("one", web, NOW), target],
             nominated_node="n-1",
         )
         first = status()
@@ -140,7 +140,7 @@ def test_conditions_are_merged_by_type_and_the_promise_comes_and_goes(
         seen = Pod.from_dict(control_plane.get("Pod", "web", namespace))
         later = NOW + 60 * 10**9
         await client.patch_pod_status(
-            namespace, "web", web.uid, conditions=[refused("two", seen, later)]
+            namespace, "web", web.uid, conditions=[rejected("two", seen, later)]
         )
         scheduled, disrupted = status()["conditions"]
         assert scheduled["message"] == "two"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mooring.errors import ApiError, KubeError
-from mooring.testing.api import HttpsClient
-from mooring.testing.kube import (
+from mooring.testing.api_client import HttpsClient
+from mooring.testing.real_kubernetes import (
     ControlPlane,
     KubeScheduler,
     MissingBinaries,
@@ -249,8 +249,8 @@ def test_a_failed_start_leaves_only_the_given_folder(tmp_path: Path) -> None:
 def test_a_killed_test_run_leaves_no_process(tmp_path: Path) -> None:
     program = (
         "import pathlib, sys\n"
-        "from mooring.testing.process import Process\n"
-        "process = Process('sleep', ['sleep', '600'], pathlib.Path(sys.argv[1]))\n"
+        "from mooring.testing.child_process import ChildProcess\n"
+        "process = ChildProcess('sleep', ['sleep', '600'], pathlib.Path(sys.argv[1]))\n"
         "print(process.pid, flush=True)\n"
         "sys.stdin.read()\n"
     )

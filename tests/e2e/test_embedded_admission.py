@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import (
     LIMIT_RANGES,
     NAMESPACES,
@@ -14,16 +13,17 @@ from mooring.embedded.resources import (
     STORAGE_CLASSES,
     Obj,
 )
+from mooring.embedded.status_errors import StatusError
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane
-from tests.e2e.both_servers import BothServers, comparable
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.e2e.real_and_embedded import RealAndEmbedded, comparable
 
 pytestmark = pytest.mark.kube
 
 
 @pytest.fixture
-def both(control_plane: ControlPlane, namespace: str) -> Iterator[BothServers]:
-    stored = BothServers(control_plane, namespace)
+def both(control_plane: ControlPlane, namespace: str) -> Iterator[RealAndEmbedded]:
+    stored = RealAndEmbedded(control_plane, namespace)
     yield stored
     stored.clean()
 
@@ -38,14 +38,14 @@ def _pod(name: str, **spec: object) -> Obj:
     }
 
 
-def _refusal(act: Callable[[], object]) -> str:
-    with pytest.raises((ApiError, Refused)) as caught:
+def _rejection(act: Callable[[], object]) -> str:
+    with pytest.raises((ApiError, StatusError)) as caught:
         act()
     text = str(caught.value)
     return text.rpartition(" Forbidden: ")[2].rpartition(" NotFound: ")[2]
 
 
-def test_priorities_come_from_classes(both: BothServers) -> None:
+def test_priorities_come_from_classes(both: RealAndEmbedded) -> None:
     for name, value, more in [
         ("h3-usual", 7, {"globalDefault": True, "preemptionPolicy": "Never"}),
         ("h3-high", 1000, {}),
@@ -90,11 +90,11 @@ def test_priorities_come_from_classes(both: BothServers) -> None:
         second,
     ):
         placed = both.placed(wrong)
-        said = _refusal(lambda placed=placed: both.plane.create(placed))  # type: ignore[misc]
-        assert _refusal(lambda placed=placed: both.ours(placed, stand_in)) == said  # type: ignore[misc]
+        said = _rejection(lambda placed=placed: both.plane.create(placed))  # type: ignore[misc]
+        assert _rejection(lambda placed=placed: both.ours(placed, stand_in)) == said  # type: ignore[misc]
 
 
-def test_claims_get_the_default_class(both: BothServers) -> None:
+def test_claims_get_the_default_class(both: RealAndEmbedded) -> None:
     marked = {"storageclass.kubernetes.io/is-default-class": "true"}
     for name in ("h3-b", "h3-a"):
         real, ours = both.create(
@@ -123,7 +123,7 @@ def test_claims_get_the_default_class(both: BothServers) -> None:
     assert comparable(ours) == comparable(real)
 
 
-def test_limit_ranges_complete_and_refuse_pods(both: BothServers) -> None:
+def test_limit_ranges_complete_and_reject_pods(both: RealAndEmbedded) -> None:
     limits = [
         {
             "type": "Container",
@@ -176,11 +176,11 @@ def test_limit_ranges_complete_and_refuse_pods(both: BothServers) -> None:
         claim,
     ):
         placed = both.placed(wrong)
-        said = _refusal(lambda placed=placed: both.plane.create(placed))  # type: ignore[misc]
-        assert _refusal(lambda placed=placed: both.ours(placed, stand_in)) == said  # type: ignore[misc]
+        said = _rejection(lambda placed=placed: both.plane.create(placed))  # type: ignore[misc]
+        assert _rejection(lambda placed=placed: both.ours(placed, stand_in)) == said  # type: ignore[misc]
 
 
-def test_a_pod_takes_over_the_topology_of_its_node(both: BothServers) -> None:
+def test_a_pod_takes_over_the_topology_of_its_node(both: RealAndEmbedded) -> None:
     labels = {"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r", "a": "b"}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "h3-node", "labels": labels}}
     _, ours = both.create(node)
@@ -194,17 +194,17 @@ def test_a_pod_takes_over_the_topology_of_its_node(both: BothServers) -> None:
     both.plane.wait_for(same, "a pod is labelled as its node")
 
 
-def test_a_namespace_has_to_be_there(both: BothServers) -> None:
+def test_a_namespace_has_to_be_there(both: RealAndEmbedded) -> None:
     stand_in = {"metadata": {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}}
     pod = _pod("lost")
     pod["metadata"]["namespace"] = "nowhere"
 
-    said = _refusal(lambda: both.plane.create(pod))
+    said = _rejection(lambda: both.plane.create(pod))
 
-    assert _refusal(lambda: both.ours(pod, stand_in)) == said
+    assert _rejection(lambda: both.ours(pod, stand_in)) == said
 
 
-def test_an_ending_namespace_takes_nothing_new(both: BothServers) -> None:
+def test_an_ending_namespace_takes_nothing_new(both: RealAndEmbedded) -> None:
     stand_in = {"metadata": {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}}
     _, ours = both.create({**_pod("x"), "kind": "Namespace", "spec": {}})
     both.plane.request("DELETE", both.plane.path("Namespace", "x"))
@@ -212,6 +212,6 @@ def test_an_ending_namespace_takes_nothing_new(both: BothServers) -> None:
     account = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}}
     account["metadata"] = {"name": "late", "namespace": "x"}
 
-    said = _refusal(lambda: both.plane.create(account))
+    said = _rejection(lambda: both.plane.create(account))
 
-    assert _refusal(lambda: both.ours(account, stand_in)) == said
+    assert _rejection(lambda: both.ours(account, stand_in)) == said

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.schema.amounts import canonical, canonical_resource
-from mooring.testing.kube import ControlPlane
-from tests.e2e.both_servers import BothServers, comparable, read_objects, without_times
+from mooring.embedded.schema.canonical_values import canonical, canonical_resource
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.e2e.real_and_embedded import RealAndEmbedded, comparable, read_objects, without_times
 from tools.stored_form import TARGET, default_modules, document
 
 pytestmark = pytest.mark.kube
@@ -17,21 +17,23 @@ OBJECTS = read_objects()
 
 
 @pytest.fixture
-def both(control_plane: ControlPlane, namespace: str) -> Iterator[BothServers]:
-    stored = BothServers(control_plane, namespace)
+def both(control_plane: ControlPlane, namespace: str) -> Iterator[RealAndEmbedded]:
+    stored = RealAndEmbedded(control_plane, namespace)
     yield stored
     stored.clean()
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_a_new_object_is_stored_as_the_real_one_stores_it(both: BothServers, name: str) -> None:
+def test_a_new_object_is_stored_as_the_real_one_stores_it(both: RealAndEmbedded, name: str) -> None:
     real, ours = both.create(OBJECTS[name])
 
     assert without_times(comparable(ours)) == without_times(comparable(real))
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_what_is_stored_is_not_changed_by_being_stored_again(both: BothServers, name: str) -> None:
+def test_what_is_stored_is_not_changed_by_being_stored_again(
+    both: RealAndEmbedded, name: str
+) -> None:
     real, _ = both.create(OBJECTS[name])
 
     again, ours = both.update(real, lambda _: None)
@@ -126,7 +128,7 @@ _CHANGES = [
 
 @pytest.mark.parametrize(("name", "change"), _CHANGES)
 def test_a_change_is_stored_as_the_real_one_stores_it(
-    both: BothServers, name: str, change: Callable[[Obj], None]
+    both: RealAndEmbedded, name: str, change: Callable[[Obj], None]
 ) -> None:
     old, _ = both.create(OBJECTS[name])
 
@@ -196,7 +198,7 @@ def _budget_status(obj: Obj) -> None:
     ],
 )
 def test_a_change_of_the_status_is_stored_as_the_real_one_stores_it(
-    both: BothServers, name: str, change: Callable[[Obj], None]
+    both: RealAndEmbedded, name: str, change: Callable[[Obj], None]
 ) -> None:
     old, _ = both.create(OBJECTS[name])
 
@@ -214,7 +216,7 @@ _AMOUNTS = (
 )  # fmt: skip
 
 
-def test_amounts_are_written_as_the_real_one_writes_them(both: BothServers) -> None:
+def test_amounts_are_written_as_the_real_one_writes_them(both: RealAndEmbedded) -> None:
     containers = [
         {"name": f"c{number}", "image": "a:1", "resources": {"requests": {"cpu": text}}}
         for number, text in enumerate(_AMOUNTS)
@@ -228,7 +230,7 @@ def test_amounts_are_written_as_the_real_one_writes_them(both: BothServers) -> N
     )
 
 
-def test_amounts_that_are_no_resources_are_not_rounded(both: BothServers) -> None:
+def test_amounts_that_are_no_resources_are_not_rounded(both: RealAndEmbedded) -> None:
     devices = [
         {"name": f"d{number}", "capacity": {"a": {"value": text}}}
         for number, text in enumerate(_AMOUNTS)

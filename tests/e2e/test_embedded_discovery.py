@@ -26,7 +26,7 @@ from mooring.embedded.http.openapi import (
 from mooring.embedded.http.reviews import review
 from mooring.embedded.resources import Obj
 from mooring.embedded.schema.protobuf import PROTOBUF, read_protobuf
-from mooring.testing.kube import Binaries, ControlPlane
+from mooring.testing.real_kubernetes import Binaries, ControlPlane
 
 pytestmark = pytest.mark.kube
 
@@ -315,7 +315,7 @@ def test_kubectl_sends_protobuf(kubectl: Kubectl, asked: list[str]) -> None:
     assert asked[-1].startswith("POST /apis/scheduling.k8s.io/v1/priorityclasses?")
 
 
-def test_kubectl_asks_about_rights(kubectl: Kubectl) -> None:
+def test_kubectl_asks_about_permissions(kubectl: Kubectl) -> None:
     assert kubectl("auth", "can-i", "create", "pods") == "yes\n"
     assert kubectl("auth", "can-i", "--list").splitlines()[1].split() == ["*.*", "[]", "[]", "[*]"]
     assert "somebody" in kubectl("auth", "whoami")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mooring.testing.kube import Binaries, node
+from mooring.testing.real_kubernetes import Binaries, node
+from tests.e2e.full_embedded_control_plane import FullEmbeddedControlPlane
 from tests.e2e.kubectl_scripts import Kubectl
-from tests.e2e.living import LivingPlane
 
 pytestmark = pytest.mark.kube
 
@@ -55,13 +55,15 @@ target:
 
 
 @pytest.fixture(scope="module")
-def plane(binaries: Binaries) -> Iterator[LivingPlane]:
-    with LivingPlane([node(f"worker-node{i}") for i in (1, 2, 3)]) as running:
+def plane(binaries: Binaries) -> Iterator[FullEmbeddedControlPlane]:
+    with FullEmbeddedControlPlane([node(f"worker-node{i}") for i in (1, 2, 3)]) as running:
         yield running
 
 
 @pytest.fixture
-def kubectl(plane: LivingPlane, binaries: Binaries, tmp_path: Path) -> Iterator[Kubectl]:
+def kubectl(
+    plane: FullEmbeddedControlPlane, binaries: Binaries, tmp_path: Path
+) -> Iterator[Kubectl]:
     yield Kubectl(binaries, plane.kubeconfig, tmp_path)
     plane.delete_all("Pod", "default")
 

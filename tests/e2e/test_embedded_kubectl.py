@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.testing.embedded_plane import EmbeddedPlane
-from mooring.testing.kube import Binaries, ControlPlane, Plane
+from mooring.testing.embedded_control_plane import EmbeddedControlPlane
+from mooring.testing.real_kubernetes import BaseControlPlane, Binaries, ControlPlane
 from tests.e2e.kubectl_scripts import FOLDER, Command, Kubectl, comparable, read_script
 
 pytestmark = pytest.mark.kube
@@ -28,12 +28,12 @@ WIDE = {
 
 
 @pytest.fixture(scope="module")
-def embedded(binaries: Binaries) -> Iterator[Plane]:
-    with EmbeddedPlane() as running:
+def embedded(binaries: Binaries) -> Iterator[BaseControlPlane]:
+    with EmbeddedControlPlane() as running:
         yield running
 
 
-def run(plane: Plane, folder: Path, name: str) -> list[list[str]]:
+def run(plane: BaseControlPlane, folder: Path, name: str) -> list[list[str]]:
     """What a script comes to in a namespace of its own: the comparable lines of each command."""
     namespace = f"kubectl-{name.replace('_', '-')}"
     plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -51,7 +51,7 @@ def run(plane: Plane, folder: Path, name: str) -> list[list[str]]:
         clean_up(plane, namespace)
 
 
-def clean_up(plane: Plane, namespace: str) -> None:
+def clean_up(plane: BaseControlPlane, namespace: str) -> None:
     """Remove what a script made and may have left, whatever came of it."""
     for one in plane.list_objects("Namespace"):
         if one["metadata"]["name"].endswith(namespace):
@@ -68,7 +68,7 @@ def script(name: str) -> list[Command]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_kubectl_prints_the_same_as_on_kube_apiserver(
-    name: str, control_plane: ControlPlane, embedded: Plane, tmp_path: Path
+    name: str, control_plane: ControlPlane, embedded: BaseControlPlane, tmp_path: Path
 ) -> None:
     folders = tmp_path / "real", tmp_path / "embedded"
     for folder in folders:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mooring.testing import Cluster, cluster
-from mooring.testing.kube import Binaries
+from mooring.testing import TestCluster, cluster
+from mooring.testing.real_kubernetes import Binaries
 from tests.e2e.kubectl_scripts import Kubectl
 
 pytestmark = pytest.mark.kube
@@ -19,14 +19,14 @@ SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")
-def running(binaries: Binaries) -> Iterator[Cluster]:
+def running(binaries: Binaries) -> Iterator[TestCluster]:
     with cluster(3, job_seconds=0.0) as made:
         yield made
 
 
 @pytest.fixture
 def kubectl(
-    running: Cluster, binaries: Binaries, tmp_path: Path, request: pytest.FixtureRequest
+    running: TestCluster, binaries: Binaries, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Kubectl]:
     """kubectl in a namespace of the test's own."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:50].strip("-")
@@ -123,7 +123,7 @@ def test_a_watch_shows_how_a_pod_comes_runs_and_goes(kubectl: Kubectl, watched: 
 
 
 def test_a_pod_is_described_with_the_event_that_it_was_scheduled(
-    kubectl: Kubectl, running: Cluster
+    kubectl: Kubectl, running: TestCluster
 ) -> None:
     kubectl("run", "web", "--image=nginx", "--labels=app=web")
     node = running.wait_scheduled("web", namespace=kubectl.namespace)
@@ -145,7 +145,7 @@ def test_a_pod_is_described_with_the_event_that_it_was_scheduled(
 
 
 def test_a_pod_that_fits_nowhere_is_described_with_the_reason(
-    kubectl: Kubectl, running: Cluster
+    kubectl: Kubectl, running: TestCluster
 ) -> None:
     manifest = """
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "large"}, "spec": {"containers":
@@ -158,7 +158,7 @@ def test_a_pod_that_fits_nowhere_is_described_with_the_reason(
     assert "0/3 nodes are available: 3 Insufficient cpu." in text
 
 
-def test_a_node_is_described_with_its_pods(kubectl: Kubectl, running: Cluster) -> None:
+def test_a_node_is_described_with_its_pods(kubectl: Kubectl, running: TestCluster) -> None:
     kubectl("run", "web", "--image=nginx", "--overrides", '{"spec":{"nodeName":"node-2"}}')
     text = kubectl("describe", "node", "node-2")
     assert re.search(r"^  cpu: +8$", text, re.MULTILINE)
@@ -257,7 +257,7 @@ def test_a_job_completes(kubectl: Kubectl) -> None:
 
 
 def test_a_cordoned_node_gets_no_pods_and_a_taint_keeps_them_away(
-    kubectl: Kubectl, running: Cluster
+    kubectl: Kubectl, running: TestCluster
 ) -> None:
     try:
         assert kubectl("cordon", "node-1") == "node/node-1 cordoned\n"
@@ -271,7 +271,7 @@ def test_a_cordoned_node_gets_no_pods_and_a_taint_keeps_them_away(
         kubectl("taint", "node", "node-2", "team:NoSchedule-")
 
 
-def test_a_label_makes_room_for_a_pod(kubectl: Kubectl, running: Cluster) -> None:
+def test_a_label_makes_room_for_a_pod(kubectl: Kubectl, running: TestCluster) -> None:
     overrides = '{"spec":{"nodeSelector":{"disk":"ssd"}}}'
     kubectl("run", "web", "--image=nginx", "--overrides", overrides)
     running.wait_unschedulable("web", namespace=kubectl.namespace)
@@ -283,7 +283,9 @@ def test_a_label_makes_room_for_a_pod(kubectl: Kubectl, running: Cluster) -> Non
     assert running.placements(kubectl.namespace) == {"web": "node-3"}
 
 
-def test_a_node_is_drained_as_fast_as_a_budget_allows(kubectl: Kubectl, running: Cluster) -> None:
+def test_a_node_is_drained_as_fast_as_a_budget_allows(
+    kubectl: Kubectl, running: TestCluster
+) -> None:
     start_web(kubectl, 4)
     kubectl("create", "pdb", "calm", "--selector=app=web", "--min-available=3")
     kubectl("wait", "pdb/calm", "--for=jsonpath={.status.disruptionsAllowed}=1", "--timeout=30s")
@@ -299,7 +301,7 @@ def test_a_node_is_drained_as_fast_as_a_budget_allows(kubectl: Kubectl, running:
         kubectl("uncordon", node)
 
 
-def test_a_budget_that_allows_nothing_stops_a_drain(kubectl: Kubectl, running: Cluster) -> None:
+def test_a_budget_that_allows_nothing_stops_a_drain(kubectl: Kubectl, running: TestCluster) -> None:
     start_web(kubectl, 2)
     kubectl("create", "pdb", "stubborn", "--selector=app=web", "--max-unavailable=0")
     kubectl("wait", "pdb/stubborn", "--for=jsonpath={.status.expectedPods}=2", "--timeout=30s")

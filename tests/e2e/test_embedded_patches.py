@@ -11,15 +11,15 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import pytest
 
-from mooring.embedded.patches.applying import apply, track_update
 from mooring.embedded.patches.json_patch import apply_json_patch
 from mooring.embedded.patches.json_values import copied
 from mooring.embedded.patches.merge_patch import apply_merge_patch
+from mooring.embedded.patches.server_side_apply import apply, track_update
 from mooring.embedded.patches.strategic_patch import apply_strategic_patch
-from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import BY_KIND, Obj
 from mooring.embedded.schema.definitions import definition_of
-from mooring.testing.kube import ControlPlane
+from mooring.embedded.status_errors import StatusError
+from mooring.testing.real_kubernetes import ControlPlane
 from tests.e2e import patch_cases as cases
 
 pytestmark = pytest.mark.kube
@@ -84,9 +84,9 @@ class Pair:
         query = f"?fieldManager={manager}" + ("&force=true" if force else "")
         real = self.send("PATCH", more + query, patch, form)
         time = latest(real.answer)
-        mine, refused = self._patched(form, live, patch, manager, subresource, time, force=force)
-        if refused is not None:
-            assert in_order(refused.status) == in_order(real.answer)
+        mine, rejected = self._patched(form, live, patch, manager, subresource, time, force=force)
+        if rejected is not None:
+            assert in_order(rejected.status) == in_order(real.answer)
             return real.code
         made = copied(mine)
         managed = made["metadata"].pop("managedFields", None)
@@ -125,8 +125,8 @@ class Pair:
         time: str,
         *,
         force: bool,
-    ) -> tuple[Obj, Refused | None]:
-        """What we make of the object, or how we refuse."""
+    ) -> tuple[Obj, StatusError | None]:
+        """What we make of the object, or how we reject."""
         text = msgspec.json.encode(patch)
         try:
             if form == "apply" or live is None:
@@ -140,8 +140,8 @@ class Pair:
             if form == "merge":
                 return apply_merge_patch(live, text), None
             return apply_strategic_patch(live, text, self.kind), None
-        except Refused as refused:
-            return {}, refused
+        except StatusError as rejected:
+            return {}, rejected
 
 
 def latest(answer: Obj) -> str:
@@ -332,7 +332,7 @@ def test_what_the_creator_of_an_object_owns(paired: Callable[[Obj], Pair], obj: 
         {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": []}}]},
     ],
 )
-def test_configs_are_refused_in_the_same_words(paired: Callable[[Obj], Pair], spec: Obj) -> None:
+def test_configs_are_rejected_in_the_same_words(paired: Callable[[Obj], Pair], spec: Obj) -> None:
     config = {**POD, "spec": {**POD["spec"], **spec}}
     assert paired(POD).step("apply", config, "a") == 500
 
@@ -363,7 +363,7 @@ def test_configs_are_refused_in_the_same_words(paired: Callable[[Obj], Pair], sp
         ("strategic", {"metadata": {"finalizers": [1]}}, 500),
     ],
 )
-def test_patches_are_refused_in_the_same_words(
+def test_patches_are_rejected_in_the_same_words(
     paired: Callable[[Obj], Pair], form: Form, patch: Any, code: int
 ) -> None:
     pair = paired(CONFIG_MAP)

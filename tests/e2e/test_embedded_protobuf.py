@@ -11,7 +11,7 @@ import pytest
 from mooring.embedded.http.reviews import REVIEWS
 from mooring.embedded.resources import BY_KIND, Obj
 from mooring.embedded.schema.protobuf import PROTOBUF, read_protobuf
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 from tools import wire
 
 pytestmark = pytest.mark.kube

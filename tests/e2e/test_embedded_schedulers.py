@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mooring.model.quantity import parse_quantity
-from mooring.testing.kube import Binaries, KubeScheduler, node, wait_for
-from mooring.testing.process import Program
-from mooring.testing.run import MoorRun
-from tests.e2e.living import LivingPlane
+from mooring.testing.child_process import Program
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import Binaries, KubeScheduler, node, wait_for
+from tests.e2e.full_embedded_control_plane import FullEmbeddedControlPlane
 
 pytestmark = pytest.mark.kube
 
@@ -27,12 +27,14 @@ SECONDS = 300.0
 
 
 @pytest.fixture
-def plane(binaries: Binaries) -> Iterator[LivingPlane]:
-    with LivingPlane([node(f"n{i}", cpu=f"{NODE_CPU}m") for i in range(NODES)]) as running:
+def plane(binaries: Binaries) -> Iterator[FullEmbeddedControlPlane]:
+    with FullEmbeddedControlPlane(
+        [node(f"n{i}", cpu=f"{NODE_CPU}m") for i in range(NODES)]
+    ) as running:
         yield running
 
 
-def scheduler(plane: LivingPlane, kind: str, name: str) -> Program:
+def scheduler(plane: FullEmbeddedControlPlane, kind: str, name: str) -> Program:
     """A scheduler that takes pods of a name, once it holds the Lease of that name."""
     config: dict[str, Any] = {
         "profiles": [{"schedulerName": name}],
@@ -61,13 +63,13 @@ def pod(name: str, cpu: int, scheduler: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def make_pods(plane: LivingPlane, prefix: str, count: int, scheduler: str) -> None:
+def make_pods(plane: FullEmbeddedControlPlane, prefix: str, count: int, scheduler: str) -> None:
     plane.create_many(
         [pod(f"{prefix}{i}", CPU[i % len(CPU)], scheduler) for i in range(count)], threads=4
     )
 
 
-def wait_running(plane: LivingPlane, count: int) -> list[dict[str, Any]]:
+def wait_running(plane: FullEmbeddedControlPlane, count: int) -> list[dict[str, Any]]:
     """All pods, once so many of them run."""
 
     def look() -> list[dict[str, Any]] | None:
@@ -79,7 +81,7 @@ def wait_running(plane: LivingPlane, count: int) -> list[dict[str, Any]]:
     return wait_for(look, f"{count} pods to run", SECONDS)
 
 
-def check_room(pods: list[dict[str, Any]]) -> None:
+def check_capacity(pods: list[dict[str, Any]]) -> None:
     """No node has more than it can take, and all nodes have something."""
     used: Counter[str] = Counter()
     for one in pods:
@@ -89,7 +91,9 @@ def check_room(pods: list[dict[str, Any]]) -> None:
     assert max(used.values()) <= NODE_CPU, used
 
 
-def check_events(plane: LivingPlane, pods: list[dict[str, Any]], component: str) -> None:
+def check_events(
+    plane: FullEmbeddedControlPlane, pods: list[dict[str, Any]], component: str
+) -> None:
     """Each pod was said to be scheduled, once, where it is."""
     wanted = {
         one["metadata"]["name"]: (
@@ -111,7 +115,7 @@ def check_events(plane: LivingPlane, pods: list[dict[str, Any]], component: str)
     assert told() == wanted
 
 
-def lease(plane: LivingPlane, name: str) -> dict[str, Any]:
+def lease(plane: FullEmbeddedControlPlane, name: str) -> dict[str, Any]:
     """What a Lease says, waiting until there is one."""
 
     def look() -> dict[str, Any] | None:
@@ -123,7 +127,7 @@ def lease(plane: LivingPlane, name: str) -> dict[str, Any]:
     return wait_for(look, f"the Lease {name}", SECONDS)
 
 
-def check_lease(plane: LivingPlane, name: str) -> None:
+def check_lease(plane: FullEmbeddedControlPlane, name: str) -> None:
     """The scheduler holds its Lease and goes on renewing it."""
     before = lease(plane, name)
     assert before["holderIdentity"]
@@ -134,18 +138,20 @@ def check_lease(plane: LivingPlane, name: str) -> None:
 
 @pytest.mark.parametrize("kind", [REAL, PROTOBUF, OURS])
 def test_a_scheduler_places_a_thousand_pods_on_a_hundred_nodes(
-    kind: str, plane: LivingPlane
+    kind: str, plane: FullEmbeddedControlPlane
 ) -> None:
     with scheduler(plane, kind, "default-scheduler"):
         make_pods(plane, "p", PODS, "default-scheduler")
         pods = wait_running(plane, PODS)
-        check_room(pods)
+        check_capacity(pods)
         assert all(one["status"]["podIP"] for one in pods)
         check_events(plane, pods, "default-scheduler")
         check_lease(plane, "default-scheduler")
 
 
-def test_both_schedulers_work_side_by_side_each_for_pods_of_its_name(plane: LivingPlane) -> None:
+def test_both_schedulers_work_side_by_side_each_for_pods_of_its_name(
+    plane: FullEmbeddedControlPlane,
+) -> None:
     each = PODS // 4
     with ExitStack() as stack:
         stack.enter_context(scheduler(plane, REAL, "theirs"))
@@ -153,14 +159,16 @@ def test_both_schedulers_work_side_by_side_each_for_pods_of_its_name(plane: Livi
         make_pods(plane, "t", each, "theirs")
         make_pods(plane, "o", each, "ours")
         pods = wait_running(plane, 2 * each)
-        check_room(pods)
+        check_capacity(pods)
         for name in ("theirs", "ours"):
             check_events(plane, [one for one in pods if one["spec"]["schedulerName"] == name], name)
             check_lease(plane, name)
 
 
 @pytest.mark.parametrize("kind", [REAL, OURS])
-def test_a_scheduler_that_ends_leaves_the_lease_to_the_next(kind: str, plane: LivingPlane) -> None:
+def test_a_scheduler_that_ends_leaves_the_lease_to_the_next(
+    kind: str, plane: FullEmbeddedControlPlane
+) -> None:
     with scheduler(plane, kind, "default-scheduler"):
         first = lease(plane, "default-scheduler")
     with scheduler(plane, kind, "default-scheduler"):
@@ -172,17 +180,19 @@ def test_a_scheduler_that_ends_leaves_the_lease_to_the_next(kind: str, plane: Li
 
 
 @pytest.mark.parametrize("kind", [REAL, OURS])
-def test_a_pod_waits_until_there_is_room_and_then_runs(kind: str, plane: LivingPlane) -> None:
+def test_a_pod_waits_until_there_is_room_and_then_runs(
+    kind: str, plane: FullEmbeddedControlPlane
+) -> None:
     with scheduler(plane, kind, "default-scheduler"):
         plane.create(pod("large", NODE_CPU + 100, "default-scheduler"))
 
-        def refused() -> str | None:
+        def rejected() -> str | None:
             for one in plane.get("Pod", "large", "default")["status"].get("conditions", ()):
                 if one["type"] == "PodScheduled" and one["status"] == "False":
                     return str(one["message"])
             return None
 
-        message = wait_for(refused, "the pod to be refused", SECONDS)
+        message = wait_for(rejected, "the pod to be rejected", SECONDS)
         assert message.startswith(f"0/{NODES} nodes are available: {NODES} Insufficient cpu.")
         plane.create_node("roomy", cpu="16")
         [found] = wait_running(plane, 1)

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import (
     BY_KIND,
     CONFIG_MAPS,
@@ -24,9 +23,10 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.schema.checking import check_fields, definition, definition_of_kind
-from mooring.testing.api import HttpsClient
-from mooring.testing.kube import ControlPlane
+from mooring.embedded.schema.field_validation import check_fields, definition, definition_of_kind
+from mooring.embedded.status_errors import StatusError
+from mooring.testing.api_client import HttpsClient
+from mooring.testing.real_kubernetes import ControlPlane
 from tools import schema as tool
 
 pytestmark = pytest.mark.kube
@@ -184,11 +184,11 @@ def sent(resource: Resource, obj: Obj) -> Obj:
 
 
 @pytest.mark.parametrize(("resource", "obj"), WRONG)
-def test_wrong_types_are_refused_in_the_same_words(
+def test_wrong_types_are_rejected_in_the_same_words(
     client: HttpsClient, resource: Resource, obj: Obj
 ) -> None:
     answer = real_answer(client, resource, whole(resource, obj), "Ignore")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StatusError) as caught:
         check_fields(resource, sent(resource, obj))
     assert caught.value.status == answer
 
@@ -206,7 +206,7 @@ def test_unknown_fields_are_told_in_the_same_words(
 def test_wrong_types_are_told_before_unknown_fields(client: HttpsClient) -> None:
     obj = pod({"nodName": "a", "priority": "high"})
     answer = real_answer(client, PODS, whole(PODS, obj), "Strict")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StatusError) as caught:
         check_fields(PODS, sent(PODS, obj))
     assert caught.value.status == answer
 
@@ -219,7 +219,7 @@ def test_every_field_is_read_as_the_real_server_reads_it(
     control_plane: ControlPlane, client: HttpsClient
 ) -> None:
     roots = tool._roots(tool._schemas(control_plane))
-    del roots[tool._DELETE_OPTIONS]  # what is sent with a DELETE is refused in other words
+    del roots[tool._DELETE_OPTIONS]  # what is sent with a DELETE is rejected in other words
     waiting = deque((name, tool.Place(root, (), "")) for name, root in roots.items())
     seen: set[str] = set()
     values = itertools.cycle(ANYTHING)
@@ -239,7 +239,7 @@ def test_every_field_is_read_as_the_real_server_reads_it(
 
 
 def same_words(client: HttpsClient, place: tool.Place, value: Obj) -> bool:
-    """Whether both refuse an object with this in it; that they agree is asserted."""
+    """Whether both reject an object with this in it; that they agree is asserted."""
     root, body = place.root, value
     for key, field in reversed(place.steps):
         body = {key: tool._wrapped(field, body)}
@@ -253,8 +253,8 @@ def same_words(client: HttpsClient, place: tool.Place, value: Obj) -> bool:
     ours = None
     try:
         check_fields(definition_of_kind(group, version, root.kind), msgspec.json.decode(encoded))
-    except Refused as refused:
-        ours = refused.status
+    except StatusError as rejected:
+        ours = rejected.status
     assert ours == real, body
     return ours is not None
 

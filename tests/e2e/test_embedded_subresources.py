@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.testing.kube import ControlPlane
-from tests.unit.embedded.subresource_cases import ACCOUNT, CASES, DEPLOYMENT, POD, RECORD, told
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.unit.embedded.http.subresource_cases import ACCOUNT, CASES, DEPLOYMENT, POD, RECORD, told
 
 pytestmark = pytest.mark.kube
 

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.embedded.event_forms import to_core, to_new
-from mooring.embedded.refusals import Refused
+from mooring.embedded.event_conversion import to_core_v1, to_events_v1
 from mooring.embedded.resources import (
     BINDINGS,
     BY_KIND,
@@ -32,9 +31,10 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.selecting import parse_fields, parse_labels, selectable_values
+from mooring.embedded.selectors import parse_fields, parse_labels, selectable_fields
+from mooring.embedded.status_errors import StatusError
 from mooring.embedded.tables.tables import Include, accepts_table, metadata_only, table
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 pytestmark = pytest.mark.kube
 
@@ -349,7 +349,7 @@ EVENT_OBJECTS = [
     obj("Event", "new-series", NEW_EVENTS, reason="Failed", type="Warning", **NEW,
         related={"kind": "Node", "name": "n1"}, series={"count": 6, "lastObservedTime": MICRO}),
 ]  # fmt: skip
-#: In an order in which they can be created: the quota comes after what it would refuse.
+#: In an order in which they can be created: the quota comes after what it would reject.
 OBJECTS = [*POD_OBJECTS, *EVENT_OBJECTS, *OTHER_OBJECTS]
 
 
@@ -460,27 +460,27 @@ def test_metadata_alone_is_the_real_one(server: Server) -> None:
 def test_both_forms_of_an_event_are_the_real_ones(server: Server, name: str) -> None:
     core = server.get(object_path(obj("Event", name)))[1]
     new = server.get(object_path(obj("Event", name, NEW_EVENTS)))[1]
-    assert to_new(core) == new
-    assert to_core(new) == core
+    assert to_events_v1(core) == new
+    assert to_core_v1(new) == core
 
 
 # --- selectors ----------------------------------------------------------------------------------
 
 
-class Item(msgspec.Struct):
+class StoredObject(msgspec.Struct):
     namespace: str
     name: str
     fields: tuple[str, ...]
     labels: dict[str, str]
 
 
-def items(server: Server, resource: Resource) -> list[Item]:
+def items(server: Server, resource: Resource) -> list[StoredObject]:
     stored = CORE_EVENTS if resource == EVENTS else resource
     return [
-        Item(
+        StoredObject(
             one["metadata"].get("namespace", ""),
             one["metadata"]["name"],
-            selectable_values(stored, one),
+            selectable_fields(stored, one),
             one["metadata"].get("labels", {}),
         )
         for one in server.get(list_path(stored))[1]["items"]
@@ -506,8 +506,8 @@ def our_answer(server: Server, resource: Resource, parameter: str, selector: str
         else:
             fields = parse_fields(selector, resource)
             found = [one for one in every if fields.matches(one)]
-    except Refused as refused:
-        return refused.code, refused.status["reason"], str(refused)
+    except StatusError as rejected:
+        return rejected.code, rejected.status["reason"], str(rejected)
     return sorted((one.namespace, one.name) for one in found)
 
 

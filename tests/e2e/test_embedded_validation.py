@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from mooring.embedded.resources import BY_KIND
-from mooring.testing.kube import ControlPlane
-from tests.unit.embedded.validating_cases import CHANGED, NEW, Obj, changed, plain
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.unit.embedded.validation.cases import CHANGED, NEW, Obj, changed, plain
 
 pytestmark = pytest.mark.kube
 
-RECORD = Path(__file__).parents[1] / "unit" / "embedded" / "validating_causes.json"
+RECORD = Path(__file__).parents[1] / "unit" / "embedded" / "validation" / "causes.json"
 NAMESPACE = "default"
 
 
@@ -29,7 +29,7 @@ def path_of(manifest: Obj, name: str = "") -> str:
 
 
 def answer(plane: ControlPlane, method: str, path: str, manifest: Obj) -> Any:
-    """What the server refuses in a manifest, in short; nothing if it takes it."""
+    """What the server rejects in a manifest, in short; nothing if it takes it."""
     body = msgspec.json.encode(manifest)
     client = plane.https(plane.port)
     with contextlib.closing(client):

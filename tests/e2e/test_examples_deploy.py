@@ -20,8 +20,8 @@ import pytest
 import yaml
 
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane, KubeScheduler, free_port
-from mooring.testing.process import Process
+from mooring.testing.child_process import ChildProcess
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler, free_port
 
 pytestmark = pytest.mark.kube
 
@@ -31,7 +31,7 @@ GPU = "nvidia.com/gpu"
 DEVICES = "mooring.example/gpu-devices"
 
 
-class Right(NamedTuple):
+class Permission(NamedTuple):
     """Something an account may or may not do; an empty name or namespace stands for all."""
 
     verb: str
@@ -42,24 +42,24 @@ class Right(NamedTuple):
 
 
 NEEDED = [
-    Right("watch", "nodes"),
-    Right("watch", "pods"),
-    Right("create", "pods/binding"),
-    Right("patch", "pods/status"),
-    Right("create", "events", "events.k8s.io"),
-    Right("update", "persistentvolumeclaims"),
-    Right("get", "configmaps", "", "extension-apiserver-authentication", "kube-system"),
+    Permission("watch", "nodes"),
+    Permission("watch", "pods"),
+    Permission("create", "pods/binding"),
+    Permission("patch", "pods/status"),
+    Permission("create", "events", "events.k8s.io"),
+    Permission("update", "persistentvolumeclaims"),
+    Permission("get", "configmaps", "", "extension-apiserver-authentication", "kube-system"),
 ]
 FORBIDDEN = [
-    Right("delete", "nodes"),
-    Right("update", "nodes"),
-    Right("create", "pods"),
-    Right("update", "pods"),
-    Right("create", "pods/exec"),
-    Right("get", "secrets"),
-    Right("get", "configmaps", "", "", "kube-system"),
-    Right("create", "deployments", "apps"),
-    Right("create", "clusterrolebindings", "rbac.authorization.k8s.io"),
+    Permission("delete", "nodes"),
+    Permission("update", "nodes"),
+    Permission("create", "pods"),
+    Permission("update", "pods"),
+    Permission("create", "pods/exec"),
+    Permission("get", "secrets"),
+    Permission("get", "configmaps", "", "", "kube-system"),
+    Permission("create", "deployments", "apps"),
+    Permission("create", "clusterrolebindings", "rbac.authorization.k8s.io"),
 ]
 
 
@@ -85,9 +85,9 @@ class Example:
         plane.kubectl("apply", "--filename=-", stdin=json.dumps(self.documents[0]))
 
     def apply(self) -> None:
-        """Apply the whole file and wait until the rights it gives are in effect."""
+        """Apply the whole file and wait until the permissions it gives are in effect."""
         self._plane.kubectl("apply", f"--filename={self.file}")
-        self._plane.wait_for(lambda: all(map(self.may, NEEDED)), "the account's rights")
+        self._plane.wait_for(lambda: all(map(self.may, NEEDED)), "the account's permissions")
 
     def remove(self) -> None:
         """Delete everything; no controller runs here that would do it."""
@@ -102,10 +102,10 @@ class Example:
                 )  # fmt: skip
         self._plane.delete_namespace(self.name)
 
-    def may(self, right: Right) -> bool:
-        """Whether the service account has a right, as `kubectl auth can-i` would tell it."""
-        kind, _, subresource = right.resource.partition("/")
-        attributes = {**right._asdict(), "resource": kind, "subresource": subresource}
+    def may(self, permission: Permission) -> bool:
+        """Whether the service account has a permission, as `kubectl auth can-i` would tell it."""
+        kind, _, subresource = permission.resource.partition("/")
+        attributes = {**permission._asdict(), "resource": kind, "subresource": subresource}
         user = f"system:serviceaccount:{self.name}:{self.name}"
         review = {
             "apiVersion": "authorization.k8s.io/v1",
@@ -153,7 +153,7 @@ class Example:
         return self._plane.wait_for(found, f"the event {reason} of pod {pod}")
 
     @contextmanager
-    def serve(self, **environment: str) -> Iterator[Process]:
+    def serve(self, **environment: str) -> Iterator[ChildProcess]:
         """Run the Deployment's extender as its service account, and wait until it is ready."""
         deployment = self._plane.get("Deployment", self.name, self.name, api_version="apps/v1")
         (container,) = deployment["spec"]["template"]["spec"]["initContainers"]
@@ -168,7 +168,7 @@ class Example:
             *(arg for arg in container["args"] if not arg.startswith("--port=")),
             *(f"--port={self._port}", f"--kubeconfig={self._kubeconfig()}", "--drain=0"),
         ]
-        process = Process("moor serve", command, self._work / "extender.log")
+        process = ChildProcess("moor serve", command, self._work / "extender.log")
         try:
             process.wait_ready(lambda: self.ask("/readyz") == "ok", 30)
             yield process
@@ -259,8 +259,8 @@ def test_the_pod_of_the_deployment_needs_no_privileges(
 def test_the_account_has_the_rights_of_a_scheduler_and_no_others(example: Example) -> None:
     assert not any(map(example.may, NEEDED))
     example.apply()
-    assert [right for right in FORBIDDEN if example.may(right)] == []
-    lease = Right("update", "leases", "coordination.k8s.io", example.name, example.name)
+    assert [permission for permission in FORBIDDEN if example.may(permission)] == []
+    lease = Permission("update", "leases", "coordination.k8s.io", example.name, example.name)
     elects = "leaderElect: true" in example.file.read_text()
     assert example.may(lease) == elects
     assert not example.may(lease._replace(name="another"))
@@ -393,6 +393,6 @@ def test_gpu_pods_are_packed_and_get_devices(
         example.create_pod(
             "late", requests=one_gpu, nodeSelector={"kubernetes.io/hostname": "gpu-c"}
         )
-        refusal = "node gpu-c has too few free GPU devices"
-        assert refusal in example.event("late", "FailedScheduling")
+        rejection = "node gpu-c has too few free GPU devices"
+        assert rejection in example.event("late", "FailedScheduling")
         assert devices("late") is None

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mooring.testing.certificates import Authority
-from mooring.testing.kube import ControlPlane, KubeScheduler, free_port
-from mooring.testing.serve import MoorServe
-from tests.e2e.rig import (
+from mooring.testing.moor_serve import MoorServe
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler, free_port
+from tests.e2e.pod_helpers import (
     event_of,
     extender_config,
     node_of,
@@ -65,8 +65,8 @@ def test_a_filter_keeps_pods_off_nodes_and_says_why_in_the_event(
         control_plane.wait_for(
             lambda: not cache or _filter_fails(server), "the node cache to see the label go"
         )
-        control_plane.create(pod("refused", namespace, "ssd-scheduler"))
-        event = event_of(control_plane, "refused", namespace, "FailedScheduling")
+        control_plane.create(pod("rejected", namespace, "ssd-scheduler"))
+        event = event_of(control_plane, "rejected", namespace, "FailedScheduling")
         assert "0/3 nodes are available: 3 node has no SSD." in event["message"]
 
 
@@ -356,7 +356,7 @@ def test_the_node_cache_survives_an_api_server_that_goes_away(
         )
 
 
-def test_missing_rights_are_named_and_keep_it_unready(
+def test_missing_permissions_are_named_and_keep_it_unready(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     policy = write_policy(tmp_path, SSD_FILTER)
@@ -368,4 +368,4 @@ def test_missing_rights_are_named_and_keep_it_unready(
             assert reply.status == 503
             return b'cannot list resource "nodes"' in reply.body
 
-        control_plane.wait_for(explained, "/readyz to name the missing right")
+        control_plane.wait_for(explained, "/readyz to name the missing permission")

@@ -8,8 +8,14 @@ import pytest
 
 from mooring.errors import KubeError
 from mooring.testing import Fault, FaultyProxy, Requests, WatchEvents
-from mooring.testing.kube import ControlPlane, KubeScheduler, wait_for
-from tests.e2e.fleet import Audit, check_bound_once, many_nodes, many_pods, wait_all_bound
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler, wait_for
+from tests.e2e.fault_helpers import (
+    AuditLog,
+    check_bound_once,
+    many_nodes,
+    many_pods,
+    wait_all_bound,
+)
 
 pytestmark = pytest.mark.kube
 
@@ -51,8 +57,8 @@ def test_kube_scheduler_binds_every_pod_once_in_a_faulty_world(audited: ControlP
             plane.create_many(many_nodes(f"n{i}" for i in range(5)))
             plane.create_many(many_pods((f"p{i}" for i in range(100)), cpu="100m"))
             pods = wait_all_bound(plane, 100)
-        check_bound_once(pods, Audit(plane))
-        assert {one.user for one in Audit(plane).bound()} == {"behind"}
+        check_bound_once(pods, AuditLog(plane))
+        assert {one.user for one in AuditLog(plane).bound()} == {"behind"}
         assert {"refuse", "duplicate", "delay", "cut"} <= proxy.counts.keys()
 
 

@@ -14,7 +14,7 @@ from mooring.kube.client import Client
 from mooring.kube.config import load_kubeconfig
 from mooring.kube.leader import LeaderElector
 from mooring.kube.lease import LeaseSettings
-from mooring.testing.kube import ControlPlane, KubeScheduler
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
 
 pytestmark = pytest.mark.kube
 

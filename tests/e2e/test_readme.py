@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.testing.kube import ControlPlane, KubeScheduler
-from mooring.testing.serve import MoorServe
-from tests.e2e.rig import event_of, node_of, nodes, pod
+from mooring.testing.moor_serve import MoorServe
+from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
+from tests.e2e.pod_helpers import event_of, node_of, nodes, pod
 
 pytestmark = pytest.mark.kube
 
@@ -50,8 +50,8 @@ def test_the_policy_the_configuration_and_the_event(
             assert event_of(control_plane, "web", namespace, "FailedScheduling")["message"] == event
 
             control_plane.create(with_gpus(pod("huge", namespace, scheduler), "9"))
-            refused = event_of(control_plane, "huge", namespace, "FailedScheduling")
-            assert f"0/3 nodes are available: 3 {too_many}." in refused["message"]
+            rejected = event_of(control_plane, "huge", namespace, "FailedScheduling")
+            assert f"0/3 nodes are available: 3 {too_many}." in rejected["message"]
 
             control_plane.create(with_gpus(pod("train", namespace, scheduler), "1"))
             assert node_of(control_plane, "train", namespace) in ("a", "b", "c")

@@ -12,11 +12,11 @@ import pytest
 from mooring.kube.client import Client
 from mooring.kube.config import load_kubeconfig
 from mooring.kube.informer import Informer
-from mooring.kube.resources import list_watch
+from mooring.kube.resources import reflector_for
 from mooring.model.change import Change, Gone, Put
 from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 
 pytestmark = pytest.mark.kube
 
@@ -92,7 +92,7 @@ def test_the_restored_state_counts_in_the_end(
         plane.create_node("stays", labels={"mark": "old"})
         plane.create_node("comes-back")
         async with Client(load_kubeconfig(plane.kubeconfig)) as client:
-            source = list_watch(client, BY_NAME["Node"], Node.from_json)
+            source = reflector_for(client, BY_NAME["Node"], Node.from_json)
             informer = Informer(source, view.on_changes)
             task = asyncio.create_task(informer.run())
             await view.until(lambda: len(view.nodes) == 2)

@@ -1,4 +1,4 @@
-"""``moor run`` as a process, on both API servers: signals, the Lease, and what is refused."""
+"""``moor run`` as a process, on both API servers: signals, the Lease, and what is rejected."""
 
 import re
 import signal
@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 from mooring.testing.certificates import write_kubeconfig
-from mooring.testing.kube import ControlPlane, Plane, ProcessError, free_port, wait_for
-from mooring.testing.run import MoorRun
-from tests.e2e.rig import nodes, note_of, pod
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import (
+    BaseControlPlane,
+    ControlPlane,
+    ProcessError,
+    free_port,
+    wait_for,
+)
+from tests.e2e.pod_helpers import nodes, note_of, pod
 
 ELECTED = {
     "leaderElect": True, "leaseDuration": "4s", "renewDeadline": "2s", "retryPeriod": "500ms",
@@ -26,13 +32,13 @@ def config(namespace: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def started(plane: Plane, namespace: str, config: dict[str, Any]) -> Iterator[MoorRun]:
+def started(plane: BaseControlPlane, namespace: str, config: dict[str, Any]) -> Iterator[MoorRun]:
     scheduler = MoorRun(plane, config, kubeconfig=plane.kubeconfig)
     with nodes(plane, run_a={"cpu": "4"}, run_b={"cpu": "4"}), scheduler:
         yield scheduler
 
 
-def bound(plane: Plane, namespace: str, name: str) -> str:
+def bound(plane: BaseControlPlane, namespace: str, name: str) -> str:
     def look() -> str | None:
         node: str | None = plane.get("Pod", name, namespace)["spec"].get("nodeName")
         return node
@@ -40,14 +46,16 @@ def bound(plane: Plane, namespace: str, name: str) -> str:
     return wait_for(look, f"pod {name} to be bound")
 
 
-def lease(plane: Plane, namespace: str) -> dict[str, Any]:
+def lease(plane: BaseControlPlane, namespace: str) -> dict[str, Any]:
     spec: dict[str, Any] = plane.get(
         "Lease", "lease", namespace, api_version="coordination.k8s.io/v1"
     )["spec"]
     return spec
 
 
-def test_sigterm_ends_it_in_order(plane: Plane, namespace: str, started: MoorRun) -> None:
+def test_sigterm_ends_it_in_order(
+    plane: BaseControlPlane, namespace: str, started: MoorRun
+) -> None:
     plane.create(pod("p", namespace, namespace))
     assert bound(plane, namespace, "p") in ("run-a", "run-b")
     assert lease(plane, namespace)["holderIdentity"]
@@ -62,7 +70,9 @@ def test_sigterm_ends_it_in_order(plane: Plane, namespace: str, started: MoorRun
     assert note_of(plane, "p", namespace, "Scheduled").startswith("Successfully assigned")
 
 
-def test_a_lost_lease_ends_it_at_once(plane: Plane, namespace: str, started: MoorRun) -> None:
+def test_a_lost_lease_ends_it_at_once(
+    plane: BaseControlPlane, namespace: str, started: MoorRun
+) -> None:
     wait_for(lambda: "scheduling" in started.log(), "it to lead")
     plane.request(
         "PATCH",
@@ -77,7 +87,9 @@ def test_a_lost_lease_ends_it_at_once(plane: Plane, namespace: str, started: Moo
     assert "Traceback" not in log
 
 
-def test_the_state_is_compared_on_sigusr2(plane: Plane, namespace: str, started: MoorRun) -> None:
+def test_the_state_is_compared_on_sigusr2(
+    plane: BaseControlPlane, namespace: str, started: MoorRun
+) -> None:
     for number in range(20):
         plane.create(pod(f"p{number}", namespace, namespace))
     for number in range(20):
@@ -87,7 +99,7 @@ def test_the_state_is_compared_on_sigusr2(plane: Plane, namespace: str, started:
     assert "mooring_state_differences 0.0" in started.metrics()
 
 
-def test_what_it_serves(plane: Plane, namespace: str, started: MoorRun) -> None:
+def test_what_it_serves(plane: BaseControlPlane, namespace: str, started: MoorRun) -> None:
     assert started.get("/healthz") == started.get("/livez") == started.get("/readyz") == "ok"
     assert "[+]informer-sync ok" in started.get("/readyz?verbose=1")
     assert f'"schedulerName":"{namespace}"' in started.get("/configz")
@@ -98,7 +110,7 @@ def test_what_it_serves(plane: Plane, namespace: str, started: MoorRun) -> None:
     wait_for(lambda: 'leader_election_master_status{name="lease"} 1.0' in started.metrics(), "it")
 
 
-class TestRefusals:
+class TestRejections:
     def said(self, scheduler: MoorRun) -> str:
         """The sentence with which it ended."""
         with pytest.raises(ProcessError, match="ended with status 1"):
@@ -108,20 +120,24 @@ class TestRefusals:
         (line,) = [one for one in log.splitlines() if one.startswith("moor: ")]
         return line
 
-    @pytest.mark.kube  # the embedded API server knows no rights
-    def test_missing_rights(self, control_plane: ControlPlane, config: dict[str, Any]) -> None:
+    @pytest.mark.kube  # the embedded API server knows no permissions
+    def test_missing_permissions(self, control_plane: ControlPlane, config: dict[str, Any]) -> None:
         nobody = control_plane.kubeconfig_for("nobody")
         said = self.said(MoorRun(control_plane, config, kubeconfig=nobody))
-        # Which of them are refused in time to be named, and which is the first, nobody can say.
+        # Which of them are rejected in time to be named, and which is the first, nobody can say.
         assert re.search(r'User "nobody" cannot list resource "\w+" in API group "', said)
-        assert "grant it with an RBAC role. Also refused: " in said
+        assert "grant it with an RBAC role. Also rejected: " in said
 
-    def test_wrong_credentials(self, plane: Plane, config: dict[str, Any], tmp_path: Path) -> None:
+    def test_wrong_credentials(
+        self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path
+    ) -> None:
         file = write_kubeconfig(tmp_path / "kubeconfig", plane.url, plane.ca_file, "no token")
         said = self.said(MoorRun(plane, config, kubeconfig=file))
         assert "does not accept our credentials (401)" in said
 
-    def test_no_api_server(self, plane: Plane, config: dict[str, Any], tmp_path: Path) -> None:
+    def test_no_api_server(
+        self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path
+    ) -> None:
         url = f"https://127.0.0.1:{free_port()}"
         file = write_kubeconfig(tmp_path / "kubeconfig", url, plane.ca_file, "token")
         with MoorRun(plane, config, kubeconfig=file, wait=False) as scheduler:

@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from mooring.errors import ApiError
-from mooring.testing.kube import ControlPlane, KubeScheduler, Plane
-from mooring.testing.process import ProcessError
-from mooring.testing.run import MoorRun
-from tests.e2e.rig import (
+from mooring.testing.child_process import ProcessError
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane, ControlPlane, KubeScheduler
+from tests.e2e.pod_helpers import (
     described,
     events_of,
     node_of,
@@ -126,7 +126,7 @@ def claim(name: str, namespace: str, storage_class: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def cluster(plane: Plane) -> Iterator[Plane]:
+def cluster(plane: BaseControlPlane) -> Iterator[BaseControlPlane]:
     """Nodes, a storage class and a priority class."""
     polite = {"metadata": {"name": "test-polite"}, "value": 10, "preemptionPolicy": "Never"}
     plane.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", **polite})
@@ -147,7 +147,7 @@ def cluster(plane: Plane) -> Iterator[Plane]:
         plane.delete("StorageClass", "immediate", api_version=api["StorageClass"])
 
 
-def outcome(plane: Plane, namespace: str) -> dict[str, dict[str, Any]]:
+def outcome(plane: BaseControlPlane, namespace: str) -> dict[str, dict[str, Any]]:
     """Schedule the pods one after the other; what a user sees of each of them."""
     plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     plane.create(claim("immediate", namespace, "immediate"))
@@ -198,7 +198,7 @@ def event_form(event: dict[str, Any], namespace: str) -> dict[str, Any]:
 
 @pytest.mark.kube  # kube-scheduler takes part
 def test_a_configuration_file_of_kube_scheduler_gives_what_kube_scheduler_gives(
-    cluster: Plane, tmp_path: Path
+    cluster: BaseControlPlane, tmp_path: Path
 ) -> None:
     kubeconfig = cluster.kubeconfig_for("system:kube-scheduler", name="both-schedulers")
     file = tmp_path / "scheduler.yaml"
@@ -242,7 +242,7 @@ def test_a_configuration_file_of_kube_scheduler_gives_what_kube_scheduler_gives(
 
 @pytest.mark.kube  # kube-scheduler takes part
 def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
-    plane: Plane, namespace: str
+    plane: BaseControlPlane, namespace: str
 ) -> None:
     with (
         nodes(plane, one={"cpu": "2"}, two={"cpu": "2"}),
@@ -263,8 +263,8 @@ def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
         ours = schedule(plane, pod("ours", namespace, "beside", requests={"cpu": "1"}))
         assert ours["spec"]["nodeName"] != first
         # And the other way round: no room is left that kube-scheduler could use.
-        refused = schedule(plane, theirs[1])
-        assert scheduled_condition(refused)["message"].startswith(
+        rejected = schedule(plane, theirs[1])
+        assert scheduled_condition(rejected)["message"].startswith(
             "0/2 nodes are available: 2 Insufficient cpu."
         )
         plane.create(pod("third", namespace, "beside", requests={"cpu": "1500m"}))
@@ -282,7 +282,7 @@ def test_it_works_beside_kube_scheduler_and_sees_what_that_binds(
         )
 
 
-@pytest.mark.kube  # the embedded API server knows no rights
+@pytest.mark.kube  # the embedded API server knows no permissions
 def test_it_runs_with_the_documented_rights_and_no_others(
     control_plane: ControlPlane, namespace: str
 ) -> None:
@@ -293,7 +293,9 @@ def test_it_runs_with_the_documented_rights_and_no_others(
     lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mooring-scheduler"
     try:
         kubeconfig = plane.kubeconfig_with_token("kube-system", "mooring-scheduler")
-        plane.wait_for(lambda: may(plane, account, "create", "pods/binding"), "rights to be given")
+        plane.wait_for(
+            lambda: may(plane, account, "create", "pods/binding"), "permissions to be granted"
+        )
         for verb, resource in [
             ("create", "pods"), ("update", "pods"), ("patch", "nodes"), ("get", "secrets"),
             ("delete", "persistentvolumeclaims"), ("deletecollection", "pods"),
@@ -333,8 +335,8 @@ def test_it_runs_with_the_documented_rights_and_no_others(
             plane.request("DELETE", lease)
 
 
-def may(plane: Plane, user: str, verb: str, resource: str) -> bool:
-    """Whether a user has a right in the whole cluster."""
+def may(plane: BaseControlPlane, user: str, verb: str, resource: str) -> bool:
+    """Whether a user has a permission in the whole cluster."""
     kind, _, subresource = resource.partition("/")
     attributes = {"verb": verb, "resource": kind, "subresource": subresource}
     review = {
@@ -346,8 +348,10 @@ def may(plane: Plane, user: str, verb: str, resource: str) -> bool:
     return allowed
 
 
-@pytest.mark.kube  # the embedded API server knows no rights
-def test_missing_rights_end_it_with_a_sentence_that_names_them(control_plane: ControlPlane) -> None:
+@pytest.mark.kube  # the embedded API server knows no permissions
+def test_missing_permissions_end_it_with_a_sentence_that_names_them(
+    control_plane: ControlPlane,
+) -> None:
     kubeconfig = control_plane.kubeconfig_for("nobody-at-all")
     with pytest.raises(ProcessError) as raised:
         MoorRun(control_plane, kubeconfig=kubeconfig).start()
@@ -357,7 +361,7 @@ def test_missing_rights_end_it_with_a_sentence_that_names_them(control_plane: Co
     assert "Traceback" not in said
 
 
-def test_health_metrics_and_a_clean_end(plane: Plane, namespace: str) -> None:
+def test_health_metrics_and_a_clean_end(plane: BaseControlPlane, namespace: str) -> None:
     with nodes(plane, one={}), MoorRun(plane) as scheduler:
         for path in ("/healthz", "/livez", "/readyz"):
             assert scheduler.get(path) == "ok"

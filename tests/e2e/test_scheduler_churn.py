@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from mooring.testing.kube import Plane, wait_for
-from mooring.testing.run import MoorRun
-from tests.e2e.fleet import (
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane, wait_for
+from tests.e2e.fault_helpers import (
     PATIENCE,
-    Audit,
+    AuditLog,
     check_bound_once,
+    check_capacity,
     check_nothing_left,
-    check_room,
     each,
     many_nodes,
     many_pods,
@@ -34,7 +34,7 @@ class Churn:
         chance: decides who is hit.
     """
 
-    def __init__(self, plane: Plane, chance: random.Random) -> None:
+    def __init__(self, plane: BaseControlPlane, chance: random.Random) -> None:
         self._plane = plane
         self._chance = chance
         #: These only change; the others may go, and come again as they were.
@@ -139,13 +139,13 @@ class Churn:
 
 
 def test_the_state_equals_a_fresh_list_after_hundreds_of_nodes_and_pods_came_and_went(
-    own_plane: Plane,
+    own_plane: BaseControlPlane,
 ) -> None:
     churn = Churn(own_plane, random.Random(6))
     with MoorRun(own_plane) as scheduler:
         churn.begin()
         churn.rounds(ROUNDS)
         pods = churn.settle()
-        check_bound_once(pods, Audit(own_plane))
-        check_room(own_plane, pods)
+        check_bound_once(pods, AuditLog(own_plane))
+        check_capacity(own_plane, pods)
         check_nothing_left(pods, scheduler)

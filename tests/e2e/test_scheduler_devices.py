@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from mooring.testing.kube import Plane
-from mooring.testing.run import MoorRun
-from tests.e2e.rig import node_of, nodes, note_of, pod, unschedulable
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane
+from tests.e2e.pod_helpers import node_of, nodes, note_of, pod, unschedulable
 
 DEVICES = "resource.k8s.io/v1"
 CLASS = "gpu.devices.example.com"
@@ -14,7 +14,7 @@ RESOURCE = "devices.example.com/gpu"
 
 
 @pytest.fixture
-def device_class(plane: Plane) -> Iterator[str]:
+def device_class(plane: BaseControlPlane) -> Iterator[str]:
     """A class of devices that pods may ask for as an extended resource."""
     plane.create(
         {
@@ -29,7 +29,7 @@ def device_class(plane: Plane) -> Iterator[str]:
 
 
 def test_a_resource_of_a_device_class_is_not_called_short(
-    plane: Plane, namespace: str, device_class: str
+    plane: BaseControlPlane, namespace: str, device_class: str
 ) -> None:
     def asking(name: str, resource: str) -> None:
         manifest = pod(name, namespace, "devices")

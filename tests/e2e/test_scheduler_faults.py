@@ -7,15 +7,15 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from mooring.testing.kube import Plane, wait_for
-from mooring.testing.run import MoorRun
-from tests.e2e.fleet import (
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane, wait_for
+from tests.e2e.fault_helpers import (
     PATIENCE,
-    Audit,
-    Line,
+    AuditLog,
+    CuttableConnection,
     check_bound_once,
+    check_capacity,
     check_nothing_left,
-    check_room,
     each,
     many_nodes,
     many_pods,
@@ -27,13 +27,13 @@ NODES, PODS = 300, 3000
 OUTAGE_SECONDS = 10.0
 
 
-def test_three_kills_lose_no_pod_and_bind_none_twice(own_plane: Plane) -> None:
+def test_three_kills_lose_no_pod_and_bind_none_twice(own_plane: BaseControlPlane) -> None:
     """The nodes have room for exactly all pods: one that counts twice leaves another without."""
     chance = random.Random(4)
     moments = [third * 900 + chance.randrange(50, 900) for third in range(3)]
     plane = own_plane
     with ThreadPoolExecutor(1) as creating:
-        audit = Audit(plane)
+        audit = AuditLog(plane)
         plane.create_many(many_nodes((f"n{i}" for i in range(NODES)), cpu=str(PODS // NODES)))
         with MoorRun(plane) as scheduler:
             created = creating.submit(plane.create_many, many_pods(f"p{i}" for i in range(PODS)))
@@ -51,10 +51,10 @@ def test_three_kills_lose_no_pod_and_bind_none_twice(own_plane: Plane) -> None:
             check_nothing_left(pods, scheduler)
 
 
-def test_a_kill_while_pods_are_preempted_leaves_no_promise(own_plane: Plane) -> None:
+def test_a_kill_while_pods_are_preempted_leaves_no_nomination(own_plane: BaseControlPlane) -> None:
     nodes, important = 20, 40
     plane = own_plane
-    audit = Audit(plane)
+    audit = AuditLog(plane)
     plane.create(
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -88,15 +88,17 @@ def test_a_kill_while_pods_are_preempted_leaves_no_promise(own_plane: Plane) -> 
         # What was evicted before the kill made room that is used after it.
         assert names["low"] > 4 * nodes - 2 * important
         check_bound_once(pods, audit)
-        check_room(plane, pods)
+        check_capacity(plane, pods)
         check_nothing_left(pods, scheduler)
 
 
-def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(own_plane: Plane) -> None:
+def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(
+    own_plane: BaseControlPlane,
+) -> None:
     """The API server is killed in the middle of bindings, and comes back without its history."""
     nodes, half = 100, 500
     plane = own_plane
-    audit = Audit(plane)
+    audit = AuditLog(plane)
     plane.create_many(many_nodes((f"n{i}" for i in range(nodes)), cpu="10"))
     with MoorRun(plane) as scheduler:
         pid = scheduler.pid
@@ -114,24 +116,24 @@ def test_it_goes_on_after_the_api_server_was_away_for_ten_seconds(own_plane: Pla
         plane.create_many(many_pods(f"p{i}" for i in range(half, 2 * half)))
         pods = wait_all_bound(plane, 2 * half)
         check_bound_once(pods, audit, unwritten=True)
-        check_room(plane, pods)
+        check_capacity(plane, pods)
         check_nothing_left(pods, scheduler)
         assert scheduler.pid == pid
 
 
 def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known(
-    own_plane: Plane,
+    own_plane: BaseControlPlane,
 ) -> None:
     """The scheduler hears nothing of many changes, and cannot hear of them later: 410."""
     plane = own_plane
-    with Line(plane) as line:
-        audit = Audit(plane)
+    with CuttableConnection(plane) as line:
+        audit = AuditLog(plane)
         plane.create_many(many_nodes((f"old-{i}" for i in range(50)), cpu="4"))
         with MoorRun(plane, kubeconfig=line.kubeconfig) as scheduler:
             # Thirty pods wait for the room that comes while nobody hears of it.
             plane.create_many(many_pods(f"p{i}" for i in range(230)))
             wait_bound(audit, 200)
-            before = happenings(scheduler)
+            before = informer_events(scheduler)
             line.cut()
             wait_for(lambda: line.refused > 0, "the scheduler to notice", PATIENCE)
 
@@ -156,19 +158,19 @@ def test_what_happened_while_watches_were_cut_and_history_was_compacted_is_known
 
             pods = wait_all_bound(plane, 230 - 40 + 20 + 20)
             check_bound_once(pods, audit)
-            check_room(plane, pods)
+            check_capacity(plane, pods)
             check_nothing_left(pods, scheduler)
             # It listed again, because the API server could not tell it what it had missed.
-            after = happenings(scheduler)
+            after = informer_events(scheduler)
             assert after["pods", "lists"] > before["pods", "lists"]
             assert after["nodes", "lists"] > before["nodes", "lists"]
 
 
-def test_cut_watches_go_on_where_they_were(own_plane: Plane) -> None:
+def test_cut_watches_go_on_where_they_were(own_plane: BaseControlPlane) -> None:
     """A watch that breaks now and then costs no list."""
     plane = own_plane
-    with Line(plane) as line:
-        audit = Audit(plane)
+    with CuttableConnection(plane) as line:
+        audit = AuditLog(plane)
         plane.create_many(many_nodes((f"n{i}" for i in range(40)), cpu="10"))
         with (
             MoorRun(plane, kubeconfig=line.kubeconfig) as scheduler,
@@ -183,13 +185,13 @@ def test_cut_watches_go_on_where_they_were(own_plane: Plane) -> None:
             created.result()
             pods = wait_all_bound(plane, 400)
             check_bound_once(pods, audit)
-            check_room(plane, pods)
+            check_capacity(plane, pods)
             check_nothing_left(pods, scheduler)
             wait_watching(scheduler, 4)
-            assert happenings(scheduler)["pods", "lists"] == 1
+            assert informer_events(scheduler)["pods", "lists"] == 1
 
 
-def settled(plane: Plane) -> bool:
+def settled(plane: BaseControlPlane) -> bool:
     """Whether every pod has a node and none is ending.
 
     The API server stops in the middle of a deletion when the one who asked for it is killed. A
@@ -204,16 +206,16 @@ def settled(plane: Plane) -> bool:
 def wait_watching(scheduler: MoorRun, count: int) -> None:
     """Wait until a watch of pods has been opened so often."""
     wait_for(
-        lambda: happenings(scheduler)["pods", "watches"] >= count,
+        lambda: informer_events(scheduler)["pods", "watches"] >= count,
         f"watch {count} of pods",
         PATIENCE,
     )
 
 
-def happenings(scheduler: MoorRun) -> Counter[tuple[str, str]]:
+def informer_events(scheduler: MoorRun) -> Counter[tuple[str, str]]:
     """How often informers listed and watched, by resource."""
     found: Counter[tuple[str, str]] = Counter()
-    pattern = r'^mooring_informer_happenings_total\{resource="(\w+)",what="(\w+)"\} ([0-9.]+)'
+    pattern = r'^mooring_informer_events_total\{resource="(\w+)",what="(\w+)"\} ([0-9.]+)'
     for resource, what, count in re.findall(pattern, scheduler.metrics(), re.MULTILINE):
         found[resource, what] = int(float(count))
     return found

@@ -10,39 +10,41 @@ from typing import Any
 
 import pytest
 
-from mooring.testing.kube import Plane, wait_for
-from mooring.testing.run import MoorRun
-from tests.e2e.fleet import (
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane, wait_for
+from tests.e2e.control_planes import CONTROL_PLANES, make_control_plane
+from tests.e2e.fault_helpers import (
     PATIENCE,
-    Audit,
+    AuditLog,
     check_bound_once,
     check_nothing_left,
     many_nodes,
     pod_stream,
 )
-from tests.e2e.planes import PLANES, make_plane
 
 LEASE, RENEW, RETRY = 6, 4, 0.5
 #: What a loaded machine may add to anything.
 SLACK = 20.0
 
 
-@pytest.fixture(scope="module", params=PLANES)
+@pytest.fixture(scope="module", params=CONTROL_PLANES)
 def plane(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Plane]:
-    with make_plane(request.param, tmp_path_factory.mktemp("leaders"), audited=True) as plane:
+) -> Iterator[BaseControlPlane]:
+    with make_control_plane(
+        request.param, tmp_path_factory.mktemp("leaders"), audited=True
+    ) as plane:
         names = (f"n{i}" for i in range(10))
         plane.create_many(many_nodes(names, cpu="1000", memory="1000Gi", pods="10000"))
         yield plane
 
 
 @pytest.fixture
-def audit(plane: Plane) -> Audit:
-    return Audit(plane)
+def audit(plane: BaseControlPlane) -> AuditLog:
+    return AuditLog(plane)
 
 
-def replica(plane: Plane, lease: str, user: str, seconds: int = LEASE) -> MoorRun:
+def replica(plane: BaseControlPlane, lease: str, user: str, seconds: int = LEASE) -> MoorRun:
     """A replica with a name of its own for the API server."""
     election = {
         "leaderElect": True,
@@ -56,13 +58,13 @@ def replica(plane: Plane, lease: str, user: str, seconds: int = LEASE) -> MoorRu
     return MoorRun(plane, {"leaderElection": election}, kubeconfig=kubeconfig)
 
 
-def wait_bound_by(audit: Audit, user: str, more: int = 50) -> None:
+def wait_bound_by(audit: AuditLog, user: str, more: int = 50) -> None:
     """Wait until a replica has bound so many pods more."""
     count = len(audit.bound(user)) + more
     wait_for(lambda: len(audit.bound(user)) >= count, f"{user} to bind pods", PATIENCE)
 
 
-def all_bound(plane: Plane) -> list[Any]:
+def all_bound(plane: BaseControlPlane) -> list[Any]:
     """All pods, once none waits any more."""
     found: list[Any] = []
 
@@ -74,7 +76,7 @@ def all_bound(plane: Plane) -> list[Any]:
     return found
 
 
-def check_one_after_the_other(audit: Audit, lease: str, first: str, second: str) -> None:
+def check_one_after_the_other(audit: AuditLog, lease: str, first: str, second: str) -> None:
     """The second sent its first Binding when the Lease was its own and the first had ended."""
     sent = [one for one in audit.bindings() if one.user in (first, second)]
     ended = max(one.went for one in sent if one.user == first)
@@ -87,7 +89,7 @@ def check_one_after_the_other(audit: Audit, lease: str, first: str, second: str)
 
 
 def test_the_other_binds_on_within_the_lease_time_when_the_leader_is_killed(
-    plane: Plane, audit: Audit
+    plane: BaseControlPlane, audit: AuditLog
 ) -> None:
     with (
         replica(plane, "killed", "killed-a") as first,
@@ -111,7 +113,7 @@ def test_the_other_binds_on_within_the_lease_time_when_the_leader_is_killed(
 
 
 def test_the_other_takes_over_at_once_when_the_leader_is_told_to_stop(
-    plane: Plane, audit: Audit
+    plane: BaseControlPlane, audit: AuditLog
 ) -> None:
     seconds = 10 * LEASE
     with (
@@ -135,9 +137,9 @@ def test_the_other_takes_over_at_once_when_the_leader_is_told_to_stop(
 
 
 def test_a_leader_that_was_asleep_binds_nothing_after_another_took_over(
-    plane: Plane, audit: Audit
+    plane: BaseControlPlane, audit: AuditLog
 ) -> None:
-    """A process that is stopped in the middle of bindings wakes up when its time is over."""
+    """A process that is stopped in the middle of bindings continues when its time is over."""
     with (
         replica(plane, "asleep", "asleep-a") as first,
         replica(plane, "asleep", "asleep-b") as second,
@@ -157,7 +159,7 @@ def test_a_leader_that_was_asleep_binds_nothing_after_another_took_over(
 
 
 def test_a_leader_whose_lease_is_stolen_ends_and_binds_nothing_after(
-    plane: Plane, audit: Audit
+    plane: BaseControlPlane, audit: AuditLog
 ) -> None:
     path = plane.path("Lease", "stolen", "default", api_version="coordination.k8s.io/v1")
     with replica(plane, "stolen", "stolen-a") as only, pod_stream(plane, "stolen"):
@@ -172,11 +174,11 @@ def test_a_leader_whose_lease_is_stolen_ends_and_binds_nothing_after(
         assert "The Lease is lost: a-thief holds it." in only.log()
         # It found out when it wanted to renew, which it does all the time.
         (stolen,) = [one for one in audit.leases("stolen") if one.holder == "a-thief"]
-        refused = [one for one in audit.leases("stolen") if one.status == 409]
-        assert [one.user for one in refused] == ["stolen-a"]
-        assert refused[0].went - stolen.went < RETRY + SLACK
+        rejected = [one for one in audit.leases("stolen") if one.status == 409]
+        assert [one.user for one in rejected] == ["stolen-a"]
+        assert rejected[0].went - stolen.went < RETRY + SLACK
         sent = [one for one in audit.bindings() if one.user == "stolen-a"]
-        assert max(one.came for one in sent) < refused[0].went + SLACK / 2
+        assert max(one.came for one in sent) < rejected[0].went + SLACK / 2
         count = len(plane.list_objects("Pod", "default"))
         wait_for(
             lambda: len(plane.list_objects("Pod", "default")) > count + 20, "more pods", PATIENCE

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mooring.testing.kube import Plane
-from mooring.testing.run import MoorRun
-from tests.e2e.rig import (
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane
+from tests.e2e.pod_helpers import (
     events_of,
     node_of,
     nodes,
@@ -39,13 +39,13 @@ def by_label(pod: mr.Pod, node: mr.Node) -> float:
 @policy.bind
 def mark(binding: mr.Binding) -> mr.Binding | str:
     assert binding.pod is not None and binding.node is not None
-    if binding.pod.labels.get("refuse") == "bind":
+    if binding.pod.labels.get("reject") == "bind":
         return "not by me"
     return binding.annotate({"example.com/bound-by": "policy"})
 
 
 class Together(hook.Permit):
-    """Pods of a group wait for each other; a pod may also ask to be refused or to be late."""
+    """Pods of a group wait for each other; a pod may also ask to be rejected or to be late."""
 
     name = "Together"
 
@@ -58,10 +58,10 @@ class Together(hook.Permit):
             one for one in self.handle.waiting
             if one.pod.labels.get("group", one.pod.name) == labels.get("frees", labels.get("group"))
         ]
-        if "refuses" in labels:
-            held = self.handle.waiting.get(f"{cycle.pod.namespace}/{labels['refuses']}")
+        if "rejects" in labels:
+            held = self.handle.waiting.get(f"{cycle.pod.namespace}/{labels['rejects']}")
             assert held is not None
-            held.refuse(self.name, "node(s) were wanted by another")
+            held.reject(self.name, "node(s) were wanted by another")
         if "late" in labels:
             return hook.Wait(float(labels["late"]))
         if "group" in labels and len(others) + 1 < int(labels["size"]):
@@ -81,7 +81,7 @@ class Ledger(hook.Reserve, hook.PreBind, hook.PostBind):
 
     def reserve(self, cycle: hook.Cycle, node: mr.Node) -> hook.FilterAnswer:
         self.lines.append(f"reserve {cycle.pod.key}")
-        return "node(s) had no slot" if cycle.pod.labels.get("refuse") == "reserve" else None
+        return "node(s) had no slot" if cycle.pod.labels.get("reject") == "reserve" else None
 
     def unreserve(self, cycle: hook.Cycle, node: mr.Node) -> None:
         self.lines.append(f"unreserve {cycle.pod.key}")
@@ -90,7 +90,7 @@ class Ledger(hook.Reserve, hook.PreBind, hook.PostBind):
         import asyncio
 
         await asyncio.sleep(0.01)
-        if binding.pod.labels.get("refuse") == "pre_bind":
+        if binding.pod.labels.get("reject") == "pre_bind":
             return "the store is closed"
         mine = [line.split()[0] for line in self.lines if line.endswith(f" {binding.key}")]
         return binding.annotate({"example.com/ledger": ", ".join(mine)})
@@ -162,7 +162,9 @@ FLEET: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def scheduler(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MoorRun]:
+def scheduler(
+    plane: BaseControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MoorRun]:
     """A scheduler with the policy, and two nodes, for all tests of this file."""
     policy = write_policy(tmp_path_factory.mktemp("policy"), POLICY)
     with (
@@ -178,23 +180,23 @@ def labelled(name: str, namespace: str, **labels: str) -> dict[str, Any]:
     return made
 
 
-def annotations(plane: Plane, name: str, namespace: str) -> dict[str, str]:
+def annotations(plane: BaseControlPlane, name: str, namespace: str) -> dict[str, str]:
     found: dict[str, str] = plane.get("Pod", name, namespace)["metadata"].get("annotations", {})
     return found
 
 
-def promised_node(plane: Plane, name: str, namespace: str) -> str:
+def nominated_node(plane: BaseControlPlane, name: str, namespace: str) -> str:
     """The node that is kept for a waiting pod, waiting for it."""
 
-    def promised() -> str | None:
+    def nominated() -> str | None:
         found: str | None = plane.get("Pod", name, namespace)["status"].get("nominatedNodeName")
         return found
 
-    return plane.wait_for(promised, f"pod {name} to be promised a node")
+    return plane.wait_for(nominated, f"pod {name} to have a nominated node")
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_filters_and_scores_decide(plane: Plane, namespace: str) -> None:
+def test_filters_and_scores_decide(plane: BaseControlPlane, namespace: str) -> None:
     for name, labels, where in [
         ("ssd", {"disk": "ssd", "prefers": "left"}, "fast"),
         ("hdd", {"disk": "hdd", "prefers": "right"}, "slow"),
@@ -208,7 +210,7 @@ def test_filters_and_scores_decide(plane: Plane, namespace: str) -> None:
 
 
 def test_hooks_around_binding_run_once_each_and_annotate(
-    plane: Plane, namespace: str, scheduler: MoorRun
+    plane: BaseControlPlane, namespace: str, scheduler: MoorRun
 ) -> None:
     plane.create(labelled("p", namespace))
     where = node_of(plane, "p", namespace)
@@ -228,12 +230,12 @@ def test_hooks_around_binding_run_once_each_and_annotate(
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_pods_of_a_group_wait_for_each_other(plane: Plane, namespace: str) -> None:
+def test_pods_of_a_group_wait_for_each_other(plane: BaseControlPlane, namespace: str) -> None:
     for number in range(2):
         plane.create(labelled(f"g{number}", namespace, group="g", size="3"))
-    # Their places are taken and promised, but they are not bound.
+    # They are reserved and nominated, but they are not bound.
     for number in range(2):
-        promised_node(plane, f"g{number}", namespace)
+        nominated_node(plane, f"g{number}", namespace)
     plane.create(labelled("other", namespace))
     node_of(plane, "other", namespace)
     for number in range(2):
@@ -247,10 +249,12 @@ def test_pods_of_a_group_wait_for_each_other(plane: Plane, namespace: str) -> No
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_waiting_pods_are_refused_or_too_late_and_tried_again(plane: Plane, namespace: str) -> None:
+def test_waiting_pods_are_rejected_or_too_late_and_tried_again(
+    plane: BaseControlPlane, namespace: str
+) -> None:
     plane.create(labelled("held", namespace, group="alone", size="2"))
-    promised_node(plane, "held", namespace)
-    plane.create(labelled("rival", namespace, refuses="held"))
+    nominated_node(plane, "held", namespace)
+    plane.create(labelled("rival", namespace, rejects="held"))
     node_of(plane, "rival", namespace)
     unschedulable(
         plane, "held", namespace, "0/1 nodes are available: 1 node(s) were wanted by another."
@@ -278,15 +282,15 @@ def test_waiting_pods_are_refused_or_too_late_and_tried_again(plane: Plane, name
         ("bind", "not by me"),
     ],
 )
-def test_a_refusal_after_the_choice_gives_the_place_back(
-    plane: Plane, namespace: str, where: str, reason: str
+def test_a_rejection_after_the_choice_gives_the_place_back(
+    plane: BaseControlPlane, namespace: str, where: str, reason: str
 ) -> None:
-    plane.create(labelled("no", namespace, refuse=where))
+    plane.create(labelled("no", namespace, reject=where))
     note = note_of(plane, "no", namespace, "FailedScheduling")
     assert reason in note
     # It comes back when the label goes; a change of the pod is a reason to try again.
     path = plane.path("Pod", "no", namespace)
-    patch = {"metadata": {"labels": {"refuse": None}}}
+    patch = {"metadata": {"labels": {"reject": None}}}
     plane.request("PATCH", path, patch, content_type="application/merge-patch+json")
     node_of(plane, "no", namespace)
     lines = annotations(plane, "no", namespace)["example.com/ledger"].split(", ")
@@ -297,18 +301,18 @@ def test_a_refusal_after_the_choice_gives_the_place_back(
 @pytest.mark.parametrize("where", HOOKS)
 @pytest.mark.parametrize(
     ("label", "said"),
-    [("raises", "KeyError: 'absent'"), ("hangs", "it did not return within 2 seconds")],
+    [("raises", "KeyError: 'absent'"), ("hangs", "it was interrupted because ")],
 )
 def test_a_broken_hook_is_named_and_holds_up_nobody_else(
-    plane: Plane,
+    plane: BaseControlPlane,
     namespace: str,
     scheduler: MoorRun,
     where: str,
     label: str,
     said: str,
 ) -> None:
-    refused = schedule(plane, labelled("broken", namespace, **{label: where}))
-    condition = scheduled_condition(refused)
+    rejected = schedule(plane, labelled("broken", namespace, **{label: where}))
+    condition = scheduled_condition(rejected)
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
     expected = f"plugin Spoiled failed in {where} for pod {namespace}/broken: {said}"
     assert expected in condition["message"]

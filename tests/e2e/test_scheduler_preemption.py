@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from mooring.errors import ApiError
-from mooring.testing.kube import KubeScheduler, Plane
-from mooring.testing.run import MoorRun
-from mooring.testing.serve import MoorServe
-from tests.e2e.fleet import (
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.moor_serve import MoorServe
+from mooring.testing.real_kubernetes import BaseControlPlane, KubeScheduler
+from tests.e2e.fault_helpers import (
+    check_capacity,
     check_nothing_left,
-    check_room,
     each,
     many_nodes,
     many_pods,
     wait_all_bound,
 )
-from tests.e2e.rig import (
+from tests.e2e.pod_helpers import (
     event_of,
     events_of,
     extender_config,
@@ -37,7 +37,7 @@ SCHEDULING = "scheduling.k8s.io/v1"
 
 
 @pytest.fixture
-def priority(plane: Plane) -> Iterator[str]:
+def priority(plane: BaseControlPlane) -> Iterator[str]:
     """A priority class above that of pods without one."""
     name = "test-high"
     plane.create(
@@ -57,7 +57,7 @@ def running(name: str, namespace: str, node: str, **labels: str) -> dict[str, An
     return made
 
 
-def end(plane: Plane, name: str, namespace: str) -> None:
+def end(plane: BaseControlPlane, name: str, namespace: str) -> None:
     """The pod has ended."""
     path = plane.path("Pod", name, namespace)
     patch = {"metadata": {"finalizers": None}}
@@ -69,7 +69,7 @@ def end(plane: Plane, name: str, namespace: str) -> None:
             raise
 
 
-def victim(plane: Plane, name: str, namespace: str) -> dict[str, Any]:
+def victim(plane: BaseControlPlane, name: str, namespace: str) -> dict[str, Any]:
     """A pod as it is once it is being deleted."""
 
     def doomed() -> dict[str, Any] | None:
@@ -94,7 +94,9 @@ def budget(namespace: str, allowed: int) -> dict[str, Any]:
     }
 
 
-def evictions(plane: Plane, namespace: str, scheduler: str, priority: str) -> dict[str, Any]:
+def evictions(
+    plane: BaseControlPlane, namespace: str, scheduler: str, priority: str
+) -> dict[str, Any]:
     """Let a pod evict another one; what a user sees, without names that differ."""
     created = plane.create(budget(namespace, 0))
     path = plane.path("PodDisruptionBudget", "guard", namespace, api_version="policy/v1")
@@ -113,11 +115,11 @@ def evictions(plane: Plane, namespace: str, scheduler: str, priority: str) -> di
     preempted = events_of(plane, "free-a", namespace)[-1]
     event = event_of(plane, "high", namespace, "FailedScheduling")["message"]
 
-    def promised() -> dict[str, Any] | None:
+    def nominated() -> dict[str, Any] | None:
         found = plane.get("Pod", "high", namespace)
         return found if found["status"].get("nominatedNodeName") else None
 
-    waiting = plane.wait_for(promised, "the pod to be promised its node")
+    waiting = plane.wait_for(nominated, "the pod to have a nominated node")
     seen = {
         "target": target,
         "nominated": waiting["status"]["nominatedNodeName"],
@@ -145,7 +147,7 @@ def evictions(plane: Plane, namespace: str, scheduler: str, priority: str) -> di
 
 @pytest.mark.kube  # kube-scheduler takes part
 def test_victims_are_chosen_marked_and_told_as_by_kube_scheduler(
-    plane: Plane, namespace: str, priority: str
+    plane: BaseControlPlane, namespace: str, priority: str
 ) -> None:
     """A budget without room protects three of four pods; the same with both schedulers."""
     with nodes(plane, a={"cpu": "2"}, b={"cpu": "2"}):
@@ -164,7 +166,9 @@ def test_victims_are_chosen_marked_and_told_as_by_kube_scheduler(
     assert "scheduler_preemption_victims_count 1.0" in metrics
 
 
-def test_a_gated_pod_is_scheduled_when_its_last_gate_goes(plane: Plane, namespace: str) -> None:
+def test_a_gated_pod_is_scheduled_when_its_last_gate_goes(
+    plane: BaseControlPlane, namespace: str
+) -> None:
     with nodes(plane, one={}), MoorRun(plane) as scheduler:
         gates = [{"name": "example.com/first"}, {"name": "example.com/second"}]
         plane.create(pod("gated", namespace, "default-scheduler", schedulingGates=gates))
@@ -206,7 +210,7 @@ def mark(binding: mr.Binding) -> mr.Binding:
 
 @pytest.mark.parametrize("cache", [True, False], ids=["node-cache", "whole-nodes"])
 def test_an_extender_filters_scores_evicts_and_binds(
-    plane: Plane, namespace: str, priority: str, tmp_path: Path, cache: bool
+    plane: BaseControlPlane, namespace: str, priority: str, tmp_path: Path, cache: bool
 ) -> None:
     ssd = {"disk": "ssd"}
     policy = write_policy(tmp_path, EXTENDER)
@@ -257,7 +261,7 @@ def test_an_extender_filters_scores_evicts_and_binds(
 
 @pytest.mark.parametrize("ignorable", [True, False])
 def test_an_extender_that_is_down_blocks_unless_it_is_ignorable(
-    plane: Plane, namespace: str, ignorable: bool
+    plane: BaseControlPlane, namespace: str, ignorable: bool
 ) -> None:
     extender = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter", "ignorable": ignorable}
     with nodes(plane, one={}), MoorRun(plane, {**FAST, "extenders": [extender]}):
@@ -270,15 +274,15 @@ def test_an_extender_that_is_down_blocks_unless_it_is_ignorable(
             assert scheduled_condition(plane.get("Pod", "p", namespace)).get("status") != "True"
 
 
-def start(plane: Plane, name: str, second: int) -> None:
+def start(plane: BaseControlPlane, name: str, second: int) -> None:
     """A kubelet has started a pod."""
     patch = {"status": {"startTime": f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"}}
     path = f"{plane.path('Pod', name)}/status"
     plane.request("PATCH", path, patch, content_type="application/merge-patch+json")
 
 
-def test_as_many_pods_go_as_are_needed_and_no_more(own_plane: Plane) -> None:
-    """Whoever waits is woken by each pod that goes, and hears of its own victim later."""
+def test_as_many_pods_go_as_are_needed_and_no_more(own_plane: BaseControlPlane) -> None:
+    """Whoever waits is requeued by each pod that goes, and hears of its own victim later."""
     plane, count = own_plane, 40
     high = {"apiVersion": SCHEDULING, "kind": "PriorityClass", "metadata": {"name": "high"}}
     plane.create({**high, "value": 1000})
@@ -293,5 +297,5 @@ def test_as_many_pods_go_as_are_needed_and_no_more(own_plane: Plane) -> None:
         pods = wait_all_bound(plane, 2 * count)
         names = Counter(one["metadata"]["name"].partition("-")[0] for one in pods)
         assert names == {"low": count, "high": count}
-        check_room(plane, pods)
+        check_capacity(plane, pods)
         check_nothing_left(pods, scheduler)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mooring.testing.kube import KubeScheduler, Plane
-from mooring.testing.run import MoorRun
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import BaseControlPlane, KubeScheduler
+from tests.e2e.pod_helpers import node_of, nodes, note_of, pod, unschedulable
 from tests.e2e.provisioner import SELECTED_NODE, Provisioner, local_volume
-from tests.e2e.rig import node_of, nodes, note_of, pod, unschedulable
 
 CONFIG: dict[str, Any] = {
     "podInitialBackoffSeconds": 1,
@@ -29,7 +29,9 @@ STORAGE = "storage.k8s.io/v1"
 
 
 @pytest.fixture(scope="module", params=["moor", pytest.param("kube", marks=pytest.mark.kube)])
-def scheduler(plane: Plane, request: pytest.FixtureRequest) -> Iterator[MoorRun | KubeScheduler]:
+def scheduler(
+    plane: BaseControlPlane, request: pytest.FixtureRequest
+) -> Iterator[MoorRun | KubeScheduler]:
     """One of the two schedulers, with two nodes and two storage classes."""
     for name, provisioner in CLASSES.items():
         plane.create(
@@ -53,7 +55,7 @@ def scheduler(plane: Plane, request: pytest.FixtureRequest) -> Iterator[MoorRun 
 
 @pytest.fixture
 def provisioner(
-    plane: Plane,
+    plane: BaseControlPlane,
     scheduler: MoorRun | KubeScheduler,
     namespace: str,
 ) -> Iterator[Provisioner]:
@@ -62,7 +64,7 @@ def provisioner(
         yield running
 
 
-def claim(plane: Plane, name: str, namespace: str, of: str, size: str = "1Gi") -> None:
+def claim(plane: BaseControlPlane, name: str, namespace: str, of: str, size: str = "1Gi") -> None:
     spec = {
         "storageClassName": of,
         "accessModes": ["ReadWriteOnce"],
@@ -79,7 +81,7 @@ def user(name: str, namespace: str, *claims: str, scheduler: str = "patient") ->
 
 
 def test_a_volume_is_made_where_the_pod_goes(
-    plane: Plane, namespace: str, provisioner: Provisioner
+    plane: BaseControlPlane, namespace: str, provisioner: Provisioner
 ) -> None:
     for name in ("one", "two"):
         claim(plane, name, namespace, "made")
@@ -98,7 +100,7 @@ def test_a_volume_is_made_where_the_pod_goes(
 
 
 @pytest.mark.usefixtures("provisioner")
-def test_a_pod_goes_where_a_volume_is_that_fits(plane: Plane, namespace: str) -> None:
+def test_a_pod_goes_where_a_volume_is_that_fits(plane: BaseControlPlane, namespace: str) -> None:
     plane.create(local_volume("small-a", "a", "found", "1Gi"))
     plane.create(local_volume("large-b", "b", "found", "10Gi"))
     for name in ("first", "second"):
@@ -118,7 +120,7 @@ def test_a_pod_goes_where_a_volume_is_that_fits(plane: Plane, namespace: str) ->
 
 
 def test_a_provisioner_that_fails_makes_the_pod_try_again(
-    plane: Plane, namespace: str, provisioner: Provisioner
+    plane: BaseControlPlane, namespace: str, provisioner: Provisioner
 ) -> None:
     claim(plane, "fail", namespace, "made")
     plane.create(user("p", namespace, "fail"))
@@ -133,7 +135,7 @@ def test_a_provisioner_that_fails_makes_the_pod_try_again(
 
 
 def test_a_pod_waits_no_longer_than_the_configuration_says(
-    plane: Plane, namespace: str, provisioner: Provisioner
+    plane: BaseControlPlane, namespace: str, provisioner: Provisioner
 ) -> None:
     claim(plane, "stall", namespace, "made")
     plane.create(user("p", namespace, "stall", scheduler="hasty"))
@@ -146,7 +148,7 @@ def test_a_pod_waits_no_longer_than_the_configuration_says(
 
 
 def test_a_pod_that_goes_while_its_volumes_are_made_leaves_nothing_behind(
-    plane: Plane,
+    plane: BaseControlPlane,
     namespace: str,
     provisioner: Provisioner,
     scheduler: MoorRun | KubeScheduler,
@@ -156,11 +158,11 @@ def test_a_pod_that_goes_while_its_volumes_are_made_leaves_nothing_behind(
     big["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "6"}
     plane.create(big)
     plane.wait_for(lambda: "stall" in provisioner.nodes, "a node to be chosen for the claim")
-    promised = plane.wait_for(
+    nominated = plane.wait_for(
         lambda: plane.get("Pod", "big", namespace)["status"].get("nominatedNodeName"),
-        "the pod to be promised its node while it waits",
+        "the pod to have a nominated node while it waits",
     )
-    assert promised == provisioner.nodes["stall"][0]
+    assert nominated == provisioner.nodes["stall"][0]
     plane.delete("Pod", "big", namespace)
     for name in ("x", "y"):  # both fit only if the place of the pod that went is free
         plane.create(pod(name, namespace, "patient", requests={"cpu": "6"}))

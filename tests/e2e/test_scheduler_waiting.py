@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from benchmarks.process import cpu_ms
-from mooring.testing.kube import ControlPlane, wait_for
-from mooring.testing.run import MoorRun
-from tests.e2e.fleet import PATIENCE, many_nodes, many_pods
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import ControlPlane, wait_for
+from tests.e2e.fault_helpers import PATIENCE, many_nodes, many_pods
 from tests.e2e.provisioner import SELECTED_NODE
 
 CLAIMS, OTHERS = 600, 100

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mooring as mr
-from mooring.framework.building import build_profiles, build_runtime
+from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.framework.examine import examine
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster

@@ -22,12 +22,12 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize", "Permit",
         "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
         "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
-        "Refusal", "Requeues", "Reserve", "Score", "ScoreNodes", "Sign", "Skip", "Wait", "Wake",
-        "WhatIf",
+        "Rejection", "RequeueHint", "Requeues", "Reserve", "Score", "ScoreNodes", "Sign", "Skip",
+        "Wait", "WhatIf",
     },
     mooring.testing: {
-        "Cluster", "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterReply",
-        "Refused", "Requests", "WatchEvents", "cluster", "make_node", "make_pod",
+        "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",
+        "Rejected", "Requests", "TestCluster", "WatchEvents", "cluster", "make_node", "make_pod",
     },
 }  # fmt: skip
 

@@ -8,15 +8,18 @@ from pathlib import Path
 from mooring.cli.log_floods import FloodHandler
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
-from mooring.extender import caller, turns
-from mooring.extender.server import Options as ServeOptions
+from mooring.extender import http_extender as caller
+from mooring.extender import turns
+from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
+from mooring.http import handshake, origin, protocol
 from mooring.kube import exec_plugin
 from mooring.kube.session import DEFAULT_LIMITS
 from mooring.live import loop, server
 from mooring.live.options import HookLimits
-from mooring.serving import descriptors, handshake, metric_labels, origin, protocol
-from mooring.serving.repeats import Repeats
+from mooring.process import file_descriptors as descriptors
+from mooring.process import metric_labels
+from mooring.process.repeated_log_lines import RepeatedLogLines
 from mooring.yaml_depth import MOST_LEVELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "security.md"
@@ -44,7 +47,7 @@ def kinds_logged() -> int:
     stream = io.StringIO()
     logger = logging.Logger("limits")
     logger.addHandler(FloodHandler(lambda: 0.0, stream))
-    kinds = Repeats(logger, lambda: 0.0)
+    kinds = RepeatedLogLines(logger, lambda: 0.0)
     for kind in range(10_000):
         kinds.log(kind, logging.ERROR, f"kind {kind}")
     return len(stream.getvalue().splitlines()) - 1
@@ -82,7 +85,7 @@ LIMITS = {
     "program that a kubeconfig's `exec` names": seconds(exec_plugin.TIME_LIMIT_SECONDS),
     "reason that a plugin gives": f"{number(hook_answers._MOST_REASON)} characters",
     "values of a metric's label": number(metric_labels.MOST_VALUES),
-    "lines about refused web pages": f"{60 / origin._LOG_SECONDS:g} a minute",
+    "lines about rejected web pages": f"{60 / origin._LOG_SECONDS:g} a minute",
     "kinds of errors that `moor serve` logs apart from each other": (
         f"{number(kinds_logged())} a minute"
     ),

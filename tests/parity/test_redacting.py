@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from mooring.explaining.aliases import Aliases
 from mooring.explaining.explainer import Explainer
-from mooring.explaining.reading import Reader
-from mooring.explaining.redacting import _struct_rule, redact
-from mooring.explaining.snapshot import Snapshot
 from mooring.model.kinds import KINDS
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.model.selectors import NodeAffinity
+from mooring.snapshot.aliases import Aliases
+from mooring.snapshot.object_reader import ObjectReader
+from mooring.snapshot.redaction import _struct_rule, redact
+from mooring.snapshot.snapshot import Snapshot
 from tools.parity import VECTORS, read_cases
 
 FILES = sorted(VECTORS.glob("*.ndjson.gz"))
@@ -89,7 +89,7 @@ def check(case: Mapping[str, Any], plant: Aliases | None = None) -> int:
     """Explain a case before and after redacting; how many pods were compared."""
     given = case["case"]
     reading = Snapshot()
-    Reader(reading).all(given["objects"])
+    ObjectReader(reading).read(given["objects"])
     objects: list[KubeObject] = [thing for kind in KINDS for thing in reading.all(kind.type)]
     pods = [Pod.from_dict(pod) for pod in given["pending"]]
     config = given.get("config")

@@ -9,7 +9,7 @@ import pytest
 
 from mooring.explaining.explainer import Explainer
 from mooring.model.pod import Pod
-from tests.unit.explaining.test_search import carried_out
+from tests.unit.explaining.test_suggestion_search import carried_out
 from tools.parity import VECTORS, read_cases
 
 FILES = sorted(VECTORS.glob("*.ndjson.gz"))

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from mooring import Node, Pod
 from mooring.state import shapes
-from mooring.state.bounds import Bounds
+from mooring.state.memory_bounds import MemoryBounds
 from mooring.testing import make_node
 from tests.unit.scheduler.world import World
 
-FORGETFUL = Bounds(
+FORGETFUL = MemoryBounds(
     array_share=0, results=1, result_bytes=1, result_bytes_per_node=1,
     kinds=1, key_bytes=200, templates=1, selectors=1, empty=0, match_bytes=100,
 )  # fmt: skip
-EVERYTHING = Bounds(
+EVERYTHING = MemoryBounds(
     array_share=10**9, results=10**9, result_bytes=10**15, kinds=10**9, key_bytes=10**15,
     templates=10**9, selectors=10**9, empty=10**9, match_bytes=10**15,
 )  # fmt: skip
@@ -139,7 +139,7 @@ def test_what_is_remembered_makes_no_difference(
 class Own:
     """A world with templates of its own, which all worlds of a process share otherwise."""
 
-    def __init__(self, bounds: Bounds, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, bounds: MemoryBounds, patch: pytest.MonkeyPatch) -> None:
         self._patch = patch
         self.shapes: WeakValueDictionary[Any, shapes.Shape] = WeakValueDictionary()
         self.remembering = shapes.Remembering(bounds.templates)

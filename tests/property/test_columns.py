@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mooring import Node, Pod
-from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.cluster import Cluster
-from mooring.state.counts import Group
+from mooring.state.counts import PodLabelGroup
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.shapes import shape_of
 
 NODES = st.sampled_from(["a", "b", "c", "d"])
@@ -23,7 +23,7 @@ RESOURCES = ("cpu", "memory", "pods", "x.io/card", "x.io/disk", "x.io/nobody-has
 PORTS = (("0.0.0.0", "TCP", 80), ("10.0.0.1", "TCP", 80), ("0.0.0.0", "UDP", 80))  # noqa: S104
 LABELS = ("zone", "kubernetes.io/hostname", "only-on-a", "nobody-has-it")
 #: No array is kept of what few rows have, and one selector is counted at a time.
-FORGETFUL = Bounds(array_share=0, results=1, kinds=1, selectors=1, empty=1)
+FORGETFUL = MemoryBounds(array_share=0, results=1, kinds=1, selectors=1, empty=1)
 IMAGES = ("app:1", "app:2")
 
 
@@ -78,11 +78,11 @@ def pod(name: str, template: int, target: str = "", *, terminating: bool = False
     return Pod.from_dict({"metadata": meta, "spec": spec})
 
 
-def app_a(group: Group) -> bool:
+def app_a(group: PodLabelGroup) -> bool:
     return group.labels.get("app") == "a"
 
 
-def app_b_alive(group: Group) -> bool:
+def app_b_alive(group: PodLabelGroup) -> bool:
     return group.labels.get("app") == "b" and not group.terminating
 
 
@@ -125,8 +125,8 @@ def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:
     for kind in ("affinity", "anti_affinity", "preferred"):
         terms = getattr(cluster, kind)
         total = [0] * len(columns)
-        for one in terms.about(INCOMING, {}, 0):
-            for row, count in enumerate(one.tally.array.tolist()):
+        for one in terms.matching_terms(INCOMING, {}, 0):
+            for row, count in enumerate(one.counts.array.tolist()):
                 total[row] += count * (one.weight or 1)
         note(kind, total)
     note("pods", [{one.key for one in cluster.pods_on(row)} for row in range(len(columns))])
@@ -209,14 +209,14 @@ class ColumnsMachine(RuleBasedStateMachine):
         row = data.draw(st.integers(0, len(self.cluster.columns) - 1))
         gone = list(self.cluster.pods_on(row))
         for one in gone:
-            self.cluster.remove_in_thought(one, row)
+            self.cluster.remove_what_if(one, row)
         guest = pod("guest", template)
-        self.cluster.add_in_thought(guest, row)
+        self.cluster.add_what_if(guest, row)
         assert self.cluster.columns.used("pods")[row] == 1
-        self.cluster.remove_in_thought(guest, row)
+        self.cluster.remove_what_if(guest, row)
         assert self.cluster.columns.used("cpu")[row] == 0
         for one in gone:
-            self.cluster.add_in_thought(one, row)
+            self.cluster.add_what_if(one, row)
 
     @invariant()
     def equals_a_new_cluster(self) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm, Requirement
-from mooring.state.bounds import Bounds
-from mooring.state.counts import Group, PodCounts, TermCounts
-from mooring.state.growing import Table
-from mooring.state.shapes import Shape, Term, shape_of
+from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
+from mooring.state.memory_bounds import MemoryBounds
+from mooring.state.shapes import AffinityTerm, Shape, shape_of
+from mooring.state.table import Table
 
 ROWS = 3
 NAMESPACES = ("red", "blue")
@@ -27,7 +27,7 @@ class History:
     def __init__(self, seed: int) -> None:
         self.random = random = Random(seed)
         self.table = Table(
-            Bounds(
+            MemoryBounds(
                 selectors=random.choice((1, 2, 100)),
                 empty=random.choice((0, 1, 100)),
                 match_bytes=random.choice((1, 500, 10**7)),
@@ -41,7 +41,7 @@ class History:
         self.selectors = [self.selector() for _ in range(6)]
         self.sources = [self.source() for _ in range(6)]
         self.pods: list[tuple[Shape, int, bool]] = []
-        self.terms: list[tuple[Term, int]] = []
+        self.terms: list[tuple[AffinityTerm, int]] = []
         self.namespaces: dict[str, dict[str, str]] = {name: {} for name in NAMESPACES}
         self.version = 0
 
@@ -101,7 +101,10 @@ class History:
     def term_comes(self) -> None:
         new = self.random.random() < 0.3
         source = self.source() if new else self.random.choice(self.sources)
-        term, row = Term(source, self.random.choice(NAMESPACES)), self.random.randrange(ROWS)
+        term, row = (
+            AffinityTerm(source, self.random.choice(NAMESPACES)),
+            self.random.randrange(ROWS),
+        )
         self.terms.append((term, row))
         self.term_counts.count(term.key, term, 0, row, 1)
 
@@ -118,7 +121,7 @@ class History:
         selectors = self.random.choices(self.selectors, k=self.random.choice((0, 1, 1, 2)))
         namespace = self.random.choice(NAMESPACES)
 
-        def test(group: Group) -> bool:
+        def test(group: PodLabelGroup) -> bool:
             return group.namespace == namespace and all(
                 one.matches(group.labels) for one in selectors
             )
@@ -137,8 +140,8 @@ class History:
         labels = self.namespaces[shape.namespace]
         found = [
             ((one.term.key, row), count)
-            for one in self.term_counts.about(shape, labels, self.version)
-            for row, count in one.tally.rows.items()
+            for one in self.term_counts.matching_terms(shape, labels, self.version)
+            for row, count in one.counts.rows.items()
         ]
         expected = Counter(
             (term.key, row)

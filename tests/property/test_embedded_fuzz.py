@@ -1,4 +1,4 @@
-"""Whatever clients send, the embedded API server accepts or refuses it; it never breaks.
+"""Whatever clients send, the embedded API server accepts or rejects it; it never breaks.
 
 Manifests of all kinds are changed at random places: odd values, missing and doubled parts.
 """
@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.api import Write
-from mooring.embedded.patches.patching import APPLY, MERGE, STRATEGIC, Patch
-from mooring.embedded.refusals import Refused
+from mooring.embedded.api import WriteOptions
+from mooring.embedded.patches.patch import APPLY, MERGE, STRATEGIC, Patch
 from mooring.embedded.resources import BY_KIND, Resource
-from mooring.embedded.store import Item
+from mooring.embedded.status_errors import StatusError
+from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.tables.tables import table
-from tests.e2e.both_servers import read_objects
-from tests.unit.embedded.worlds import World
+from tests.e2e.real_and_embedded import read_objects
+from tests.unit.embedded.fake_api_server import FakeApiServer
 
 STEPS = 1500
 ODD: tuple[Any, ...] = (
@@ -69,9 +69,9 @@ class Client:
             json.loads(json.dumps(one, default=str).replace("NAMESPACE", "default"))
             for one in read_objects().values()
         ]
-        self.world = World()
+        self.server = FakeApiServer()
         self.accepted = 0
-        self.refused = 0
+        self.rejected = 0
         self.silent = 0
 
     def step(self) -> None:
@@ -82,9 +82,9 @@ class Client:
         if "create" not in resource.verbs or "get" not in resource.verbs:
             return
         wanted = changed(rng, manifest) if rng.random() < 0.8 else copy.deepcopy(manifest)
-        write = Write(validation=rng.choice(("Ignore", "Warn", "Strict")))
-        self.send(lambda: self.world.api.create(resource, wanted, namespace, write))
-        items = self.world.store.all(resource, namespace)
+        write = WriteOptions(validation=rng.choice(("Ignore", "Warn", "Strict")))
+        self.send(lambda: self.server.api.create(resource, wanted, namespace, write))
+        items = self.server.store.all(resource, namespace)
         if items:
             self.change(resource, namespace, rng.choice(items), manifest, items)
 
@@ -92,11 +92,11 @@ class Client:
         self,
         resource: Resource,
         namespace: str,
-        item: Item,
+        item: StoredObject,
         manifest: dict[str, Any],
-        items: list[Item],
+        items: list[StoredObject],
     ) -> None:
-        rng, api, name = self.rng, self.world.api, item.name
+        rng, api, name = self.rng, self.server.api, item.name
         part = rng.choice(("", "status")) if "status" in resource.subresources else ""
         action = rng.random()
         if action < 0.3:
@@ -112,20 +112,20 @@ class Client:
             if isinstance(obj.get("metadata"), dict):
                 obj["metadata"]["name"] = name
             patch = Patch(APPLY, json.dumps(obj).encode())
-            write = Write(force=rng.random() < 0.5)
+            write = WriteOptions(force=rng.random() < 0.5)
             self.send(lambda: api.patch(resource, namespace, name, patch, write=write))
         elif action < 0.85:
             options = {"propagationPolicy": rng.choice((None, "Foreground", "Orphan"))}
             self.send(lambda: api.delete(resource, namespace, name, options))
         else:
-            table(resource, [one.obj for one in items], self.world.now, "Metadata", "1", {})
+            table(resource, [one.obj for one in items], self.server.now, "Metadata", "1", {})
 
     def send(self, request: Callable[[], object]) -> None:
         try:
             request()
-        except Refused as refused:
-            self.refused += 1
-            self.silent += not refused.status["message"]
+        except StatusError as rejected:
+            self.rejected += 1
+            self.silent += not rejected.status["message"]
         else:
             self.accepted += 1
 
@@ -138,4 +138,4 @@ def test_nothing_that_a_client_sends_breaks_it(seed: int) -> None:
     assert client.silent == 0
     # Both happen, so that both ways are walked.
     assert client.accepted > STEPS / 10
-    assert client.refused > STEPS / 10
+    assert client.rejected > STEPS / 10

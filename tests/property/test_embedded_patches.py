@@ -5,20 +5,20 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mooring.embedded.patches.applying import apply, track_update
-from mooring.embedded.patches.field_sets import FieldSet, Path, fields_of, set_from, set_of
-from mooring.embedded.patches.forms import form_of
+from mooring.embedded.patches.field_sets import FieldSet, Path, from_fields_v1, set_of, to_fields_v1
 from mooring.embedded.patches.json_patch import apply_json_patch
 from mooring.embedded.patches.json_values import copied
-from mooring.embedded.patches.managed_fields import read_managed
+from mooring.embedded.patches.managed_fields import decode_managed_fields
 from mooring.embedded.patches.merge_patch import apply_merge_patch
-from mooring.embedded.patches.merging_values import compared, field_set, merged
+from mooring.embedded.patches.server_side_apply import apply, track_update
 from mooring.embedded.patches.strategic_patch import apply_strategic_patch
+from mooring.embedded.patches.structured_merge import compared, field_set, merged
+from mooring.embedded.patches.typed_schema import schema_of
 from mooring.embedded.resources import PODS, Obj
 from mooring.embedded.schema.definitions import definition_of
 
 POD = definition_of(PODS)
-FORM = form_of(POD.name)
+FORM = schema_of(POD.name)
 NOW = "2026-01-01T00:00:00Z"
 
 KEYS = st.sampled_from(["a", "b", "c", "d/e", "~f"])
@@ -142,7 +142,7 @@ def test_sets_of_fields_are_sets(left: frozenset[Path], right: frozenset[Path]) 
         assert frozenset(made.paths()) == expected
         assert made == set_of(*expected)
         assert bool(made) == bool(expected)
-    assert set_from(fields_of(a)) == a
+    assert from_fields_v1(to_fields_v1(a)) == a
     assert all(a.has(path) == (path in left) for path in left | right)
     roots = {path for path in left if any(path[: len(one)] == one for one in right)}
     assert frozenset(a.without_trees(b).paths()) == left - roots
@@ -182,7 +182,7 @@ def test_who_applies_by_force_gets_it(first: Obj, second: Obj, third: Obj) -> No
     assert applied(made, third, "a") == made
     # Everything has an owner.
     owned = FieldSet()
-    for one in read_managed(made["metadata"]["managedFields"]).values():
+    for one in decode_managed_fields(made["metadata"]["managedFields"]).values():
         owned |= one.fields
     nobodys = {("f:apiVersion",), ("f:kind",), ("f:metadata", "f:name")}
     assert {*(field_set(content(made), FORM) - owned).paths()} == nobodys
@@ -211,7 +211,7 @@ def test_an_update_owns_all_that_it_changed(first: Obj, second: Obj) -> None:
     live = applied(None, first, "a")
     new = copied(second)
     track_update(live, new, POD, manager="u", time=NOW, api_version="v1")
-    entries = read_managed(new["metadata"].get("managedFields", []))
+    entries = decode_managed_fields(new["metadata"].get("managedFields", []))
     change = compared(content(live), second, FORM)
     changed = change.modified | change.added
     for owner, one in entries.items():

@@ -38,20 +38,20 @@ def test_every_version_that_is_remembered_can_be_seen_again(
     history = store.history(PODS)
     for version, expected in seen.items():
         past = store.as_of(PODS, "", version)
-        assert (past is None) == (version < history.forgotten)
+        assert (past is None) == (version < history.compacted)
         if past is not None:
             assert view(past) == expected
             in_a = store.as_of(PODS, "a", version)
             assert in_a is not None
             assert view(in_a) == seen_in_a[version]
     replayed: dict[tuple[str, str], int] = {
-        (namespace, name): version for namespace, name, version in seen.get(history.forgotten, [])
+        (namespace, name): version for namespace, name, version in seen.get(history.compacted, [])
     }
-    if history.forgotten in seen:
-        for happening in history.since(history.start):
-            key = (happening.item.namespace, happening.item.name)
-            if happening.type == "DELETED":
+    if history.compacted in seen:
+        for event in history.since(history.start):
+            key = (event.item.namespace, event.item.name)
+            if event.type == "DELETED":
                 del replayed[key]
             else:
-                replayed[key] = happening.version
+                replayed[key] = event.version
         assert sorted((*key, version) for key, version in replayed.items()) == view(store.all(PODS))

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from mooring import Node, Pod
-from mooring.framework.happenings import Happening
-from mooring.framework.hook import Action, Wake
+from mooring.framework.cluster_events import ClusterEvent
+from mooring.framework.hook import Action, RequeueHint
 from mooring.model.storage import StorageClass
-from mooring.scheduler.inflight import InFlight
+from mooring.scheduler.in_flight_pods import InFlightPods
 from mooring.scheduler.queue import Queue, QueueSettings
-from mooring.scheduler.queued_pod import Part, QueuedPod
+from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.testing import make_node, make_pod
 
 PROFILE = "default-scheduler"
@@ -33,16 +33,16 @@ def helps_odd(pod: Pod, old: Any, new: Any) -> bool:
 
 
 WAKES = {
-    "A": [Wake(Node, Action.ADD)],
-    "B": [Wake(Node, Action.DELETE), Wake(Pod, Action.UPDATE_POD_LABEL)],
-    "Odd": [Wake(Node, Action.ADD, helps_odd)],
-    "Gate": [Wake(StorageClass, Action.ADD)],
+    "A": [RequeueHint(Node, Action.ADD)],
+    "B": [RequeueHint(Node, Action.DELETE), RequeueHint(Pod, Action.UPDATE_POD_LABEL)],
+    "Odd": [RequeueHint(Node, Action.ADD, helps_odd)],
+    "Gate": [RequeueHint(StorageClass, Action.ADD)],
 }
 NODE = make_node("n")
 CHANGES = {
-    "node added": Happening(Node, Action.ADD, None, NODE),
-    "node gone": Happening(Node, Action.DELETE, NODE, None),
-    "class added": Happening(StorageClass, Action.ADD, None, StorageClass()),
+    "node added": ClusterEvent(Node, Action.ADD, None, NODE),
+    "node gone": ClusterEvent(Node, Action.DELETE, NODE, None),
+    "class added": ClusterEvent(StorageClass, Action.ADD, None, StorageClass()),
 }
 #: The plugins that know that a change helps; "Odd" says so for odd priorities only.
 HELPED = {
@@ -61,11 +61,11 @@ class Entry:
 
     pod: Pod
     since: float
-    part: Part = Part.OUT
+    sub_queue: SubQueue = SubQueue.OUT
     plugins: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     gate: bool = False
-    refusals: int = 0
+    rejections: int = 0
     errors: int = 0
     attempts: int = 0
     flushed_at: float = -math.inf
@@ -79,14 +79,14 @@ class Entry:
 
     @property
     def until(self) -> float:
-        count = self.errors or self.refusals
+        count = self.errors or self.rejections
         wait = min(FIRST * 2 ** (count - 1), MOST) if count else 0
         return math.floor(self.since + wait) if count else -math.inf
 
     @property
     def place(self) -> tuple[float, ...]:
         """Where it stands in its part."""
-        until = self.until if self.part is Part.BACKOFF else 0
+        until = self.until if self.sub_queue is SubQueue.BACKOFF else 0
         return (until, -self.pod.priority, self.since)
 
     @property
@@ -112,7 +112,7 @@ class QueueMachine(RuleBasedStateMachine):
             QueueSettings(initial_backoff=FIRST, max_backoff=MOST, max_unschedulable=LONGEST),
         )
         # So few that they overflow now and then.
-        self.queue.flights = InFlight(most_changes=4)
+        self.queue.in_flight = InFlightPods(most_changes=4)
         self.known: dict[str, Entry] = {}
         self.lives = 0
         self.labels = 0
@@ -121,19 +121,19 @@ class QueueMachine(RuleBasedStateMachine):
 
     # -- the description
 
-    def enter(self, entry: Entry, part: Part) -> None:
-        """To a part, past the gate."""
+    def enter(self, entry: Entry, sub_queue: SubQueue) -> None:
+        """To a sub_queue, past the gate."""
         if entry.pod.name in self.closed:
-            entry.gate, entry.part = True, Part.GATED
+            entry.gate, entry.sub_queue = True, SubQueue.GATED
             entry.plugins.add("Gate")
         else:
-            entry.gate, entry.part = False, part
+            entry.gate, entry.sub_queue = False, sub_queue
 
     def retry(self, entry: Entry, *, at_once: bool = False) -> None:
         if not at_once and entry.until >= math.floor(self.now):
-            self.enter(entry, Part.BACKOFF if entry.blamed else Part.ERROR_BACKOFF)
+            self.enter(entry, SubQueue.BACKOFF if entry.blamed else SubQueue.ERROR_BACKOFF)
         else:
-            self.enter(entry, Part.ACTIVE)
+            self.enter(entry, SubQueue.ACTIVE)
 
     def tell(self, entry: Entry, change: str, *, own: bool = False) -> None:
         if entry.gate and not own and not HELPED[change] & {"Gate"}:
@@ -144,10 +144,13 @@ class QueueMachine(RuleBasedStateMachine):
 
     def pass_time(self) -> None:
         for entry in self.known.values():
-            if entry.part in (Part.BACKOFF, Part.ERROR_BACKOFF) and entry.until + 1 <= self.now:
-                entry.part = Part.ACTIVE
+            if (
+                entry.sub_queue in (SubQueue.BACKOFF, SubQueue.ERROR_BACKOFF)
+                and entry.until + 1 <= self.now
+            ):
+                entry.sub_queue = SubQueue.ACTIVE
         for entry in self.known.values():
-            held = entry.part in (Part.UNSCHEDULABLE, Part.GATED)
+            held = entry.sub_queue in (SubQueue.UNSCHEDULABLE, SubQueue.GATED)
             if held and entry.deadline <= self.now:
                 entry.flushed_at = self.now
                 self.retry(entry)
@@ -157,14 +160,14 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(name=NAMES, priority=st.integers(0, 3))
     def add(self, name: str, priority: int) -> None:
         known = self.known.get(name)
-        if known is not None and known.part is not Part.IN_FLIGHT:
+        if known is not None and known.sub_queue is not SubQueue.IN_FLIGHT:
             return
         self.lives += 1
         raw = make_pod(name, priority=priority).raw
         metadata = {**raw["metadata"], "uid": f"{name}-{self.lives}"}
         entry = Entry(Pod.from_dict({**raw, "metadata": metadata}), self.now)
         self.queue.add(entry.pod, self.now)
-        self.enter(entry, Part.ACTIVE)
+        self.enter(entry, SubQueue.ACTIVE)
         self.known[name] = entry
 
     @precondition(lambda self: self.known)
@@ -179,9 +182,9 @@ class QueueMachine(RuleBasedStateMachine):
         status = {"startTime": str(self.labels)}
         entry.pod = Pod.from_dict({**old.raw, "metadata": metadata, "status": status})
         self.queue.update(old, entry.pod, self.now)
-        if entry.part is Part.IN_FLIGHT:
+        if entry.sub_queue is SubQueue.IN_FLIGHT:
             self.see(change, entry)
-        elif entry.part in (Part.UNSCHEDULABLE, Part.GATED):
+        elif entry.sub_queue in (SubQueue.UNSCHEDULABLE, SubQueue.GATED):
             self.tell(entry, change, own=True)
 
     @precondition(lambda self: self.known)
@@ -194,16 +197,16 @@ class QueueMachine(RuleBasedStateMachine):
     def pop(self) -> None:
         self.pass_time()
         queued = self.queue.pop(self.now)
-        ready = [one for one in self.known.values() if one.part is Part.ACTIVE]
+        ready = [one for one in self.known.values() if one.sub_queue is SubQueue.ACTIVE]
         if not ready:
-            ready = [one for one in self.known.values() if one.part is Part.BACKOFF]
+            ready = [one for one in self.known.values() if one.sub_queue is SubQueue.BACKOFF]
         if queued is None:
             assert not ready
             return
         entry = self.known[queued.pod.name]
         assert entry in ready
         assert entry.place == min(one.place for one in ready)
-        entry.part, entry.queued = Part.IN_FLIGHT, queued
+        entry.sub_queue, entry.queued = SubQueue.IN_FLIGHT, queued
         entry.attempts += 1
         entry.seen, entry.forced = [], False
         self.flying.append((queued, entry))
@@ -229,31 +232,31 @@ class QueueMachine(RuleBasedStateMachine):
     ) -> None:
         queued, entry, waits = self.land(data)
         # More happened than is kept; a pod that was activated, too, is no exception.
-        overrun = queued not in self.queue.flights._started
-        part = self.queue.requeue(queued, plugins, self.now, pending=pending, error=error)
+        overrun = queued not in self.queue.in_flight._started
+        sub_queue = self.queue.requeue(queued, plugins, self.now, pending=pending, error=error)
         if not waits:
-            assert part is Part.OUT
+            assert sub_queue is SubQueue.OUT
             return
         self.fail(entry, set() if error else plugins, set() if error else pending)
         helped = set().union(*(entry.helped_by(change) for change in entry.seen))
         if overrun:
             # It is tried again; that it need not back off may have been forgotten.
-            assert part is not Part.UNSCHEDULABLE
-            at_once = part is Part.ACTIVE and bool(helped & entry.pending)
+            assert sub_queue is not SubQueue.UNSCHEDULABLE
+            at_once = sub_queue is SubQueue.ACTIVE and bool(helped & entry.pending)
             self.retry(entry, at_once=at_once)
         elif helped or entry.forced or not entry.blamed:
-            assert part is not Part.UNSCHEDULABLE
+            assert sub_queue is not SubQueue.UNSCHEDULABLE
             self.retry(entry, at_once=bool(helped & entry.pending))
         else:
-            entry.gate, entry.part = False, Part.UNSCHEDULABLE
+            entry.gate, entry.sub_queue = False, SubQueue.UNSCHEDULABLE
 
     @precondition(lambda self: self.binding)
     @rule(data=st.data())
     def binding_failed(self, data: st.DataObject) -> None:
         queued, entry = self.binding.pop(data.draw(st.integers(0, len(self.binding) - 1)))
-        part = self.queue.requeue(queued, (), self.now, error=True, flown=True)
+        sub_queue = self.queue.requeue(queued, (), self.now, error=True, bind_failed=True)
         if entry.pod.name in self.known:
-            assert part is Part.OUT
+            assert sub_queue is SubQueue.OUT
             return
         self.known[entry.pod.name] = entry
         self.fail(entry, set(), set())
@@ -263,15 +266,15 @@ class QueueMachine(RuleBasedStateMachine):
         entry.plugins, entry.pending = set(plugins), set(pending)
         entry.since, entry.flushed_at = self.now, -math.inf
         if entry.blamed:
-            entry.refusals, entry.errors = entry.refusals + 1, 0
+            entry.rejections, entry.errors = entry.rejections + 1, 0
         else:
             entry.errors += 1
 
     @rule(change=st.sampled_from(sorted(CHANGES)))
-    def happened(self, change: str) -> None:
-        self.queue.happened(CHANGES[change], self.now)
+    def on_event(self, change: str) -> None:
+        self.queue.on_event(CHANGES[change], self.now)
         for entry in self.known.values():
-            if entry.part in (Part.UNSCHEDULABLE, Part.GATED):
+            if entry.sub_queue in (SubQueue.UNSCHEDULABLE, SubQueue.GATED):
                 self.tell(entry, change)
         self.see(change)
 
@@ -285,12 +288,12 @@ class QueueMachine(RuleBasedStateMachine):
         entries = [self.known[name] for name in sorted(names) if name in self.known]
         self.queue.activate([entry.pod for entry in entries], self.now)
         for entry in entries:
-            if entry.part is Part.IN_FLIGHT:
+            if entry.sub_queue is SubQueue.IN_FLIGHT:
                 entry.forced = True
-            elif entry.part in (Part.BACKOFF, Part.ERROR_BACKOFF):
-                entry.part = Part.ACTIVE
-            elif entry.part is not Part.ACTIVE:
-                self.enter(entry, Part.ACTIVE)
+            elif entry.sub_queue in (SubQueue.BACKOFF, SubQueue.ERROR_BACKOFF):
+                entry.sub_queue = SubQueue.ACTIVE
+            elif entry.sub_queue is not SubQueue.ACTIVE:
+                self.enter(entry, SubQueue.ACTIVE)
 
     @rule(name=NAMES)
     def gate(self, name: str) -> None:
@@ -308,22 +311,22 @@ class QueueMachine(RuleBasedStateMachine):
         time = self.queue.next_time()
         assert time is not None
         assert time > self.now - 1e-9, "what was due was done"
-        before = {entry.pod.uid: entry.part for entry in self.known.values()}
+        before = {entry.pod.uid: entry.sub_queue for entry in self.known.values()}
         self.queue.flush(time - 1e-6)
-        assert before == {queued.pod.uid: queued.part for queued in self.queue}
-        flushed = [queued for queued in self.queue if queued.part is Part.GATED]
+        assert before == {queued.pod.uid: queued.sub_queue for queued in self.queue}
+        flushed = [queued for queued in self.queue if queued.sub_queue is SubQueue.GATED]
         self.now = time
         self.queue.flush(time)
         self.pass_time()
-        moved = before != {queued.pod.uid: queued.part for queued in self.queue}
+        moved = before != {queued.pod.uid: queued.sub_queue for queued in self.queue}
         assert moved or any(queued.flushed_at == time for queued in flushed)
 
     # -- what is always true
 
     @invariant()
     def every_pod_is_where_it_should_be(self) -> None:
-        assert {queued.pod.name: queued.part for queued in self.queue} == {
-            name: entry.part for name, entry in self.known.items()
+        assert {queued.pod.name: queued.sub_queue for queued in self.queue} == {
+            name: entry.sub_queue for name, entry in self.known.items()
         }
         for queued in self.queue:
             entry = self.known[queued.pod.name]
@@ -331,39 +334,39 @@ class QueueMachine(RuleBasedStateMachine):
             assert queued.backoff_until == entry.until
             assert queued.attempts == entry.attempts
             assert (queued.gate == "Gate") is entry.gate
-            if queued.part is not Part.IN_FLIGHT:
-                assert queued.refusers == entry.blamed
+            if queued.sub_queue is not SubQueue.IN_FLIGHT:
+                assert queued.rejector_plugins == entry.blamed
 
     @invariant()
     def no_pod_is_in_two_parts(self) -> None:
-        parts = self.queue._parts
+        parts = self.queue._sub_queues
         found: list[QueuedPod] = [
             *parts._active._living,
             *parts._backoff._living,
             *parts._error_backoff._living,
-            *parts._held,
-            *(queued for queued in self.queue.flights if queued.part is Part.IN_FLIGHT),
+            *parts._unschedulable,
+            *(queued for queued in self.queue.in_flight if queued.sub_queue is SubQueue.IN_FLIGHT),
         ]
         assert len(found) == len(set(found)) == len(self.known)
         assert set(found) == set(self.queue)
-        assert set(self.queue.flights) == {queued for queued, _ in self.flying}
+        assert set(self.queue.in_flight) == {queued for queued, _ in self.flying}
 
     @invariant()
     def the_figures_are_right(self) -> None:
-        parts = [entry.part for entry in self.known.values()]
+        parts = [entry.sub_queue for entry in self.known.values()]
         assert self.queue.counts() == {
-            "active": parts.count(Part.ACTIVE),
-            "backoff": parts.count(Part.BACKOFF) + parts.count(Part.ERROR_BACKOFF),
-            "unschedulable": parts.count(Part.UNSCHEDULABLE),
-            "gated": parts.count(Part.GATED),
+            "active": parts.count(SubQueue.ACTIVE),
+            "backoff": parts.count(SubQueue.BACKOFF) + parts.count(SubQueue.ERROR_BACKOFF),
+            "unschedulable": parts.count(SubQueue.UNSCHEDULABLE),
+            "gated": parts.count(SubQueue.GATED),
         }
         blamed = [
             plugin
             for entry in self.known.values()
-            if entry.part is not Part.IN_FLIGHT
+            if entry.sub_queue is not SubQueue.IN_FLIGHT
             for plugin in entry.blamed
         ]
-        assert self.queue.refused == {(name, PROFILE): blamed.count(name) for name in blamed}
+        assert self.queue.rejected == {(name, PROFILE): blamed.count(name) for name in blamed}
 
     def teardown(self) -> None:
         """With open gates and enough time, every pod is taken exactly once."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 import mooring as mr
 from mooring import hook
-from mooring.testing import FakeKubeScheduler, FilterReply, make_node, make_pod
+from mooring.testing import FakeKubeScheduler, FilterResult, make_node, make_pod
 
 policy = mr.Policy("types")
 
@@ -187,7 +187,7 @@ def test_plugins_and_the_fake_scheduler_are_typed() -> None:
     plugged = mr.Policy("plugged")
     plugged.add(Plugin())
     scheduler = FakeKubeScheduler(mr.Policy("empty"), [make_node("a")])
-    assert_type(scheduler.filter(make_pod()), FilterReply)
+    assert_type(scheduler.filter(make_pod()), FilterResult)
     assert_type(scheduler.prioritize(make_pod()), dict[str, int])
     assert_type(scheduler.schedule(make_pod()), str)
     assert_type(scheduler.bind(make_pod("q"), "a"), mr.Binding)

@@ -1,12 +1,12 @@
-"""What is nested too deeply is refused before a loader sees it, whatever it is made of."""
+"""What is nested too deeply is rejected before a loader sees it, whatever it is made of."""
 
 import random
 
 import pytest
 import yaml
 
-from mooring.explaining.yaml_text import YamlProblem, parse
 from mooring.yaml_depth import MOST_LEVELS, TooDeep, _at_most, check_depth
+from mooring.yaml_text import YamlProblem, parse
 
 #: A hundred thousand levels end a process that loads them.
 DEEP = 100_000

@@ -154,7 +154,7 @@ def test_bind(stateless: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["binding", "empty_binding"])
 def test_bind_that_cannot_be(stateless: Caller, name: str) -> None:
-    check(stateless.post("/bind", request(name)), f"bind_refused_{name}")
+    check(stateless.post("/bind", request(name)), f"bind_rejected_{name}")
 
 
 def test_the_kept_nodes_are_the_bytes_received(stateless: Caller) -> None:

@@ -16,7 +16,7 @@ from mooring.errors import ApiError, KubeError
 from mooring.kube.credentials import Credentials
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.kube.transport import make_context
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 from tools.soak.objects import Node, Pod
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mooring.testing import FaultyProxy
-from mooring.testing.kube import ControlPlane
+from mooring.testing.real_kubernetes import ControlPlane
 from tools.soak import audit, checks, fencing
 from tools.soak.api import Admin
 from tools.soak.comparing import compare_states
@@ -22,7 +22,7 @@ from tools.soak.replicas import Replica
 from tools.soak.report import PhaseResult, RunResult
 from tools.soak.script import Phase
 from tools.soak.troubles import TROUBLES
-from tools.soak.workload import World
+from tools.soak.workload import SoakObjects
 
 _TEND_SECONDS: Final = 0.2
 _PROBE_SECONDS: Final = 2.0
@@ -63,7 +63,7 @@ class Soak:
         self.proxy = proxy
         self.history = History(self.admin)
         self.kubelets = Kubelets(self.admin, self.history)
-        self.world = World(self.admin, self.history, self.kubelets)
+        self.objects = SoakObjects(self.admin, self.history, self.kubelets)
         self.audit = audit.Audit(plane.audit_file, journal)
         self.replicas = [Replica(plane, proxy, name) for name in "abcdef"[:replicas]]
         self.fencing = fencing.Fencing([], [], 0, 0)
@@ -77,7 +77,7 @@ class Soak:
     def running(self) -> Iterator[None]:
         """The cluster, its kubelets and the replicas for the time of the block."""
         with ExitStack() as stack:
-            self.world.begin()
+            self.objects.begin()
             self.history.start()
             stack.callback(self.history.stop)
             self.kubelets.start()
@@ -132,12 +132,12 @@ class Soak:
         result = PhaseResult(phase=phase)
         began, bound, evicted = time.monotonic(), self._bound(), self._evicted()
         since = time.time()
-        faults, pods = dict(self.proxy.counts), self.world.created
+        faults, pods = dict(self.proxy.counts), self.objects.created
         restarts = sum(one.restarts for one in self.replicas)
         self._gone_at = self._leaderless = None
         try:
             with ThreadPoolExecutor(2) as pool:
-                work = (self.world.fill, self.world.churn)
+                work = (self.objects.fill, self.objects.churn)
                 self._beside = [pool.submit(one, phase) for one in work]
                 try:
                     TROUBLES[phase.trouble](self, phase)
@@ -146,7 +146,7 @@ class Soak:
                 self.wait_for_workload(0)
                 for one in self._beside:
                     one.result()
-            self.world.restore()
+            self.objects.restore()
             over = time.monotonic()
             self._settle()
             result.recovered = time.monotonic() - over
@@ -161,7 +161,7 @@ class Soak:
         except Violated as violation:
             result.violations = [str(violation), *self._check(since, settled=False)]
         result.leaderless = self._leaderless
-        result.pods = self.world.created - pods
+        result.pods = self.objects.created - pods
         result.bound = self._bound() - bound
         result.evicted = self._evicted() - evicted
         result.faults = {
@@ -171,7 +171,7 @@ class Soak:
         }
         result.restarts = sum(one.restarts for one in self.replicas) - restarts
         if not result.violations:
-            self.world.tidy()
+            self.objects.tidy()
         result.seconds = time.monotonic() - began
         return result
 
@@ -227,7 +227,7 @@ class Soak:
             checks.bound_once(pods, self.audit.bindings()),
             self.history.pods.moved,
             checks.overfull(pods, nodes),
-            self.kubelets.refused,
+            self.kubelets.overcommitted,
             checks.left_nominated(pods),
             self.fencing.violations,
             checks.tracebacks(log for one in self.replicas for log in one.logs),

@@ -10,8 +10,8 @@ other than that of the Lease itself:
 *Sent* is when the proxy had received the whole request from the replica: no later than that, the
 replica had decided to write. A request may come to the API server later, because the network held
 it back (the proxy does, on purpose); no client can prevent that, and such writes are counted, not
-refused. Neither can a process prevent that it is stopped between its last look at the Lease and the
-write: what it sends in the first moment after it goes on (`MOMENT_SECONDS`) is counted as well.
+rejected. Neither can a process prevent that it is stopped between its last look at the Lease and
+the write: what it sends in the first moment after it goes on (`MOMENT_SECONDS`) is counted as well.
 Both kinds are rare, and what they do is still checked: no pod is bound twice, no node is overfull.
 All times are those of one machine.
 """

@@ -1,4 +1,4 @@
-"""What became of every pod and node, as watches told it: who was bound where, and never elsewhere.
+"""What became of every pod and node, as watches say: who was bound where, and never elsewhere.
 
 Two threads watch as administrator, directly. The fake kubelets and the checks read it. A watch that
 breaks is opened anew after a list, so that nothing that lasts is missed.
@@ -32,7 +32,7 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
-class Watched(Generic[T]):
+class WatchCache(Generic[T]):
     """The objects of one collection by name, kept up to date by a thread.
 
     Args:
@@ -99,7 +99,7 @@ class Watched(Generic[T]):
                 self.seen(found)
 
 
-class PodHistory(Watched[Pod]):
+class PodHistory(WatchCache[Pod]):
     """All pods, and where each was ever bound.
 
     Attributes:
@@ -128,7 +128,7 @@ class History:
 
     def __init__(self, admin: Admin) -> None:
         self.pods = PodHistory(admin)
-        self.nodes = Watched(admin, "/api/v1/nodes", Node)
+        self.nodes = WatchCache(admin, "/api/v1/nodes", Node)
 
     def start(self) -> None:
         """Begin to watch."""

@@ -1,4 +1,4 @@
-"""Fake kubelets and the pod garbage collector: pods run, end, are refused where there is no room.
+"""Fake kubelets and the pod garbage collector: pods run, end, are rejected where there is no room.
 
 One thread for all nodes. It trusts nobody: a pod that does not fit on its node is failed as a
 kubelet does it (OutOfcpu), and remembered, because a scheduler must not let that happen unless the
@@ -30,16 +30,16 @@ class Kubelets:
 
     Args:
         admin: writes statuses.
-        history: tells of pods and nodes.
+        history: knows pods and nodes.
 
     Attributes:
-        refused: sentences about pods that had no room on a node that was not made smaller.
+        overcommitted: sentences about pods that had no room on a node that was not made smaller.
         rejected: how many pods had no room on a node that was.
         idle: whether there was nothing to do when it last looked.
     """
 
     def __init__(self, admin: Admin, history: History) -> None:
-        self.refused: list[str] = []
+        self.overcommitted: list[str] = []
         self.rejected = 0
         self.idle = False
         self._admin = admin
@@ -110,7 +110,7 @@ class Kubelets:
         with self._lock:
             shrunk = self._shrunk.get(pod.node, -1e9)
             if time.monotonic() - shrunk > _NEWS_SECONDS:
-                self.refused.append(f"pod {pod.name} had no room on node {pod.node}")
+                self.overcommitted.append(f"pod {pod.name} had no room on node {pod.node}")
             self.rejected += 1
         status = {"phase": "Failed", "reason": "OutOfcpu"}
         self._patch(pod, status)

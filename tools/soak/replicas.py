@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mooring.testing import FaultyProxy
-from mooring.testing.kube import ControlPlane
-from mooring.testing.run import MoorRun
+from mooring.testing.moor_run import MoorRun
+from mooring.testing.real_kubernetes import ControlPlane
 
 LEASE: Final = "soak"
 #: As kube-scheduler has them.

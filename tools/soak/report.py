@@ -54,7 +54,7 @@ class RunResult(msgspec.Struct, kw_only=True):
         terms: how often leadership moved.
         held_back: writes that were sent in time and came to the API server late.
         at_wakeup: writes of the first moment after a pause.
-        rejected: pods that fake kubelets refused on nodes that had been made smaller.
+        rejected: pods that fake kubelets rejected on nodes that had been made smaller.
     """
 
     seed: int

@@ -195,7 +195,7 @@ def broken_network(stage: Stage, phase: Phase) -> None:
 
 
 def busy_apiserver(stage: Stage, phase: Phase) -> None:
-    """The API server refuses: too many requests, errors of its own, away for a moment."""
+    """The API server rejects: too many requests, errors of its own, away for a moment."""
     everything = Requests()
     stage.proxy.set(
         Fault.refuse(429, retry_after=1, on=everything, chance=phase.chance),

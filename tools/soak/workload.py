@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from mooring.testing.kube import node
+from mooring.testing.real_kubernetes import node
 from tools.soak.api import Admin
 from tools.soak.history import History
 from tools.soak.kubelets import Kubelets
@@ -26,13 +26,13 @@ SCHEDULER: Final = "default-scheduler"
 PROVISIONER: Final = "nobody"
 
 
-class World:
+class SoakObjects:
     """The objects in the cluster.
 
     Args:
         admin: creates and deletes.
-        history: tells what is there.
-        kubelets: are told of nodes that are made smaller.
+        history: knows what is there.
+        kubelets: learn of nodes that are made smaller.
 
     Attributes:
         created: how many pods were created.

@@ -1,5 +1,5 @@
 """``python -m mooring.cli``: the same as ``moor``."""
 
-from mooring.cli.start import main
+from mooring.cli.entry_point import main
 
 main()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.live_cluster import (
+from mooring.cli.cluster_reader import (
     KUBECONFIG_HELP,
     as_input_error,
     find_cluster,
@@ -17,7 +17,7 @@ from mooring.errors import ApiError, InputError, MooringError
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer
-    from mooring.kube.cluster import ClusterConfig
+    from mooring.kube.cluster_config import ClusterConfig
     from mooring.model.pod import Pod
 
 _FORBIDDEN, _NOT_FOUND = 403, 404
@@ -35,7 +35,7 @@ def bind(
     """Bind a waiting pod to a node, as a scheduler would.
 
     First kube-scheduler's default plugins are asked whether the pod fits there, whatever scheduler
-    it names. Exit code 0 if it is bound, 1 if it does not fit or the API server refuses, 2 if
+    it names. Exit code 0 if it is bound, 1 if it does not fit or the API server rejects, 2 if
     something in the input is wrong.
     """
     config = find_cluster(kubeconfig)

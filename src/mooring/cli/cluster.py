@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.live_cluster import say
-from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.cli.cluster_reader import say
+from mooring.cli.logging_setup import LogFormat, set_up_logging
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.embedded.resources import Obj
     from mooring.embedded.server import EmbeddedCluster
-    from mooring.live.options import Settings
-    from mooring.serving.tls import Certificates
+    from mooring.http.tls import Certificates
+    from mooring.live.options import SchedulerSettings
 
 _NODES: Final = 20
 _SHOWN_PROBLEMS: Final = 5
@@ -25,8 +25,8 @@ _ANY: Final = ("0.0.0.0", "::", "")  # noqa: S104 - to be recognised
 _LOOPBACK: Final = ("127.", "::1", "localhost")
 
 
-class Choices(NamedTuple):
-    """What the command was told, checked."""
+class ClusterOptions(NamedTuple):
+    """The options of the command, checked."""
 
     nodes: "list[Obj]"
     objects: "list[Obj]"
@@ -114,7 +114,7 @@ def cluster(
     created, bound pods run; who binds them is up to you: moor run, kube-scheduler or --scheduler.
     Ctrl-C and SIGTERM end it with exit code 0; the kubeconfig is removed and nothing remains.
     """
-    from mooring.serving.descriptors import allow_descriptors
+    from mooring.process.file_descriptors import allow_descriptors
 
     if nodes is not None and nodes_file is not None:
         raise InputError("--nodes and --nodes-file exclude each other; give one of them")
@@ -131,9 +131,9 @@ def cluster(
     set_up_logging(LogFormat.TEXT)
     allow_descriptors()
     from mooring.cli.cluster_files import check_kubeconfig, read_tokens
-    from mooring.serving.origin import read_allowed_hosts
+    from mooring.http.origin import read_allowed_hosts
 
-    choices = Choices(
+    options = ClusterOptions(
         nodes=_nodes(nodes, nodes_file, snapshot),
         objects=_objects(snapshot),
         host=host,
@@ -149,7 +149,7 @@ def cluster(
         policy=policy,
         hook_timeout=hook_timeout,
     )
-    _serve(choices)
+    _serve(options)
 
 
 def _certificates(cert: Path | None, key: Path | None) -> "Certificates | None":
@@ -157,7 +157,7 @@ def _certificates(cert: Path | None, key: Path | None) -> "Certificates | None":
         if cert or key:
             raise InputError("TLS needs both --tls-cert and --tls-key")
         return None
-    from mooring.serving.tls import Certificates
+    from mooring.http.tls import Certificates
 
     return Certificates(cert, key)
 
@@ -180,16 +180,16 @@ def _objects(snapshot: str | None) -> "list[Obj]":
     return read_files(snapshot)
 
 
-def _serve(choices: Choices) -> None:
+def _serve(options: ClusterOptions) -> None:
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(choices))
+        runner.run(_run(options))
 
 
-async def _run(choices: Choices) -> None:
+async def _run(options: ClusterOptions) -> None:
     from mooring.live.stop_signals import StopSignals
-    from mooring.serving.leaving import leave
+    from mooring.process.exiting import exit_now
 
     stop = asyncio.Event()
     files = ExitStack()
@@ -197,76 +197,79 @@ async def _run(choices: Choices) -> None:
     def leave_nothing(code: int) -> None:
         """End at once, whatever holds it up: a second signal, or a plugin that goes on for ever."""
         files.close()
-        leave(code)
+        exit_now(code)
 
     with StopSignals(stop.set, leave_nothing), files:
         async with AsyncExitStack() as stack:
-            await _start(choices, stack, files, leave_nothing)
+            await _start(options, stack, files, leave_nothing)
             await stop.wait()
 
 
 async def _start(
-    choices: Choices, stack: AsyncExitStack, files: ExitStack, leave: Callable[[int], object]
+    options: ClusterOptions,
+    stack: AsyncExitStack,
+    files: ExitStack,
+    exit_now: Callable[[int], object],
 ) -> None:
     """Start everything and say what to do with it; the stacks end it."""
     from mooring.cli.cluster_files import written_kubeconfig
     from mooring.live.run import scheduling
 
-    cluster = _cluster(choices)
-    _load(choices, cluster)
+    cluster = _cluster(options)
+    _load(options, cluster)
     await stack.enter_async_context(cluster)
-    url = _reachable(cluster.url, choices.host)
-    token = next(iter(choices.tokens), "")
+    url = _reachable(cluster.url, options.host)
+    token = next(iter(options.tokens), "")
     files.enter_context(
-        written_kubeconfig(choices.kubeconfig, url, token=token, authority=choices.authority)
+        written_kubeconfig(options.kubeconfig, url, token=token, authority=options.authority)
     )
-    if choices.scheduler:
-        await stack.enter_async_context(scheduling(_settings(choices), leave=leave))
-    _announce(choices, cluster, url)
+    if options.scheduler:
+        await stack.enter_async_context(scheduling(_settings(options), exit_now=exit_now))
+    _announce(options, cluster, url)
 
 
-def _cluster(choices: Choices) -> "EmbeddedCluster":
+def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
     from mooring.embedded.kubelet.kubelet import KubeletSettings
-    from mooring.embedded.refusals import Refused
     from mooring.embedded.server import EmbeddedCluster, Options
+    from mooring.embedded.status_errors import StatusError
 
-    kubelet = KubeletSettings(job_seconds=choices.job_seconds, events=True)
-    options = Options(
-        host=choices.host,
-        port=choices.port,
-        allow_hosts=choices.allow_hosts,
-        kubelet=kubelet if choices.kubelet else None,
-        tokens=choices.tokens,
-        closed=bool(choices.tokens),
+    kubelet = KubeletSettings(job_seconds=options.job_seconds, events=True)
+    server_options = Options(
+        host=options.host,
+        port=options.port,
+        allow_hosts=options.allow_hosts,
+        kubelet=kubelet if options.kubelet else None,
+        tokens=options.tokens,
+        closed=bool(options.tokens),
     )
     try:
-        return EmbeddedCluster(choices.nodes, options, certificates=choices.certificates)
-    except Refused as refused:
-        raise InputError(f"a node cannot be used: {refused}") from refused
+        return EmbeddedCluster(options.nodes, server_options, certificates=options.certificates)
+    except StatusError as rejected:
+        raise InputError(f"a node cannot be used: {rejected}") from rejected
 
 
-def _load(choices: Choices, cluster: "EmbeddedCluster") -> None:
+def _load(options: ClusterOptions, cluster: "EmbeddedCluster") -> None:
     """Put the snapshot's objects into the cluster, and say what is left out."""
-    if not choices.objects:
+    if not options.objects:
         return
     from mooring.cli.cluster_snapshot import load
 
-    found = load(cluster.api, choices.objects)
+    found = load(cluster.api, options.objects)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
         say(f"left out: {problem}")
     if len(found.problems) > _SHOWN_PROBLEMS:
         say(f"{len(found.problems) - _SHOWN_PROBLEMS} more objects are left out")
 
 
-def _settings(choices: Choices) -> "Settings":
-    from mooring.live.options import HookLimits, Options, read_settings
+def _settings(options: ClusterOptions) -> "SchedulerSettings":
+    from mooring.live.options import HookLimits, RunOptions, read_settings
 
     return read_settings(
-        Options(
-            policy=choices.policy,
-            kubeconfig=choices.kubeconfig,
+        RunOptions(
+            policy=options.policy,
+            kubeconfig=options.kubeconfig,
             leader_elect=False,
-            hook_limits=HookLimits(choices.hook_timeout),
+            hook_limits=HookLimits(options.hook_timeout),
         )
     )
 
@@ -279,7 +282,7 @@ def _reachable(url: str, host: str) -> str:
     return f"{scheme}://127.0.0.1:{rest.rpartition(':')[2]}"
 
 
-def _announce(choices: Choices, cluster: "EmbeddedCluster", url: str) -> None:
+def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> None:
     from mooring.cli.cluster_files import shown
     from mooring.embedded.resources import NODES, PODS
 
@@ -290,17 +293,17 @@ def _announce(choices: Choices, cluster: "EmbeddedCluster", url: str) -> None:
     typer.echo(
         f"A cluster of {size} is at {url}, in memory: Ctrl-C ends it and nothing remains.\n\n"
         f"In another terminal:\n\n"
-        f"    export KUBECONFIG={shown(choices.kubeconfig)}\n"
+        f"    export KUBECONFIG={shown(options.kubeconfig)}\n"
         f"    kubectl get nodes\n"
         f"    kubectl create deployment web --image=nginx --replicas=10"
     )
-    if choices.scheduler:
-        who = f" with the policy {choices.policy}" if choices.policy is not None else ""
+    if options.scheduler:
+        who = f" with the policy {options.policy}" if options.policy is not None else ""
         typer.echo(f"\nmooring's scheduler{who} places the pods.")
     else:
         typer.echo(
             "    moor run --no-leader-elect\n\n"
             "Pods wait until a scheduler runs: moor run, kube-scheduler, or --scheduler here."
         )
-    if not choices.tokens and not choices.host.startswith(_LOOPBACK):
-        say(f"everybody who reaches {choices.host} may do everything; --token-file and TLS help")
+    if not options.tokens and not options.host.startswith(_LOOPBACK):
+        say(f"everybody who reaches {options.host} may do everything; --token-file and TLS help")

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from mooring.embedded.kubeconfig import kubeconfig_text, write_private
 from mooring.errors import InputError
-from mooring.testing.kubeconfigs import kubeconfig_text, write_private
 
 _COMMENT: Final = "Written by moor cluster, which removes it at its end."
 

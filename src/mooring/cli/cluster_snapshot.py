@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
 
-class Loaded:
+class LoadedSnapshot:
     """What became of a snapshot.
 
     Attributes:
@@ -38,7 +38,7 @@ def read_files(place: str) -> "list[Obj]":
     Raises:
         InputError: there is nothing to read, or it is no list of objects.
     """
-    from mooring.testing.manifests import read_objects
+    from mooring.snapshot.manifests import read_objects
 
     found: list[Obj] = []
     for name, data in _texts(place):
@@ -49,7 +49,7 @@ def read_files(place: str) -> "list[Obj]":
     return found
 
 
-def load(api: "Api", objects: "Iterable[Obj]") -> Loaded:
+def load(api: "Api", objects: "Iterable[Obj]") -> LoadedSnapshot:
     """Put objects into a cluster that is not served yet.
 
     References to owners that are not among the objects are dropped: what they own would be cleaned
@@ -61,7 +61,7 @@ def load(api: "Api", objects: "Iterable[Obj]") -> Loaded:
     """
     from mooring.embedded.resources import BINDINGS, BY_KIND, RESOURCES
 
-    done = Loaded()
+    done = LoadedSnapshot()
     sorted_out: dict[Resource, list[Obj]] = {}
     unknown: Counter[str] = Counter()
     for obj in objects:
@@ -92,7 +92,7 @@ def load(api: "Api", objects: "Iterable[Obj]") -> Loaded:
 
 def _put(api: "Api", resource: "Resource", obj: "Obj") -> str | None:
     """Store one object; what is wrong with it, if it cannot be."""
-    from mooring.embedded.refusals import Refused
+    from mooring.embedded.status_errors import StatusError
 
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -107,8 +107,8 @@ def _put(api: "Api", resource: "Resource", obj: "Obj") -> str | None:
     metadata.pop("managedFields", None)
     try:
         api.restore(resource, obj)
-    except Refused as refused:
-        return f"{resource.kind} {name}: {refused}"
+    except StatusError as rejected:
+        return f"{resource.kind} {name}: {rejected}"
     return None
 
 

@@ -17,10 +17,10 @@ from mooring.version import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mooring.cli.demo_play import Outcome
+    from mooring.cli.demo_runner import DemoResult
     from mooring.embedded.resources import Obj
     from mooring.framework.policy import Policy
-    from mooring.live.options import Settings
+    from mooring.live.options import SchedulerSettings
 
 
 def demo(
@@ -50,7 +50,7 @@ def demo(
     from mooring.cli.demo_workload import equip
     from mooring.embedded.fleet import make_fleet
     from mooring.framework.loading import load
-    from mooring.serving.descriptors import allow_descriptors
+    from mooring.process.file_descriptors import allow_descriptors
 
     allow_descriptors()
     _log_little()
@@ -64,10 +64,10 @@ def demo(
         soft_wrap=True,
     )
     console.print()
-    outcome = _run(fleet, pods, _Taking(loaded, hook_timeout), console)
-    from mooring.cli.demo_story import tell
+    result = _run(fleet, pods, _Taking(loaded, hook_timeout), console)
+    from mooring.cli.demo_summary import print_summary
 
-    tell(outcome, loaded, hook_timeout, console)
+    print_summary(result, loaded, hook_timeout, console)
 
 
 class _Taking(NamedTuple):
@@ -97,7 +97,7 @@ class _OnceEach(logging.Filter):
 
 def _log_little() -> None:
     """Log as the other commands do if ``LOG_LEVEL`` is set, and hardly anything if it is not."""
-    from mooring.cli.logs import LogFormat, set_up_logging
+    from mooring.cli.logging_setup import LogFormat, set_up_logging
 
     said = "LOG_LEVEL" in os.environ
     # A pod that waits is what the demo is about, and no news for a log.
@@ -108,10 +108,10 @@ def _log_little() -> None:
             handler.addFilter(_OnceEach())
 
 
-def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> "Outcome":
+def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> "DemoResult":
     import uvloop
 
-    from mooring.serving.leaving import leave
+    from mooring.process.exiting import exit_now
 
     with (
         tempfile.TemporaryDirectory(prefix="mooring-demo-") as folder,
@@ -122,21 +122,21 @@ def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> 
             """End inside the policy, which does not come back."""
             shutil.rmtree(folder, ignore_errors=True)
             console.show_cursor()
-            leave(code)
+            exit_now(code)
 
-        return runner.run(_play(fleet, pods, taking, Path(folder), console, leave_nothing))
+        return runner.run(_run_demo(fleet, pods, taking, Path(folder), console, leave_nothing))
 
 
-async def _play(
+async def _run_demo(
     fleet: "list[Obj]",
     pods: int,
     taking: _Taking,
     folder: Path,
     console: "Console",
-    leave: Callable[[int], object],
-) -> "Outcome":
-    from mooring.cli.demo_play import Play
+    exit_now: Callable[[int], object],
+) -> "DemoResult":
     from mooring.cli.demo_progress import Progress
+    from mooring.cli.demo_runner import DemoRunner
     from mooring.cli.hook_limit import ctrl_c_inside_hooks
     from mooring.embedded.server import EmbeddedCluster
     from mooring.kube.client import Client
@@ -146,24 +146,26 @@ async def _play(
         progress = Progress(cluster.store, fleet)
         settings = _settings(cluster.url, taking, folder)
         hook_timeout = taking.hook_timeout if taking.policy is not None else 0.0
-        with ctrl_c_inside_hooks(leave):
+        with ctrl_c_inside_hooks(exit_now):
             async with (
                 # What a policy does wrong is wrong input.
-                scheduling(settings, leave=lambda _: leave(2)),
+                scheduling(settings, exit_now=lambda _: exit_now(2)),
                 Client(settings.cluster, user_agent="mooring/demo") as client,
             ):
-                play = Play(cluster.store, client, progress, console, time.monotonic, hook_timeout)
-                return await play.run(fleet, pods)
+                runner = DemoRunner(
+                    cluster.store, client, progress, console, time.monotonic, hook_timeout
+                )
+                return await runner.run(fleet, pods)
 
 
-def _settings(url: str, taking: _Taking, folder: Path) -> "Settings":
-    from mooring.live.options import HookLimits, Options, read_settings
-    from mooring.testing.kubeconfigs import kubeconfig_text, write_private
+def _settings(url: str, taking: _Taking, folder: Path) -> "SchedulerSettings":
+    from mooring.embedded.kubeconfig import kubeconfig_text, write_private
+    from mooring.live.options import HookLimits, RunOptions, read_settings
 
     file = folder / "kubeconfig"
     write_private(file, kubeconfig_text(url))
     return read_settings(
-        Options(
+        RunOptions(
             policy=taking.policy,
             kubeconfig=file,
             leader_elect=False,

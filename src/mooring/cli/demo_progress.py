@@ -14,7 +14,8 @@ from mooring.model.quantity import parse_quantity
 from mooring.model.resources import CPU, amount
 
 if TYPE_CHECKING:
-    from mooring.embedded.store import Entry, Store
+    from mooring.embedded.store import Store
+    from mooring.embedded.watch_history import WatchEvent
 
 Obj = dict[str, Any]
 _APP: Final = "app"
@@ -29,7 +30,7 @@ def cpu_of(quantity: str) -> int:
     return amount(CPU, parse_quantity(quantity))
 
 
-class Seen:
+class DemoPod:
     """A pod as it was last seen.
 
     Attributes:
@@ -37,13 +38,13 @@ class Seen:
         name: its name.
         node: where it is; empty while it waits.
         running: whether it runs.
-        refused: why it was refused last, if it was.
+        rejected: why it was rejected last, if it was.
         failed: whether that is because the decision failed, such as in a plugin.
         evicted: whether it makes room for another.
         cpu_milli: what it asks for.
     """
 
-    __slots__ = ("app", "cpu_milli", "evicted", "failed", "name", "node", "refused", "running")
+    __slots__ = ("app", "cpu_milli", "evicted", "failed", "name", "node", "rejected", "running")
 
     def __init__(self, obj: Obj) -> None:
         metadata, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
@@ -53,14 +54,14 @@ class Seen:
         self.name: str = metadata["name"]
         self.node: str = spec.get("nodeName", "")
         self.running = status.get("phase") == "Running"
-        self.refused: str = scheduled.get("message", "") if not self.node else ""
-        self.failed = bool(self.refused) and scheduled.get("reason") == _FAILED
+        self.rejected: str = scheduled.get("message", "") if not self.node else ""
+        self.failed = bool(self.rejected) and scheduled.get("reason") == _FAILED
         self.evicted = _DISRUPTED in conditions
         requests = [one.get("resources", {}).get("requests", {}) for one in spec["containers"]]
         self.cpu_milli = sum(cpu_of(str(one.get(CPU, "0"))) for one in requests)
 
 
-class NodeUse:
+class DemoNode:
     """A node and what is on it.
 
     Attributes:
@@ -86,39 +87,39 @@ class NodeUse:
         """How much of its CPU is asked for, from 0 to 1."""
         return self.apps.total() / self.cpu_milli if self.cpu_milli else 0.0
 
-    def put(self, pod: Seen) -> None:
+    def add_pod(self, pod: DemoPod) -> None:
         """A pod came."""
         self.apps[pod.app] += pod.cpu_milli
         self.pods += 1
 
-    def take(self, pod: Seen) -> None:
+    def remove_pod(self, pod: DemoPod) -> None:
         """A pod left."""
         self.apps[pod.app] -= pod.cpu_milli
         self.pods -= 1
 
 
-class Tally:
+class WorkloadCounts:
     """How many pods of a workload there are.
 
     Attributes:
         pods: all of them.
         placed: those on nodes.
         running: those that run.
-        refused: those that wait and were told that there is no node for them.
+        rejected: those that wait and were told that there is no node for them.
         failed: those of them whose decision failed.
     """
 
-    __slots__ = ("failed", "placed", "pods", "refused", "running")
+    __slots__ = ("failed", "placed", "pods", "rejected", "running")
 
     def __init__(self) -> None:
-        self.pods = self.placed = self.running = self.refused = self.failed = 0
+        self.pods = self.placed = self.running = self.rejected = self.failed = 0
 
-    def count(self, pod: Seen, by: int) -> None:
+    def count(self, pod: DemoPod, by: int) -> None:
         """Count a pod that came, or take one back that is gone."""
         self.pods += by
         self.placed += by * bool(pod.node)
         self.running += by * pod.running
-        self.refused += by * bool(pod.refused)
+        self.rejected += by * bool(pod.rejected)
         self.failed += by * pod.failed
 
 
@@ -140,22 +141,22 @@ class Progress:
     def __init__(self, store: "Store", nodes: Iterable[Obj]) -> None:
         from mooring.embedded.resources import PODS
 
-        self.pods: dict[str, Seen] = {}
-        self.nodes = {one.name: one for one in map(NodeUse, nodes)}
-        self.evicted: list[Seen] = []
+        self.pods: dict[str, DemoPod] = {}
+        self.nodes = {one.name: one for one in map(DemoNode, nodes)}
+        self.evicted: list[DemoPod] = []
         self.failures: dict[str, str] = {}
-        self.all = Tally()
-        self._tallies: dict[str, Tally] = {}
+        self.all = WorkloadCounts()
+        self._counts: dict[str, WorkloadCounts] = {}
         self._changed = asyncio.Event()
-        store.listen(PODS, self._take)
+        store.listen(PODS, self._on_event)
 
-    def of(self, app: str) -> list[Seen]:
+    def of(self, app: str) -> list[DemoPod]:
         """The pods of a workload."""
         return [one for one in self.pods.values() if one.app == app]
 
-    def tally(self, app: str) -> Tally:
+    def counts(self, app: str) -> WorkloadCounts:
         """How many pods a workload has."""
-        return self._tallies.setdefault(app, Tally())
+        return self._counts.setdefault(app, WorkloadCounts())
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait until something is so, for at most so long; whether it is so."""
@@ -166,25 +167,25 @@ class Progress:
                     await self._changed.wait()
         return condition()
 
-    def _take(self, entry: "Entry") -> None:
-        new = Seen(entry.item.obj)
+    def _on_event(self, entry: "WatchEvent") -> None:
+        new = DemoPod(entry.item.obj)
         old = self.pods.pop(new.name, None)
         if old is not None:
             self._count(old, -1)
             if old.node in self.nodes:
-                self.nodes[old.node].take(old)
+                self.nodes[old.node].remove_pod(old)
         if entry.type == "DELETED":
             if new.evicted:
                 self.evicted.append(new)
         else:
             self.pods[new.name] = new
             if new.failed:
-                self.failures.setdefault(new.name, new.refused)
+                self.failures.setdefault(new.name, new.rejected)
             self._count(new, 1)
             if new.node in self.nodes:
-                self.nodes[new.node].put(new)
+                self.nodes[new.node].add_pod(new)
         self._changed.set()
 
-    def _count(self, pod: Seen, by: int) -> None:
+    def _count(self, pod: DemoPod, by: int) -> None:
         self.all.count(pod, by)
-        self.tally(pod.app).count(pod, by)
+        self.counts(pod.app).count(pod, by)

@@ -1,4 +1,4 @@
-"""How ``moor demo`` looks: the live picture, a line for each act, the nodes with their pods.
+"""How ``moor demo`` looks: the live picture, a line for each step, the nodes with their pods.
 
 Draws what `Progress` says; decides nothing and waits for nothing.
 """
@@ -11,8 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.demo_progress import NodeUse, Progress
-from mooring.cli.demo_workload import Act
+from mooring.cli.demo_progress import DemoNode, Progress
+from mooring.cli.demo_workload import DemoStep
 
 _FREE: Final = "·"
 _FULL, _EMPTY = "█", "░"
@@ -20,13 +20,13 @@ _FULL, _EMPTY = "█", "░"
 _BAR, _NARROWEST, _BESIDE = 40, 8, 8
 _WIDEST: Final = 60
 _DRAWN: Final = 24
-#: Lines of the live picture beside the bars: the title, the acts, and what is between.
+#: Lines of the live picture beside the bars: the title, the steps, and what is between.
 _OTHER_LINES: Final = 6
 _LEAST_LINES: Final = 4
 
 
-class Result(NamedTuple):
-    """What became of an act: all went well, and a few words."""
+class StepResult(NamedTuple):
+    """What became of a step: all went well, and a few words."""
 
     well: bool
     text: str
@@ -37,37 +37,37 @@ class LiveView:
 
     Args:
         progress: what happens.
-        acts: all of them, in order.
+        steps: all of them, in order.
         console: where it is shown.
         clock: seconds that only grow.
 
     Attributes:
-        done: what became of the acts that are over.
-        current: the act that is played.
+        done: what became of the steps that are over.
+        current: the step that is running.
     """
 
     def __init__(
         self,
         progress: Progress,
-        acts: Sequence[Act],
+        steps: Sequence[DemoStep],
         console: Console,
         clock: Callable[[], float],
     ) -> None:
         self._progress = progress
-        self._acts = acts
+        self._steps = steps
         self._console = console
         self._clock = clock
         self._last: list[tuple[float, int]] = []
-        self.done: dict[str, Result] = {}
+        self.done: dict[str, StepResult] = {}
         self.current = ""
 
     def __rich__(self) -> RenderableType:
-        lines = max(self._console.size.height - len(self._acts) - _OTHER_LINES - 1, _LEAST_LINES)
-        return Group(self._title(), Text(), *self._act_lines(), Text(), self._bars(lines))
+        lines = max(self._console.size.height - len(self._steps) - _OTHER_LINES - 1, _LEAST_LINES)
+        return Group(self._title(), Text(), *self._step_lines(), Text(), self._bars(lines))
 
     def _title(self) -> Text:
-        tally = self._progress.all
-        placed, running, waiting = tally.placed, tally.running, tally.pods - tally.placed
+        counts = self._progress.all
+        placed, running, waiting = counts.placed, counts.running, counts.pods - counts.placed
         return Text.assemble(
             (f"{len(self._progress.nodes)} nodes", "bold"),
             "   ",
@@ -85,17 +85,17 @@ class LiveView:
         since, before = self._last[0]
         return max(placed - before, 0) / (now - since) if now - since > 0.1 else 0.0
 
-    def _act_lines(self) -> list[Text]:
+    def _step_lines(self) -> list[Text]:
         made = []
-        for act in self._acts:
-            if act.app in self.done:
-                made.append(act_line(act, self.done[act.app]))
-            elif act.app == self.current:
-                placed = self._progress.tally(act.app).placed
-                count = f": {placed} of {act.pods}" if act.pods > 1 else ""
-                made.append(Text.assemble(("▸ ", act.colour), f"{act.app:9} {act.about}{count}"))
+        for step in self._steps:
+            if step.app in self.done:
+                made.append(step_line(step, self.done[step.app]))
+            elif step.app == self.current:
+                placed = self._progress.counts(step.app).placed
+                count = f": {placed} of {step.pods}" if step.pods > 1 else ""
+                made.append(Text.assemble(("▸ ", step.colour), f"{step.app:9} {step.about}{count}"))
             else:
-                made.append(Text(f"  {act.app}", style="dim"))
+                made.append(Text(f"  {step.app}", style="dim"))
         return [_one_line(one) for one in made]
 
     def _bars(self, lines: int) -> Table:
@@ -120,10 +120,10 @@ class LiveView:
             made.add_row(Text(f"and {left} more", style="dim"))
         return made
 
-    def _bar(self, node: NodeUse, names: int, room: int) -> Text:
+    def _bar(self, node: DemoNode, names: int, room: int) -> Text:
         bar = Text()
-        for act, width in _widths(node, self._acts, room):
-            bar.append(_FULL * width, style=act.colour)
+        for step, width in _widths(node, self._steps, room):
+            bar.append(_FULL * width, style=step.colour)
         bar.append(_EMPTY * (room - len(bar)), style="dim")
         return Text.assemble(f"{node.name:{names}} ", bar, f" {node.share:4.0%}")
 
@@ -134,15 +134,18 @@ def _one_line(text: Text) -> Text:
     return text
 
 
-def act_line(act: Act, result: Result) -> Text:
-    """What became of an act, in one line."""
+def step_line(step: DemoStep, result: StepResult) -> Text:
+    """What became of a step, in one line."""
     mark, style = ("✓", "green") if result.well else ("✗", "red")
     return Text.assemble(
-        (mark, style), " ", (f"{act.app:9}", f"bold {act.colour}"), f" {act.about} → {result.text}"
+        (mark, style),
+        " ",
+        (f"{step.app:9}", f"bold {step.colour}"),
+        f" {step.about} → {result.text}",
     )
 
 
-def picture(progress: Progress, acts: Sequence[Act], width: int) -> RenderableType:
+def picture(progress: Progress, steps: Sequence[DemoStep], width: int) -> RenderableType:
     """The nodes with their pods: a letter for the workload, as wide as the CPU it asks for."""
     nodes = list(progress.nodes.values())
     shown = nodes[:_DRAWN]
@@ -160,39 +163,39 @@ def picture(progress: Progress, acts: Sequence[Act], width: int) -> RenderableTy
     room = max(min(width - names - 20, _WIDEST), _NARROWEST)
     for node in shown:
         made.add_row(
-            node.name, node.zone, _letters(node, acts, room), f"{node.share:.0%}", str(node.pods)
+            node.name, node.zone, _letters(node, steps, room), f"{node.share:.0%}", str(node.pods)
         )
     parts: list[RenderableType] = [made]
     if len(nodes) > _DRAWN:
         parts.append(Text(f"and {len(nodes) - _DRAWN} more nodes", style="dim"))
     used = {one.app for one in progress.pods.values() if one.node}
     legend = Text("")
-    for act in acts:
-        if act.app in used:
-            legend.append(f"{act.letter} ", style=f"bold {act.colour}")
-            legend.append(f"{act.app}   ")
+    for step in steps:
+        if step.app in used:
+            legend.append(f"{step.letter} ", style=f"bold {step.colour}")
+            legend.append(f"{step.app}   ")
     legend.append(f"{_FREE} free", style="dim")
     parts.append(legend)
     return Group(*parts)
 
 
-def _letters(node: NodeUse, acts: Sequence[Act], room: int) -> Text:
+def _letters(node: DemoNode, steps: Sequence[DemoStep], room: int) -> Text:
     made = Text()
-    for act, width in _widths(node, acts, room):
-        made.append(act.letter * width, style=act.colour)
+    for step, width in _widths(node, steps, room):
+        made.append(step.letter * width, style=step.colour)
     made.append(_FREE * (room - len(made)), style="dim")
     return made
 
 
-def _widths(node: NodeUse, acts: Sequence[Act], room: int) -> Iterator[tuple[Act, int]]:
+def _widths(node: DemoNode, steps: Sequence[DemoStep], room: int) -> Iterator[tuple[DemoStep, int]]:
     """How wide each workload is drawn on a node; whatever is there is seen."""
     reached, drawn = 0, 0
-    for act in acts:
-        asked = node.apps[act.app]
+    for step in steps:
+        asked = node.apps[step.app]
         if asked and drawn < room:
             reached += asked
             end = min(max(round(reached / node.cpu_milli * room), drawn + 1), room)
-            yield act, end - drawn
+            yield step, end - drawn
             drawn = end
 
 

@@ -1,6 +1,6 @@
-"""What ``moor demo`` puts on its cluster: nodes with a few things to find, and acts of a workload.
+"""What ``moor demo`` puts on its cluster: nodes with a few things to find, and steps of a workload.
 
-Plain objects, made of two numbers; no I/O. `demo` plays the acts one after the other.
+Plain objects, made of two numbers; no I/O. `demo` runs the steps one after the other.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _LEAST_MILLI, _MOST_MILLI = 10, 1000
 _TOO_LARGE: Final = 1.5
 
 
-class Act(NamedTuple):
+class DemoStep(NamedTuple):
     """One step of the demo.
 
     Attributes:
@@ -62,8 +62,8 @@ def equip(nodes: Sequence[Obj]) -> None:
             status["images"] = images
 
 
-def acts(nodes: Sequence[Obj], pods: int) -> list[Act]:
-    """The acts for these nodes, with about so many pods in all."""
+def steps(nodes: Sequence[Obj], pods: int) -> list[DemoStep]:
+    """The steps for these nodes, with about so many pods in all."""
     gpus = sum(int(one["status"]["allocatable"].get(GPU, 0)) for one in nodes)
     zones = len({one["metadata"].get("labels", {}).get(ZONE) for one in nodes})
     cpu_milli = sum(cpu_of(one["status"]["allocatable"]["cpu"]) for one in nodes)
@@ -76,19 +76,19 @@ def acts(nodes: Sequence[Obj], pods: int) -> list[Act]:
     carriers = sum(_has_image(one) for one in nodes)
     where = "one node has" if carriers == 1 else f"{carriers} nodes have"
     return [
-        Act("web", "w", "cyan", f"{web} replicas, spread over {counted(zones, 'zone')}",
+        DemoStep("web", "w", "cyan", f"{web} replicas, spread over {counted(zones, 'zone')}",
             [_deployment("web", web, each, _spread("web"))], web),
-        Act("db", "d", "magenta", f"{counted(db, 'replica')}, never two on one node",
+        DemoStep("db", "d", "magenta", f"{counted(db, 'replica')}, never two on one node",
             [_deployment("db", db, 2 * each, _apart("db"))], db),
-        Act("training", "t", "blue", f"a job of {gpus} pods with a GPU each, of low priority",
+        DemoStep("training", "t", "blue", f"a job of {gpus} pods with a GPU each, of low priority",
             [_priority("low", -100), _job("training", gpus, each)], gpus),
-        Act("llm", "l", "yellow", f"a pod whose image of 22 GB {where} already",
+        DemoStep("llm", "l", "yellow", f"a pod whose image of 22 GB {where} already",
             [_pod("llm", each, image=IMAGE)], 1),
-        Act("burst", "b", "green", f"{burst} pods at once",
+        DemoStep("burst", "b", "green", f"{burst} pods at once",
             [_deployment("burst", burst, each, {})], burst),
-        Act("urgent", "u", "red", "a pod that needs a GPU, of high priority",
+        DemoStep("urgent", "u", "red", "a pod that needs a GPU, of high priority",
             [_priority("high", 1000), _pod("urgent", each, gpu=1, priority="high")], 1),
-        Act("giant", "g", "white", f"a pod that asks for {giant} CPUs",
+        DemoStep("giant", "g", "white", f"a pod that asks for {giant} CPUs",
             [_pod("giant", 0, cpu=str(giant))], 1),
     ]  # fmt: skip
 

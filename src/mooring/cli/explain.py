@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, read_live
+from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, read_live
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
-    from mooring.explaining.snapshot import Snapshot
     from mooring.framework.policy import Policy
-    from mooring.kube.cluster import ClusterConfig
+    from mooring.kube.cluster_config import ClusterConfig
     from mooring.model.pod import Pod
+    from mooring.snapshot.snapshot import Snapshot
 
 _SHOWN_PROBLEMS = 5
 
 
-class Output(StrEnum):
+class ExplainOutput(StrEnum):
     """How an explanation is printed."""
 
     TABLE = "table"
@@ -54,8 +54,9 @@ def explain(
     ] = None,
     node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON.")
-    ] = Output.TABLE,
+        ExplainOutput,
+        typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
+    ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     hook_timeout: Annotated[
         float,
@@ -94,7 +95,7 @@ def explain(
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
     from msgspec.structs import replace
 
-    from mooring.serving.deadline import was_interrupted
+    from mooring.process.deadline import was_interrupted
 
     wanted, was_on = _find(explainer, pod, where)
     if node and node not in explainer.cluster.nodes:
@@ -109,8 +110,8 @@ def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Expl
     return found
 
 
-def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Output) -> None:
-    if output is Output.JSON:
+def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: ExplainOutput) -> None:
+    if output is ExplainOutput.JSON:
         import msgspec
 
         text = msgspec.json.encode(as_dict(found, snapshot, node))
@@ -120,9 +121,9 @@ def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Output
 
         print_node(found, node)
     else:
-        from mooring.cli.explain_view import View
+        from mooring.cli.explain_view import ExplanationView
 
-        View(found, wide=output is Output.WIDE).print_all()
+        ExplanationView(found, wide=output is ExplainOutput.WIDE).print_all()
 
 
 def _explainer(
@@ -131,7 +132,7 @@ def _explainer(
     policy: str | None,
     before: Callable[[], None],
 ) -> "Explainer":
-    from mooring.cli.snapshot_files import read_snapshot
+    from mooring.cli.input_files import read_snapshot
     from mooring.explaining.explainer import Explainer
     from mooring.framework.loading import load
 
@@ -148,8 +149,8 @@ def _explainer(
 
 def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
     """The scheduler's configuration; whatever is wrong with it is reported with the file's name."""
-    from mooring.cli.snapshot_files import read_mapping
-    from mooring.framework.building import build_profiles
+    from mooring.cli.input_files import read_mapping
+    from mooring.config.runtimes import build_profiles
     from mooring.plugins.in_tree import default_registry
 
     settings = read_mapping(config)
@@ -167,7 +168,7 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
 
 def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str", str]:
     """The pod that is meant, and the node it is on although the cluster does not count it there."""
-    from mooring.cli.snapshot_files import read_pod
+    from mooring.cli.input_files import read_pod
     from mooring.explaining.edits import as_new
     from mooring.model.pod import Pod
 
@@ -216,14 +217,14 @@ def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[
     Args:
         found: the explanation.
         snapshot: where it came from.
-        node: keep only this node where something is told for each node.
+        node: keep only this node where something is said for each node.
     """
-    from mooring.explaining.story import outcome
+    from mooring.explaining.decision_text import outcome_sentence
 
     out = found.record.to_dict()
     if node:
         _keep_node(out, node)
-    out["message"] = outcome(found.record)
+    out["message"] = outcome_sentence(found.record)
     if found.bound_to:
         out["boundTo"] = found.bound_to
     out["suggestions"] = [

@@ -4,9 +4,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mooring.cli.explain_view import outcome_text, print_before, print_suggestions, title
-from mooring.cli.printing import Printer, no, table, yes
+from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
+from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
-from mooring.explaining.story import compare, difference, names
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.runtime import Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
@@ -15,7 +15,7 @@ from mooring.wording import counted
 
 def print_node(found: Explanation, node: str) -> None:
     """Print what every plugin says about one node, and what would have to change there."""
-    out, record = Printer(), found.record
+    out, record = TerminalPrinter(), found.record
     out.print(title(found))
     print_before(out, record)
     if record.filtering is not None:
@@ -27,7 +27,9 @@ def print_node(found: Explanation, node: str) -> None:
         out.print(_scores(record, record.scoring, node))
     out.print()
     out.print(outcome_text(record))
-    out.print(Text.assemble(yes() if fits else no(), " ", (_place(record, node, fits), "bold")))
+    out.print(
+        Text.assemble(yes_mark() if fits else no_mark(), " ", (_place(record, node, fits), "bold"))
+    )
     if not fits:
         print_suggestions(out, found.suggestions, record)
 
@@ -39,13 +41,13 @@ def _verdicts(record: Record, node: str) -> Table:
         if answers == SKIPPED:
             made.add_row(Text(name, style="dim"), "", Text("nothing to say", style="dim"))
         elif answers == PRE_FILTER_REJECTED:
-            made.add_row(name, no(), "refused the pod as such")
+            made.add_row(name, no_mark(), "rejected the pod as such")
         elif isinstance(answers, Verdicts) and answers.choice[row]:
             verdict = answers[row]
-            also = " (evicting pods would not help)" if verdict.unresolvable else ""
-            made.add_row(name, no(), Text(f"{', '.join(verdict.reasons)}{also}"))
+            also = " (preempting pods would not help)" if verdict.unresolvable else ""
+            made.add_row(name, no_mark(), Text(f"{', '.join(verdict.reasons)}{also}"))
         else:
-            made.add_row(name, yes(), "")
+            made.add_row(name, yes_mark(), "")
     return made
 
 
@@ -64,7 +66,7 @@ def _scores(record: Record, scoring: Scoring, node: str) -> Table:
     return made
 
 
-def _refusing(record: Record, node: str) -> list[str]:
+def _rejecting(record: Record, node: str) -> list[str]:
     """Every plugin that keeps the pod from the node."""
     row = record.nodes.index(node)
     found = [
@@ -72,14 +74,14 @@ def _refusing(record: Record, node: str) -> list[str]:
         for name, answers in record.filter.items()
         if answers == PRE_FILTER_REJECTED or (isinstance(answers, Verdicts) and answers.choice[row])
     ]
-    refusal = record.refusal(row)
-    return found or ([refusal.plugin] if refusal is not None else ["the scheduler"])
+    rejection = record.rejection(row)
+    return found or ([rejection.plugin] if rejection is not None else ["the scheduler"])
 
 
 def _place(record: Record, node: str, fits: bool) -> str:
     """Where the node stands among those that fit."""
     if not fits:
-        return f"{node} is refused by {names(_refusing(record, node), 'and')}."
+        return f"{node} is rejected by {joined_names(_rejecting(record, node), 'and')}."
     scoring, filtering = record.scoring, record.filtering
     if scoring is None or filtering is None or node in record.selected:
         return f"{node} fits and may be chosen."
@@ -90,5 +92,5 @@ def _place(record: Record, node: str, fits: bool) -> str:
     best = record.nodes[record.best[0]]
     return (
         f"{node} fits; {counted(better, 'node')} {'has' if better == 1 else 'have'} more points. "
-        f"It has {-margin.points} less than {best}{difference(margin)}."
+        f"It has {-margin.points} less than {best}{difference_text(margin)}."
     )

@@ -1,4 +1,4 @@
-"""What ``moor explain`` prints for people: who refuses which nodes, the scores, one sentence."""
+"""What ``moor explain`` prints for people: who rejects which nodes, the scores, one sentence."""
 
 import re
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.printing import Printer, no, table, yes
-from mooring.explaining.amounts import show
-from mooring.explaining.change import Suggestion
+from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
+from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
+from mooring.explaining.decision_text import joined_names, outcome_sentence, preemption_text
 from mooring.explaining.explainer import Explanation
-from mooring.explaining.groups import Group, groups
-from mooring.explaining.story import names, outcome, preemption_text
-from mooring.framework.filtering import Refusal
+from mooring.explaining.quantity_texts import show
+from mooring.explaining.remedy import Suggestion
+from mooring.framework.filtering import Rejection
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
-from mooring.framework.runtime import Score, Scoring
+from mooring.framework.runtime import PluginScore, Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests
@@ -31,7 +31,7 @@ _FIT: Final = "NodeResourcesFit"
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class View:
+class ExplanationView:
     """Prints an explanation.
 
     Args:
@@ -43,7 +43,7 @@ class View:
         self._found = found
         self._record = found.record
         self._wide = wide
-        self._out = Printer(wide=wide)
+        self._out = TerminalPrinter(wide=wide)
 
     def print_all(self) -> None:
         """Print the whole decision."""
@@ -69,7 +69,7 @@ class View:
         if self._wide:
             self._out.print(self._matrix())
         else:
-            found = groups(record)
+            found = alike_nodes(record)
             self._out.print(self._groups(found))
             if len(found) > _LINES:
                 rest = sum(len(one.rows) for one in found[_LINES:])
@@ -77,12 +77,12 @@ class View:
                 self._out.print(Text(text, style="dim"))
         print_silent(self._out, record)
 
-    def _groups(self, found: Sequence[Group]) -> Table:
+    def _groups(self, found: Sequence[AlikeNodes]) -> Table:
         made = table("", "nodes", "because")
         width = max(len(str(len(one.rows))) for one in found)
         for group in found[:_LINES]:
             whole = self._record.filtering is not None and self._record.filtering.whole is not None
-            mark = no() if group.refusals or whole else yes()
+            mark = no_mark() if group.rejections or whole else yes_mark()
             made.add_row(
                 Text.assemble(mark, f" {len(group.rows):{width}}"),
                 self._named(group),
@@ -90,7 +90,7 @@ class View:
             )
         return made
 
-    def _named(self, group: Group) -> str:
+    def _named(self, group: AlikeNodes) -> str:
         every = [self._record.nodes[row] for row in group.rows.tolist()]
         if len(every) <= _NAMED:
             return ", ".join(every)
@@ -105,15 +105,15 @@ class View:
             if not isinstance(answers, str)
         ]
         made = table("node", "fits", *(name for name, _ in asked), "because")
-        of = {row: group for group in groups(record) for row in group.rows.tolist()}
+        of = {row: group for group in alike_nodes(record) for row in group.rows.tolist()}
         fits = set(record.filtering.feasible.tolist()) if record.filtering is not None else set()
         for row, node in enumerate(record.nodes):
             marks = [
-                yes() if answers is None or not answers.choice[row] else no()
+                yes_mark() if answers is None or not answers.choice[row] else no_mark()
                 for _, answers in asked
             ]
             because = _reasons(of[row], "; ")
-            made.add_row(node, yes() if row in fits else no(), *marks, because)
+            made.add_row(node, yes_mark() if row in fits else no_mark(), *marks, because)
         return made
 
     def _print_scores(self, scoring: Scoring) -> None:
@@ -157,24 +157,24 @@ def title(found: Explanation) -> Text:
 
 def outcome_text(record: Record) -> Text:
     """The one sentence, with a mark in front."""
-    mark = yes() if record.selected else no()
-    return Text.assemble(mark, " ", (outcome(record), "bold"))
+    mark = yes_mark() if record.selected else no_mark()
+    return Text.assemble(mark, " ", (outcome_sentence(record), "bold"))
 
 
-def print_before(out: Printer, record: Record) -> None:
-    """Print who refused the pod before any node was asked."""
-    refused = [*record.pre_enqueue.items()]
-    refused += [
+def print_before(out: TerminalPrinter, record: Record) -> None:
+    """Print who rejected the pod before any node was asked."""
+    rejected = [*record.pre_enqueue.items()]
+    rejected += [
         (name, one.verdict) for name, one in record.pre_filter.items() if one.verdict is not None
     ]
-    lines = [(name, verdict) for name, verdict in refused if not verdict.accepted]
+    lines = [(name, verdict) for name, verdict in rejected if not verdict.accepted]
     if lines:
-        out.heading("Refused before any node was asked")
+        out.heading("Rejected before any node was asked")
         for name, verdict in lines:
-            out.print(Text.assemble(no(), " ", reason(Refusal(name, verdict))))
+            out.print(Text.assemble(no_mark(), " ", reason(Rejection(name, verdict))))
 
 
-def print_silent(out: Printer, record: Record) -> None:
+def print_silent(out: TerminalPrinter, record: Record) -> None:
     """Print which plugins accept every node, and which had nothing to say."""
     accept, skip, before = [], [], []
     for name, answers in record.filter.items():
@@ -187,13 +187,13 @@ def print_silent(out: Printer, record: Record) -> None:
     for what, plugins in (
         ("accept every node", accept),
         ("have nothing to say about this pod", skip),
-        ("refused the pod as such", before),
+        ("rejected the pod as such", before),
     ):
         if plugins:
             out.print(Text(f"{what}: {', '.join(plugins)}", style="dim"))
 
 
-def print_suggestions(out: Printer, found: Sequence[Suggestion], record: Record) -> None:
+def print_suggestions(out: TerminalPrinter, found: Sequence[Suggestion], record: Record) -> None:
     """Print what would help."""
     if not found:
         if not record.selected and record.nodes:
@@ -205,24 +205,24 @@ def print_suggestions(out: Printer, found: Sequence[Suggestion], record: Record)
     for number, one in enumerate(found, 1):
         alone = one.nodes == (one.plan.node,) and one.plan.node not in record.nodes
         first = [one.plan.node, *(name for name in one.nodes if name != one.plan.node)]
-        where = "there" if alone else f"on {names(first, 'and')}"
+        where = "there" if alone else f"on {joined_names(first, 'and')}"
         text = Text.assemble(one.plan.text, (f"  → fits then {where}", "dim"))
         made.add_row(f"{number}.", text)
     out.print(made)
 
 
-def reason(refusal: Refusal) -> str:
+def reason(rejection: Rejection) -> str:
     """A plugin and its reasons."""
-    text = f"{refusal.plugin or 'the scheduler'}: {', '.join(refusal.verdict.reasons)}"
-    if refusal.plugin == _FIT and refusal.verdict.unresolvable:
+    text = f"{rejection.plugin or 'the scheduler'}: {', '.join(rejection.verdict.reasons)}"
+    if rejection.plugin == _FIT and rejection.verdict.unresolvable:
         text += " (the whole node is too small)"
     return text
 
 
-def _reasons(group: Group, between: str = "\n") -> Text:
-    lines = [reason(one) for one in group.refusals]
-    if group.promised:
-        lines.append("(counting pods that were promised this node)")
+def _reasons(group: AlikeNodes, between: str = "\n") -> Text:
+    lines = [reason(one) for one in group.rejections]
+    if group.nominated:
+        lines.append("(counting pods that are nominated to this node)")
     return Text(between.join(lines))
 
 
@@ -233,12 +233,12 @@ def _asks(pod: Pod) -> str:
     return f"asks for {', '.join(amounts)}" if amounts else "asks for nothing"
 
 
-def _differs(score: Score) -> bool:
+def _differs(score: PluginScore) -> bool:
     found = score.normalized
     return found is not None and (len(found) == 1 or bool((found != found[0]).any()))
 
 
-def _the_same(scoring: Scoring, shown: Sequence[Score]) -> str:
+def _the_same(scoring: Scoring, shown: Sequence[PluginScore]) -> str:
     """What the plugins give that have no column."""
     others = [one for one in scoring.scores if one not in shown]
     given = [f"{one.name} {points}" for one in others if (points := _points(one, 0)) not in "0-"]
@@ -249,7 +249,7 @@ def _the_same(scoring: Scoring, shown: Sequence[Score]) -> str:
     return "; ".join(texts)
 
 
-def _points(score: Score, place: int) -> str:
+def _points(score: PluginScore, place: int) -> str:
     return "-" if score.normalized is None else str(score.weight * int(score.normalized[place]))
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
-from mooring.cli.standard_streams import tell_error
-from mooring.framework.asked import asked_in, where_in
+from mooring.cli.standard_streams import print_error
 from mooring.framework.foreign import is_crossed
-from mooring.serving.deadline import Deadline
-from mooring.serving.leaving import leave
+from mooring.framework.running_hook import asked_in, where_in
+from mooring.process.deadline import Deadline
+from mooring.process.exiting import exit_now
 from mooring.wording import counted
 
 #: As in `moor run`.
@@ -36,13 +36,13 @@ def hook_limit(seconds: float) -> Iterator[Deadline]:
 
 
 @contextlib.contextmanager
-def ctrl_c_inside_hooks(leave: Callable[[int], object] = leave) -> Iterator[None]:
+def ctrl_c_inside_hooks(exit_now: Callable[[int], object] = exit_now) -> Iterator[None]:
     """Let Ctrl-C end the process inside a plugin for the length of a block.
 
     Outside of plugins it does what it did before; nor does it more if it is ignored.
 
     Args:
-        leave: ends the process at once, with an exit code.
+        exit_now: ends the process at once, with an exit code.
     """
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
@@ -51,7 +51,7 @@ def ctrl_c_inside_hooks(leave: Callable[[int], object] = leave) -> Iterator[None
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         if is_crossed(frame):
-            leave(_CTRL_C)
+            exit_now(_CTRL_C)
         before(number, frame)
 
     signal.signal(signal.SIGINT, interrupted)
@@ -73,5 +73,5 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
     who, where, often = asked_in(frame), where_in(frame), counted(times, "interruption")
     # It may be in the middle of writing a line itself; then there is none.
     with contextlib.suppress(RuntimeError):
-        tell_error(f"{who} ignored {often} and goes on at {where}; correct it")
-    leave(_WRONG_INPUT)
+        print_error(f"{who} ignored {often} and goes on at {where}; correct it")
+    exit_now(_WRONG_INPUT)

@@ -1,7 +1,7 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
 Each place in the code may write so many warnings and errors a minute; if they are about plugins,
-each function of them and each hook may (`log_kinds`). How many were left out is told when the
+each function of them and each hook may (`log_kinds`). How many were left out is reported when the
 minute is over, with the next line of any kind, and at the end of the process at the latest. Lines
 below a warning are not limited. A handler of the log; belongs to the whole process.
 """
@@ -25,7 +25,7 @@ _Key = tuple[str | int, ...]
 _OTHERS: Final[_Key] = ("others",)
 
 
-class _Place:
+class _CallSite:
     """A place in the code that writes lines about one thing.
 
     Attributes:
@@ -67,13 +67,13 @@ class FloodHandler(LineHandler):
     ) -> None:
         super().__init__(sys.stderr if stream is None else stream)
         self._clock = clock
-        self._places: dict[_Key, _Place] = {}
+        self._sites: dict[_Key, _CallSite] = {}
         self._left_out: dict[_Key, _LeftOut] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, unless there were too many from its place."""
+        """Write a line, unless there were too many from its site."""
         now = self._clock()
-        self._tell_left_out(now - _SECONDS)
+        self._report_left_out(now - _SECONDS)
         key = _key(record)
         if key is None or self._is_let_through(key, record, now):
             super().emit(record)
@@ -81,7 +81,7 @@ class FloodHandler(LineHandler):
     def leaves_out(self, record: logging.LogRecord) -> bool:
         """Whether there were too many lines from its place already."""
         key = _key(record)
-        place = self._places.get(key) if key is not None else None
+        place = self._sites.get(key) if key is not None else None
         return (
             place is not None
             and place.lines >= MOST_LINES
@@ -90,26 +90,26 @@ class FloodHandler(LineHandler):
 
     def close(self) -> None:
         """Say what was left out; nothing comes after it."""
-        self._tell_left_out(self._clock())
+        self._report_left_out(self._clock())
         super().close()
 
     def _is_let_through(self, key: _Key, record: logging.LogRecord, now: float) -> bool:
-        if key not in self._places and len(self._places) >= _MOST_PLACES:
-            known = self._places.items()
-            self._places = {one: at for one, at in known if now - at.since < _SECONDS}
-            key = key if len(self._places) < _MOST_PLACES else _OTHERS
-        place = self._places.setdefault(key, _Place(now))
-        if now - place.since >= _SECONDS:
-            place.since, place.lines = now, 0
-        place.lines += 1
-        if place.lines <= MOST_LINES:
+        if key not in self._sites and len(self._sites) >= _MOST_PLACES:
+            known = self._sites.items()
+            self._sites = {one: at for one, at in known if now - at.since < _SECONDS}
+            key = key if len(self._sites) < _MOST_PLACES else _OTHERS
+        site = self._sites.setdefault(key, _CallSite(now))
+        if now - site.since >= _SECONDS:
+            site.since, site.lines = now, 0
+        site.lines += 1
+        if site.lines <= MOST_LINES:
             return True
         last = _plain(record, record.getMessage())
-        left_out = self._left_out.setdefault(key, _LeftOut(place.since, last))
+        left_out = self._left_out.setdefault(key, _LeftOut(site.since, last))
         left_out.lines, left_out.last = left_out.lines + 1, last
         return False
 
-    def _tell_left_out(self, until: float) -> None:
+    def _report_left_out(self, until: float) -> None:
         """Say how many lines were left out in minutes that began until then."""
         for key, left_out in list(self._left_out.items()):
             # Taken out first: a signal's handler may write lines, and leave some out, meanwhile.
@@ -131,7 +131,7 @@ def _summary(left_out: _LeftOut) -> logging.LogRecord:
 
 
 def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:
-    """A line from the same place, without traceback."""
+    """A line from the same site, without traceback."""
     return logging.LogRecord(
         record.name, record.levelno, record.pathname, record.lineno, "%s", (text,), None
     )

@@ -19,8 +19,8 @@ from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
     open_standard_streams,
-    tell_error,
-    telling_output_errors,
+    print_error,
+    reporting_output_errors,
 )
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
@@ -68,7 +68,7 @@ def main() -> None:
     try:
         _run()
     except MooringError as error:
-        tell_error(str(error))
+        print_error(str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    with telling_output_errors():
+    with reporting_output_errors():
         try:
             sys.exit(_exit_code())
         except SystemExit:
@@ -93,7 +93,7 @@ def _exit_code() -> int | None:
         InputError: it cannot be understood.
     """
     try:
-        # Left to itself, typer tells an error in a box of several lines.
+        # Left to itself, typer prints an error in a box of several lines.
         code: int | None = app(standalone_mode=False, prog_name="moor")
     except _UsageError as error:
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from mooring.framework.registry import Registry
+    from mooring.config.registry import Registry
 
 
-class Output(StrEnum):
+class PluginsOutput(StrEnum):
     """How a list is printed."""
 
     TABLE = "table"
@@ -18,8 +18,8 @@ class Output(StrEnum):
 
 def plugins(
     output: Annotated[
-        Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
-    ] = Output.TABLE,
+        PluginsOutput, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = PluginsOutput.TABLE,
 ) -> None:
     """List the plugins that a scheduler configuration can name.
 
@@ -30,7 +30,7 @@ def plugins(
     from mooring.plugins.in_tree import default_registry
 
     found = describe(default_registry())
-    if output is Output.JSON:
+    if output is PluginsOutput.JSON:
         import msgspec
 
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
@@ -40,13 +40,13 @@ def plugins(
 
 def describe(registry: "Registry") -> list[dict[str, Any]]:
     """Every plugin of a registry as plain data."""
-    from mooring.framework.profiles import DEFAULT_PLUGINS
-    from mooring.framework.reading import Problem
+    from mooring.config.profiles import DEFAULT_PLUGINS
+    from mooring.config.strict_decoding import FieldProblem
 
     default = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS}
     found: list[dict[str, Any]] = []
     for one in registry.entries():
-        if isinstance(one, Problem):
+        if isinstance(one, FieldProblem):
             found.append({"name": one.path, "problem": one.text})
             continue
         weight = (default[one.name] or 1) if one.name in default and "score" in one.points else None

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
 
 
 def run(
@@ -79,19 +79,19 @@ def run(
     SIGTERM takes no more pods, finishes bindings, releases the Lease and exits with 0; a lost Lease
     exits with 1 at once. SIGUSR2 compares the state with the cluster and logs the result.
     """
-    from mooring.cli.snapshot_files import read_mapping
-    from mooring.live.options import HookLimits, Options
+    from mooring.cli.input_files import read_mapping
+    from mooring.http.origin import read_allowed_hosts
+    from mooring.live.options import HookLimits, RunOptions
     from mooring.live.run import main
-    from mooring.serving.descriptors import allow_descriptors
-    from mooring.serving.leaving import end_soon
-    from mooring.serving.origin import read_allowed_hosts
+    from mooring.process.exiting import exit_soon
+    from mooring.process.file_descriptors import allow_descriptors
 
     if verbose:
         os.environ["LOG_LEVEL"] = "DEBUG"
     set_up_logging(log_format)
     allow_descriptors()
     code = main(
-        Options(
+        RunOptions(
             policy=policy,
             config=read_mapping(config) if config is not None else None,
             config_name=str(config) if config is not None else "",
@@ -106,5 +106,5 @@ def run(
             hook_limits=HookLimits(hook_timeout, bind_hook_timeout),
         )
     )
-    end_soon(code)
+    exit_soon(code)
     raise typer.Exit(code)

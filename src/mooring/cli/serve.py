@@ -9,9 +9,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
 from mooring.errors import InputError
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 
 log = logging.getLogger("mooring")
 _SIZE = re.compile(r"[0-9]{1,15}([KMG]i)?")
@@ -96,13 +96,13 @@ def serve(
     score is a line.
     """
     from mooring.extender.app import Routes
-    from mooring.extender.server import Options, run
+    from mooring.extender.server import ServeOptions, run
     from mooring.extender.workers import inherited_socket, supervise, worker_command
     from mooring.framework.loading import load
-    from mooring.serving.descriptors import allow_descriptors
-    from mooring.serving.leaving import end_soon
-    from mooring.serving.origin import read_allowed_hosts
-    from mooring.serving.sockets import listen
+    from mooring.http.origin import read_allowed_hosts
+    from mooring.http.sockets import listen
+    from mooring.process.exiting import exit_soon
+    from mooring.process.file_descriptors import allow_descriptors
 
     set_up_logging(log_format)
     allow_descriptors()
@@ -116,7 +116,7 @@ def serve(
             f"never find room; raise the one or lower the other"
         )
     sock = inherited_socket()
-    options = Options(
+    options = ServeOptions(
         policy=policy,
         host=host,
         port=port,
@@ -143,7 +143,7 @@ def serve(
     if sock is not None or workers == 1:
         with sock if sock is not None else listen(host, port) as own:
             code = run(options, config, own)
-        end_soon(code)
+        exit_soon(code)
         raise typer.Exit(code)
     # A policy or certificate that cannot be used is reported once, before any worker starts.
     load(policy)

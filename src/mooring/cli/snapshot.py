@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.live_cluster import KUBECONFIG_HELP, find_cluster, say
-from mooring.cli.logs import escaped
+from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.logging_setup import escaped
 from mooring.cli.output_files import same_place, written
 from mooring.errors import InputError
 from mooring.wording import are, counted
@@ -21,9 +21,9 @@ from mooring.wording import are, counted
 if TYPE_CHECKING:
     import msgspec
 
-    from mooring.explaining.aliases import Aliases
-    from mooring.kube.cluster import ClusterConfig
+    from mooring.kube.cluster_config import ClusterConfig
     from mooring.model.kinds import Kind
+    from mooring.snapshot.aliases import Aliases
 
 _START = b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
 _KEY_BYTES = 32
@@ -65,7 +65,7 @@ def snapshot(
         )
     config = find_cluster(kubeconfig)
     with written(output) as out:
-        writer = Writer(out, _aliases() if redact else None)
+        writer = SnapshotWriter(out, _aliases() if redact else None)
         asyncio.run(_copy(config, writer))
         if names is not None:
             with written(str(names)) as table:
@@ -74,13 +74,13 @@ def snapshot(
 
 
 def _aliases() -> "Aliases":
-    from mooring.explaining.aliases import Aliases
+    from mooring.snapshot.aliases import Aliases
 
     return Aliases(secrets.token_bytes(_KEY_BYTES))
 
 
-async def _copy(config: "ClusterConfig", writer: "Writer") -> None:
-    from mooring.cli.live_cluster import read_kinds
+async def _copy(config: "ClusterConfig", writer: "SnapshotWriter") -> None:
+    from mooring.cli.cluster_reader import read_kinds
     from mooring.kube.client import Client
 
     async with Client(config) as client:
@@ -90,7 +90,7 @@ async def _copy(config: "ClusterConfig", writer: "Writer") -> None:
         writer.end()
 
 
-class Writer:
+class SnapshotWriter:
     """Writes objects as one JSON List, each on a line of its own.
 
     Args:
@@ -148,7 +148,7 @@ class Writer:
     def _redacted(self, kind: "Kind", raw: "msgspec.Raw") -> bytes | None:
         import msgspec
 
-        from mooring.explaining.redacting import redact
+        from mooring.snapshot.redaction import redact
 
         assert self._aliases is not None  # noqa: S101 - the caller looked
         try:

@@ -2,7 +2,7 @@
 
 `main` calls it. A number below 3 that is not open would be given to the next file or socket, and
 libuv ends the process when it closes such a one; so, as Go programs do, each is made ``/dev/null``.
-What could not be written in the end is told in one sentence instead of a traceback.
+What could not be written in the end is reported in one sentence instead of a traceback.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ def open_standard_streams() -> None:
 
 
 @contextlib.contextmanager
-def telling_output_errors() -> Iterator[None]:
+def reporting_output_errors() -> Iterator[None]:
     """Turn the error of writing to standard output into a sentence.
 
     Raises:
@@ -53,8 +53,8 @@ def telling_output_errors() -> Iterator[None]:
         raise InputError(f"standard output cannot be written: {error.strerror}") from error
 
 
-def tell_error(sentence: str) -> None:
-    """Say what is wrong on standard error, if anybody can be told."""
+def print_error(sentence: str) -> None:
+    """Say what is wrong on standard error, if anybody can read it."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"moor: {sentence}\n")
         sys.stderr.flush()

@@ -1,5 +1,5 @@
 """A small Kubernetes API server in memory, with fake nodes: for demos, development and tests.
 
-`Api` is the API without HTTP, `server` puts it on a socket, `kubelet` and `controllers` give it the
-life a cluster has. Nothing here decides where pods go: that is a scheduler's work.
+`Api` is the API without HTTP, `server` puts it on a socket, `kubelet` runs pods and
+`controllers` make them. Nothing here decides where pods go: that is a scheduler's work.
 """

@@ -11,23 +11,15 @@ from typing import Final, Literal
 
 import msgspec
 
-from mooring.embedded import deleting, metadata, scaling
+from mooring.embedded import graceful_deletion, object_meta, scale_subresource
 from mooring.embedded.admission.admission import Admission, check_namespace_delete
-from mooring.embedded.admission.preparing import prepare_create, prepare_update
-from mooring.embedded.defaults.defaulting import set_defaults
-from mooring.embedded.event_forms import to_core, to_new
-from mooring.embedded.patches.applying import apply, track_update
-from mooring.embedded.patches.managed_fields import keep_times
-from mooring.embedded.patches.patch_refusals import unfit
-from mooring.embedded.patches.patching import APPLY, Patch, patched
-from mooring.embedded.refusals import (
-    Refused,
-    already_exists,
-    bad_request,
-    conflict,
-    invalid,
-    not_found,
-)
+from mooring.embedded.admission.strategy import prepare_for_create, prepare_for_update
+from mooring.embedded.defaults.defaults import set_defaults
+from mooring.embedded.event_conversion import to_core_v1, to_events_v1
+from mooring.embedded.patches.managed_fields import keep_timestamps
+from mooring.embedded.patches.patch import APPLY, Patch, apply_patch
+from mooring.embedded.patches.patch_errors import invalid_after_patch
+from mooring.embedded.patches.server_side_apply import apply, track_update
 from mooring.embedded.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -45,9 +37,18 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.schema.checking import check_fields, definition_of
-from mooring.embedded.store import Item, Store
-from mooring.embedded.validation.validating import validate
+from mooring.embedded.schema.field_validation import check_fields, definition_of
+from mooring.embedded.status_errors import (
+    StatusError,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+)
+from mooring.embedded.store import Store
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.validation.validation import validate
 from mooring.kube.timestamps import second_time
 
 Validation = Literal["Ignore", "Warn", "Strict"]
@@ -65,36 +66,24 @@ _CREATED_BY_UPDATE: Final = frozenset(
 )  # fmt: skip
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """Who asks.
-
-    Attributes:
-        user: the user's name.
-        manager: the field manager: the program on whose behalf fields are set.
-    """
-
-    user: str = "system:admin"
-    manager: str = "mooring"
-
-
-class Write(msgspec.Struct, frozen=True, kw_only=True):
+class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How something is to be written.
 
     Attributes:
-        caller: who asks.
+        field_manager: the program on whose behalf fields are set.
         dry_run: do everything but store it.
         validation: what to do about fields that do not exist.
         force: server-side apply takes fields from other managers.
     """
 
-    caller: Caller = Caller()
+    field_manager: str = "mooring"
     dry_run: bool = False
     validation: Validation = "Ignore"
     force: bool = False
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What of admission is at work.
+class AdmissionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Which optional admission plugins are enabled.
 
     Attributes:
         service_accounts: a pod without a service account gets the namespace's default one.
@@ -105,8 +94,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     taint_new_nodes: bool = False
 
 
-PLAIN: Final = Write()
-DEFAULT_SETTINGS: Final = Settings()
+DEFAULT_WRITE: Final = WriteOptions()
+DEFAULT_SETTINGS: Final = AdmissionSettings()
 
 
 class Api:
@@ -117,12 +106,12 @@ class Api:
         clock: seconds since 1970.
         new_id: unique ids for objects.
         suffix: five characters for generated names.
-        settings: what of admission is at work.
+        settings: which optional admission plugins are enabled.
 
     Attributes:
         store: where objects are kept.
         admission: what the cluster allows.
-        warnings: what clients should be told about the write that was done last.
+        warnings: for the client, about the last write.
     """
 
     def __init__(
@@ -132,7 +121,7 @@ class Api:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         suffix: Callable[[], str],
-        settings: Settings = DEFAULT_SETTINGS,
+        settings: AdmissionSettings = DEFAULT_SETTINGS,
     ) -> None:
         self.store = store
         self.warnings: list[str] = []
@@ -157,11 +146,11 @@ class Api:
 
     # -- reading
 
-    def get(self, resource: Resource, namespace: str, name: str) -> Item:
+    def get(self, resource: Resource, namespace: str, name: str) -> StoredObject:
         """One object.
 
         Raises:
-            Refused: there is none.
+            StatusError: there is none.
         """
         item = self.store.get(resource, namespace, name)
         if item is None:
@@ -171,12 +160,12 @@ class Api:
     # -- writing
 
     def create(
-        self, resource: Resource, obj: Obj, namespace: str = "", write: Write = PLAIN
-    ) -> Item:
+        self, resource: Resource, obj: Obj, namespace: str = "", write: WriteOptions = DEFAULT_WRITE
+    ) -> StoredObject:
         """Create an object; the given one becomes what is stored.
 
         Raises:
-            Refused: it exists already, or something in it is wrong.
+            StatusError: it exists already, or something in it is wrong.
         """
         return self._create(resource, obj, namespace, write, None)
 
@@ -185,52 +174,54 @@ class Api:
         resource: Resource,
         obj: Obj,
         namespace: str,
-        write: Write,
+        write: WriteOptions,
         managed: list[Obj] | None,
-    ) -> Item:
+    ) -> StoredObject:
         obj = self._read(resource, obj, write)
-        meta = metadata.place(resource, obj, namespace)
+        meta = object_meta.ensure_namespace(resource, obj, namespace)
         stem = "" if meta.get("name") else meta.get("generateName") or ""
-        obj = metadata.begin(obj, self._new_id(), self.timestamp())
+        obj = object_meta.fill_system_fields(obj, self._new_id(), self.timestamp())
         for _ in range(_ATTEMPTS):
             if stem:
-                meta["name"] = metadata.generated_name(stem, self._suffix())
+                meta["name"] = object_meta.generate_name(stem, self._suffix())
             if not meta.get("name") or self.store.get(resource, namespace, meta["name"]) is None:
                 break
         set_defaults(resource, obj)
         self.admission.admit(resource, obj, None)
-        prepare_create(resource, obj)
+        prepare_for_create(resource, obj)
         self._check(resource, obj, None)
         if self.store.get(resource, namespace, meta["name"]) is not None:
             raise already_exists(resource, meta["name"])
         if managed is not None:
             meta["managedFields"] = managed
         if write.dry_run:
-            return Item.unstored(resource, obj)
+            return StoredObject.unstored(resource, obj)
         if resource is CORE_EVENTS or resource is EVENTS:
             self._expire(namespace, meta["name"])
-        return self.store.put(resource, obj, creator=write.caller.manager)
+        return self.store.put(resource, obj, creator=write.field_manager)
 
-    def restore(self, resource: Resource, obj: Obj) -> Item:
+    def restore(self, resource: Resource, obj: Obj) -> StoredObject:
         """Store an object as somebody saw it elsewhere: with its status, its node and its id.
 
         What is missing is filled in; its namespace is created if need be.
 
         Raises:
-            Refused: something in it is wrong, or it is here already.
+            StatusError: something in it is wrong, or it is here already.
         """
         obj = {"kind": resource.kind, "apiVersion": resource.api_version, **obj}
         given = dict(obj.get("metadata") or {})
         obj["metadata"] = given
-        obj = self._read(resource, obj, PLAIN)
+        obj = self._read(resource, obj, DEFAULT_WRITE)
         namespace = (given.get("namespace") or "default") if resource.namespaced else ""
         if namespace and self.store.get(NAMESPACES, "", namespace) is None:
             self.create(NAMESPACES, {**_NAMESPACE, "metadata": {"name": namespace}})
         uid, created = given.get("uid"), given.get("creationTimestamp")
         given.pop("resourceVersion", None)
         kept = {name: given[name] for name in _KEPT_WHEN_RESTORED if given.get(name)}
-        meta = metadata.place(resource, obj, namespace)
-        obj = metadata.begin(obj, uid or self._new_id(), created or self.timestamp())
+        meta = object_meta.ensure_namespace(resource, obj, namespace)
+        obj = object_meta.fill_system_fields(
+            obj, uid or self._new_id(), created or self.timestamp()
+        )
         meta.update(kept)
         if resource is PODS:
             obj.setdefault("status", {}).setdefault("phase", "Pending")
@@ -253,12 +244,12 @@ class Api:
         name: str,
         *,
         subresource: str = "",
-        write: Write = PLAIN,
-    ) -> Item:
+        write: WriteOptions = DEFAULT_WRITE,
+    ) -> StoredObject:
         """Replace an object, or that part of it that a subresource stands for.
 
         Raises:
-            Refused: it does not exist, it was changed meanwhile, or something in it is wrong.
+            StatusError: it does not exist, it was changed meanwhile, or something in it is wrong.
         """
         item = self.store.get(resource, namespace, name)
         if item is None:
@@ -268,7 +259,7 @@ class Api:
         if subresource == "scale":
             return self._rescale(resource, item, obj, write)
         obj = self._read(resource, obj, write)
-        meta = metadata.place(resource, obj, namespace)
+        meta = object_meta.ensure_namespace(resource, obj, namespace)
         meta.setdefault("name", name)
         _check_name(obj, name)
         return self._replace(resource, item, item.obj, obj, subresource, write)
@@ -281,12 +272,12 @@ class Api:
         patch: Patch,
         *,
         subresource: str = "",
-        write: Write = PLAIN,
-    ) -> tuple[Item, bool]:
+        write: WriteOptions = DEFAULT_WRITE,
+    ) -> tuple[StoredObject, bool]:
         """Change an object by a patch; the object, and whether it is new.
 
         Raises:
-            Refused: it does not exist, the patch cannot be applied, or something is wrong then.
+            StatusError: it does not exist, the patch cannot be applied, or something is wrong then.
         """
         item = self.store.get(resource, namespace, name)
         if patch.type == APPLY:
@@ -295,10 +286,10 @@ class Api:
             raise not_found(resource, name)
         old = item.obj
         if subresource == "scale":
-            view = scaling.scale_of(resource, old)
-            return self._rescale(resource, item, patched(view, patch, None), write), False
-        seen = to_new(old) if resource is EVENTS else old
-        obj = patched(seen, patch, definition_of(resource))
+            scale = scale_subresource.scale_of(resource, old)
+            return self._rescale(resource, item, apply_patch(scale, patch, None), write), False
+        seen = to_events_v1(old) if resource is EVENTS else old
+        obj = apply_patch(seen, patch, definition_of(resource))
         obj = self._read_patched(resource, obj, write)
         _check_name(obj, name)
         return self._replace(resource, item, item.obj, obj, subresource, write), False
@@ -311,7 +302,7 @@ class Api:
         options: Obj | None = None,
         *,
         dry_run: bool = False,
-    ) -> tuple[Item, bool]:
+    ) -> tuple[StoredObject, bool]:
         """Delete an object, or have it end in its time; the object, and whether it is gone.
 
         Args:
@@ -322,26 +313,26 @@ class Api:
             dry_run: do everything but store it.
 
         Raises:
-            Refused: it does not exist, or it is not the one that the preconditions name.
+            StatusError: it does not exist, or it is not the one that the preconditions name.
         """
         options = options or {}
         item = self.get(resource, namespace, name)
-        metadata.check_preconditions(resource, item, options.get("preconditions") or {})
+        object_meta.check_preconditions(resource, item, options.get("preconditions") or {})
         if resource is NAMESPACES:
             check_namespace_delete(name)
         dry_run = dry_run or bool(options.get("dryRun"))
         obj = item.obj
-        if not deleting.mark(resource, obj, options, self._clock()):
+        if not graceful_deletion.before_delete(resource, obj, options, self._clock()):
             if dry_run:
                 return item, True
             return self.store.remove(resource, namespace, name, obj), True
         if dry_run:
             return item, False
-        return self._keep(resource, item, obj), False
+        return self._store_or_remove(resource, item, obj), False
 
     # -- how
 
-    def _read(self, resource: Resource, obj: Obj, write: Write) -> Obj:
+    def _read(self, resource: Resource, obj: Obj, write: WriteOptions) -> Obj:
         """The object with fields of the right types only, in the form in which it is stored."""
         unknown = check_fields(resource, obj)
         self.warnings = unknown if write.validation == "Warn" else []
@@ -350,50 +341,50 @@ class Api:
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
                 f"{resource.kind}: strict decoding error: {', '.join(unknown)}"
             )
-        return to_core(obj) if resource is EVENTS else obj
+        return to_core_v1(obj) if resource is EVENTS else obj
 
-    def _read_patched(self, resource: Resource, obj: Obj, write: Write) -> Obj:
+    def _read_patched(self, resource: Resource, obj: Obj, write: WriteOptions) -> Obj:
         """The same for what a patch made of an object: the client did not send that itself."""
         shown = _encode(obj)
         try:
             return self._read(resource, obj, write)
-        except Refused as refusal:
-            if "strict decoding error" in str(refusal):
+        except StatusError as error:
+            if "strict decoding error" in str(error):
                 raise
-            raise unfit(shown.decode(), str(refusal)) from refusal
+            raise invalid_after_patch(shown.decode(), str(error)) from error
 
     def _replace(
         self,
         resource: Resource,
-        item: Item,
+        item: StoredObject,
         old: Obj,
         obj: Obj,
         subresource: str,
-        write: Write,
+        write: WriteOptions,
         *,
         applied: bool = False,
         through: str = "",
-    ) -> Item:
-        obj = metadata.go_on(resource, obj, item, old)
+    ) -> StoredObject:
+        obj = object_meta.before_update(resource, obj, item, old)
         set_defaults(resource, obj)
         self.admission.admit(resource, obj, old, subresource)
-        prepare_update(resource, obj, old, subresource, self.timestamp())
+        prepare_for_update(resource, obj, old, subresource, self.timestamp())
         self._check(resource, obj, old, subresource)
         if applied:
-            keep_times(old, obj)
+            keep_timestamps(old, obj)
         elif "managedFields" in old["metadata"] or "managedFields" in obj["metadata"]:
             track_update(
-                old, obj, definition_of(resource), manager=write.caller.manager,
+                old, obj, definition_of(resource), manager=write.field_manager,
                 time=self.timestamp(), api_version=resource.api_version,
                 subresource=through or subresource,
             )  # fmt: skip
         if write.dry_run:
-            return Item(resource, obj, item.version, item.creator)
-        return self._keep(resource, item, obj)
+            return StoredObject(resource, obj, item.version, item.creator)
+        return self._store_or_remove(resource, item, obj)
 
-    def _keep(self, resource: Resource, item: Item, obj: Obj) -> Item:
+    def _store_or_remove(self, resource: Resource, item: StoredObject, obj: Obj) -> StoredObject:
         """Store a changed object, unless nothing changed or nothing holds it any more."""
-        if deleting.is_released(resource, obj):
+        if graceful_deletion.is_removable(resource, obj):
             return self.store.remove(resource, item.namespace, item.name, obj)
         if obj == item.obj:
             return item
@@ -404,23 +395,23 @@ class Api:
         resource: Resource,
         namespace: str,
         name: str,
-        item: Item | None,
+        item: StoredObject | None,
         patch: Patch,
         subresource: str,
-        write: Write,
-    ) -> tuple[Item, bool]:
+        write: WriteOptions,
+    ) -> tuple[StoredObject, bool]:
         """Server-side apply."""
         config = patch.document()
         config.setdefault("kind", resource.kind)
-        meta = metadata.place(resource, config, namespace)
+        meta = object_meta.ensure_namespace(resource, config, namespace)
         meta.setdefault("name", name)
         _check_name(config, name)
         live = item.obj if item is not None else None
         if item is not None and meta.get("resourceVersion", str(item.version)) != str(item.version):
-            raise conflict(resource, name, metadata.MODIFIED)
+            raise conflict(resource, name, object_meta.MODIFIED)
         merged = apply(
             live, config, definition_of(resource),
-            manager=write.caller.manager, force=write.force, time=self.timestamp(),
+            manager=write.field_manager, force=write.force, time=self.timestamp(),
             api_version=resource.api_version, subresource=subresource,
             creator=(item.creator if item is not None else "") or "before-first-apply",
         )  # fmt: skip
@@ -435,10 +426,12 @@ class Api:
         managed = merged["metadata"].pop("managedFields", None)
         return self._create(resource, merged, namespace, write, managed), True
 
-    def _rescale(self, resource: Resource, item: Item, scale: Obj, write: Write) -> Item:
+    def _rescale(
+        self, resource: Resource, item: StoredObject, scale: Obj, write: WriteOptions
+    ) -> StoredObject:
         old = item.obj
         obj = item.obj
-        scaling.rescale(obj, scale)
+        scale_subresource.rescale(obj, scale)
         version = (scale.get("metadata") or {}).get("resourceVersion")
         if version:
             obj["metadata"]["resourceVersion"] = version
@@ -446,8 +439,8 @@ class Api:
 
     def _check(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
         if resource is EVENTS:
-            # The newer form has stricter rules, and its own names for what is wrong.
-            obj, old = to_new(obj), to_new(old) if old is not None else None
+            # The newer version has stricter rules, and its own names for what is wrong.
+            obj, old = to_events_v1(obj), to_events_v1(old) if old is not None else None
         causes = validate(resource, obj, old, subresource=subresource)
         if causes:
             meta = obj["metadata"]
@@ -465,7 +458,7 @@ class Api:
 
 
 def _check_name(obj: Obj, name: str) -> None:
-    """Refuse an object that is sent to another one's path."""
+    """Reject an object that is sent to another one's path."""
     given = (obj.get("metadata") or {}).get("name")
     if given != name:
         raise bad_request(

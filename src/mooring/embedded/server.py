@@ -1,4 +1,4 @@
-"""An embedded cluster: the API on a socket, with fake nodes and the life of a cluster behind it.
+"""An embedded cluster: the API on a socket, with fake nodes, kubelets and controllers.
 
 `EmbeddedCluster` puts everything together and belongs to one event loop. `moor cluster`,
 `moor demo` and `mooring.testing` start it. It can be taken off the net and come back with its data,
@@ -16,13 +16,12 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from mooring.embedded.api import Api, Settings
+from mooring.embedded.api import AdmissionSettings, Api
+from mooring.embedded.controller_manager import ControllerManager
 from mooring.embedded.http.app import MAX_BODY, App
-from mooring.embedded.http.audit import Asked
-from mooring.embedded.http.identity import EXTENSION, Identity
+from mooring.embedded.http.audit import AuditEvent
+from mooring.embedded.http.authentication import EXTENSION, Authenticator
 from mooring.embedded.kubelet.kubelet import KubeletSettings
-from mooring.embedded.life import Life
-from mooring.embedded.refusals import refusal_body
 from mooring.embedded.resources import (
     BY_KIND,
     NAMESPACES,
@@ -30,12 +29,13 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
+from mooring.embedded.status_errors import status_body
 from mooring.embedded.store import HISTORY, Store
-from mooring.serving.origin import OwnOrigin
-from mooring.serving.protocol import WholeBodyProtocol
-from mooring.serving.running import make_server, serving
-from mooring.serving.sockets import listen
-from mooring.serving.tls import Certificates
+from mooring.http.origin import OwnOrigin
+from mooring.http.protocol import WholeBodyProtocol
+from mooring.http.server import make_server, serving
+from mooring.http.sockets import listen
+from mooring.http.tls import Certificates
 
 _KEEP_ALIVE_SECONDS: Final = 180
 #: Vowels and what looks like them are left out, as Kubernetes does.
@@ -43,7 +43,7 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _BUILT_IN: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-class Protocol(WholeBodyProtocol):
+class ClientCertificateProtocol(WholeBodyProtocol):
     """One connection; a client's certificate says who it is."""
 
     max_body = MAX_BODY
@@ -104,12 +104,12 @@ class EmbeddedCluster:
         nodes: manifests of nodes to begin with.
         options: what it is like.
         certificates: serve TLS with them.
-        audit: is told of every request that may change something.
+        audit: gets every request that may change something.
 
     Attributes:
         store: all objects.
         api: the API without HTTP.
-        life: kubelet and controllers.
+        controller_manager: runs kubelets and controllers.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class EmbeddedCluster:
         options: Options = DEFAULT_OPTIONS,
         *,
         certificates: Certificates | None = None,
-        audit: Callable[[Asked], None] | None = None,
+        audit: Callable[[AuditEvent], None] | None = None,
     ) -> None:
         self._options = options
         self._certificates = certificates
@@ -130,15 +130,17 @@ class EmbeddedCluster:
             clock=time.time,
             new_id=new_id,
             suffix=suffix,
-            settings=Settings(service_accounts=options.controllers),
+            settings=AdmissionSettings(service_accounts=options.controllers),
         )
-        self.life = Life(self.api, options.kubelet, controllers=options.controllers)
-        self._identity = Identity(options.tokens, closed=options.closed)
-        self._app = App(self.api, self._identity, audit=audit)
+        self.controller_manager = ControllerManager(
+            self.api, options.kubelet, controllers=options.controllers
+        )
+        self._authenticator = Authenticator(options.tokens, closed=options.closed)
+        self._app = App(self.api, self._authenticator, audit=audit)
         self._port = options.port
         self._stack = contextlib.AsyncExitStack()
         self._online = contextlib.AsyncExitStack()
-        _furnish(self.api)
+        _create_built_in_objects(self.api)
         self.load(nodes)
 
     @property
@@ -155,7 +157,7 @@ class EmbeddedCluster:
 
     def token_for(self, user: str) -> str:
         """A token with which a client is this user, for as long as the cluster lives."""
-        return self._identity.issue(user)
+        return self._authenticator.issue(user)
 
     def load(self, objs: Iterable[Obj]) -> int:
         """Create objects as they are, such as those of a snapshot; how many.
@@ -163,13 +165,13 @@ class EmbeddedCluster:
         Status, node and owners are kept: they are what was seen, not what somebody wishes.
 
         Raises:
-            Refused: something in an object is wrong.
+            StatusError: something in an object is wrong.
         """
         return sum(1 for obj in objs if self._load(obj))
 
     async def __aenter__(self) -> Self:
         await self.go_online()
-        task = asyncio.ensure_future(self.life.run())
+        task = asyncio.ensure_future(self.controller_manager.run())
         self._stack.push_async_callback(_end, task)
         return self
 
@@ -186,8 +188,8 @@ class EmbeddedCluster:
         sock = listen(self._options.host, self._port)
         self._port = sock.getsockname()[1]
         server = make_server(
-            OwnOrigin(self._app, sock, self._options.allow_hosts, body=refusal_body),
-            http=Protocol,
+            OwnOrigin(self._app, sock, self._options.allow_hosts, body=status_body),
+            http=ClientCertificateProtocol,
             certificates=self._certificates,
             keep_alive_seconds=_KEEP_ALIVE_SECONDS,
         )
@@ -231,7 +233,7 @@ def _ids(seed: int | None) -> tuple[Callable[[], str], Callable[[], str]]:
     )
 
 
-def _furnish(api: Api) -> None:
+def _create_built_in_objects(api: Api) -> None:
     """What every cluster has from the beginning."""
     for name in _BUILT_IN:
         api.create(

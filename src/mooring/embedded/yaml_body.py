@@ -1,12 +1,12 @@
 """YAML that clients send, within limits: a short text must not stand for a huge object.
 
-`bodies` and `patching` call it.
+`request_bodies` and `patch` call it.
 """
 
 from typing import Final
 
-from mooring.embedded.refusals import bad_request
-from mooring.explaining.yaml_text import YamlProblem, parse
+from mooring.embedded.status_errors import bad_request
+from mooring.yaml_text import YamlProblem, parse
 
 #: No object has more parts; aliases can stand for any number of them.
 _MOST_PARTS: Final = 200_000
@@ -17,7 +17,7 @@ def read_yaml(body: bytes) -> object:
     """A body in YAML as plain data.
 
     Raises:
-        Refused: it is no YAML, or stands for more than anybody should send.
+        StatusError: it is no YAML, or stands for more than anybody should send.
     """
     try:
         found: object = parse(body.decode())
@@ -30,7 +30,7 @@ def read_yaml(body: bytes) -> object:
 
 
 def _check_size(whole: object) -> None:
-    """Refuse what is small only because its parts are shared."""
+    """Reject what is small only because its parts are shared."""
     parts = 0
     waiting = [whole]
     while waiting:

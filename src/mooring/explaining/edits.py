@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from mooring.explaining.amounts import written
+from mooring.explaining.quantity_texts import written
 from mooring.model.meta import KubeObject, keep_raw
 from mooring.model.node import Node
 from mooring.model.pod import Container, Pod, PodSpec, PodStatus, TopologySpreadConstraint
@@ -99,7 +99,7 @@ def without_host_ports(pod: Pod, numbers: Iterable[int]) -> Pod:
     return with_spec(pod, **_each_container(pod.spec, change))
 
 
-def asking_less(pod: Pod, cuts: Mapping[str, int]) -> Pod | None:
+def requesting_less(pod: Pod, cuts: Mapping[str, int]) -> Pod | None:
     """A pod that takes up so much less of some resources; None if that cannot be.
 
     Taken from the requests of the pod as a whole, where it has them, else from the containers that
@@ -129,10 +129,12 @@ def _with_at_most(pod: Pod, resource: str, wanted: int) -> Pod | None:
         excess = spec_requests(pod)[resource] - wanted
         if excess <= 0:
             return pod
-        largest = max(_containers(pod.spec), key=lambda one: _asked(one, resource), default=None)
-        if largest is None or not _asked(largest, resource):
+        largest = max(
+            _containers(pod.spec), key=lambda one: _request_of(one, resource), default=None
+        )
+        if largest is None or not _request_of(largest, resource):
             return None
-        new = _asking(largest, resource, max(0, _asked(largest, resource) - excess))
+        new = _with_request(largest, resource, max(0, _request_of(largest, resource) - excess))
         pod = with_spec(
             pod,
             **_each_container(pod.spec, lambda one: new if one is largest else one),  # noqa: B023
@@ -144,11 +146,11 @@ def _containers(spec: PodSpec) -> list[Container]:
     return [*(spec.containers or ()), *(spec.init_containers or ())]
 
 
-def _asked(container: Container, resource: str) -> int:
+def _request_of(container: Container, resource: str) -> int:
     return read_resources(container.resources.requests if container.resources else None)[resource]
 
 
-def _asking(container: Container, resource: str, amount: int) -> Container:
+def _with_request(container: Container, resource: str, amount: int) -> Container:
     assert container.resources is not None  # noqa: S101 - it asks for the resource
     requests = {**(container.resources.requests or {}), resource: written(resource, amount)}
     return replace(container, resources=replace(container.resources, requests=requests))

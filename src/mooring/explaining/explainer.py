@@ -11,20 +11,20 @@ from typing import Any
 
 import msgspec
 
+from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import InputError
-from mooring.explaining.change import Suggestion
 from mooring.explaining.edits import with_spec
-from mooring.explaining.reading import Objects, Reader
-from mooring.explaining.search import Search
-from mooring.explaining.snapshot import Snapshot
+from mooring.explaining.remedy import Suggestion
+from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
-from mooring.framework.building import build_profiles, build_runtime
 from mooring.framework.examine import examine
 from mooring.framework.policy import Policy
 from mooring.framework.record import Record
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
+from mooring.snapshot.object_reader import ObjectReader, Objects
+from mooring.snapshot.snapshot import Snapshot
 
 #: A pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
 PodLike = Pod | Mapping[str, Any] | str
@@ -128,11 +128,11 @@ class Explainer:
         asked = self.pod(wanted)
         with self._waiting(asked) as pod:
             record = self._record(pod)
-            refused = node not in record.feasible if node else not record.feasible
+            rejected = node not in record.feasible if node else not record.feasible
             suggestions: list[Suggestion] = []
-            if refused or record.gated:
+            if rejected or record.gated:
                 trial = Trial(self.cluster, pod, self.runtime)
-                suggestions = Search(trial, self.profiles).suggestions(record, node)
+                suggestions = SuggestionSearch(trial, self.profiles).suggestions(record, node)
         bound = asked.node_name if asked.node_name != pod.node_name else ""
         return Explanation(pod, record, bound, tuple(suggestions))
 
@@ -175,7 +175,7 @@ def _snapshot(objects: Objects | Snapshot) -> Snapshot:
     if isinstance(objects, Snapshot):
         return objects
     snapshot = Snapshot()
-    Reader(snapshot).all(objects)
+    ObjectReader(snapshot).read(objects)
     return snapshot
 
 

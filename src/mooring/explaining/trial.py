@@ -1,7 +1,8 @@
-"""Changing the cluster in thought and asking all plugins again.
+"""Changing the cluster as a what-if and asking all plugins again.
 
-A `Trial` makes the changes of a plan, lets the caller ask, and takes everything back, also when a
-plugin fails. Suggestions are found and proved with it; nothing is claimed that was not asked.
+A `Trial` carries out the remedies of a plan, lets the caller ask, and takes everything back, also
+when a plugin fails. Suggestions are found and proved with it; nothing is claimed that was not
+asked.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.explaining.change import Change, Plan
+from mooring.explaining.remedy import Remedy, RemedyPlan
 from mooring.framework.hook import SKIP
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict, reject
@@ -23,21 +24,21 @@ NO_PROFILE = "(no profile)"
 
 
 class Objection(NamedTuple):
-    """A plugin that refuses the node in question.
+    """A plugin that rejects the node in question.
 
     Attributes:
         plugin: its name.
         verdict: its answer.
-        promised: it accepts the node as it is, but not with the pods that were promised a place.
+        nominated: it accepts the node as it is, but not with the pods nominated to it.
     """
 
     plugin: str
     verdict: Verdict
-    promised: bool = False
+    nominated: bool = False
 
 
 class Trial:
-    """Questions about one pod on a cluster that may be changed in thought.
+    """Questions about one pod on a cluster that may be changed as a what-if.
 
     Args:
         cluster: the state; the pod is not on any node.
@@ -53,28 +54,28 @@ class Trial:
         self._runtime = runtime
 
     @contextmanager
-    def made(self, plan: Plan) -> Iterator[Pod]:
-        """Make a plan's changes for a while; gives the changed pod."""
+    def carry_out(self, plan: RemedyPlan) -> Iterator[Pod]:
+        """Carry out a plan's remedies for a while; gives the changed pod."""
         pod = self.pod
         with ExitStack() as undo:
-            for change in plan.changes:
-                if change.pod is not None:
-                    pod = change.pod(pod)
+            for remedy in plan.remedies:
+                if remedy.pod is not None:
+                    pod = remedy.pod(pod)
                 else:
-                    self._change_cluster(plan, change, undo)
+                    self._change_cluster(plan, remedy, undo)
             yield pod
 
-    def _change_cluster(self, plan: Plan, change: Change, undo: ExitStack) -> None:
+    def _change_cluster(self, plan: RemedyPlan, remedy: Remedy, undo: ExitStack) -> None:
         cluster = self.cluster
-        if change.node is not None:
+        if remedy.node is not None:
             node = cluster.nodes[plan.node]
-            cluster.put_node(change.node(node))
+            cluster.put_node(remedy.node(node))
             undo.callback(cluster.put_node, node)
-        elif change.added is not None:
-            cluster.put_node(change.added)
-            undo.callback(cluster.remove_node, change.added.name)
-        elif change.created:
-            for thing in change.created:
+        elif remedy.added is not None:
+            cluster.put_node(remedy.added)
+            undo.callback(cluster.remove_node, remedy.added.name)
+        elif remedy.created:
+            for thing in remedy.created:
                 before = cluster.catalog.get(type(thing), thing.key)
                 cluster.put(thing)
                 if before is None:
@@ -82,7 +83,7 @@ class Trial:
                 else:
                     undo.callback(cluster.put, before)
         else:
-            namespace, _, name = change.moved.partition("/")
+            namespace, _, name = remedy.moved.partition("/")
             pod = cluster.pod(namespace, name)
             if pod is not None:
                 cluster.remove_pod(pod.key)
@@ -107,20 +108,22 @@ class Trial:
                     found.append(Objection(plugin, answer))
             elif answer is not None and answer is not SKIP and name not in answer:
                 found.append(Objection(plugin, reject("it looks at other nodes only")))
-        refused = {one.plugin for one in found}
+        rejected = {one.plugin for one in found}
         row = self.cluster.columns.row_of[name]
         nodes = cycle.nodes.subset(np.array([row]))
         for asker in runtime.filters:
-            if asker.name in cycle.skipped or asker.name in refused:
+            if asker.name in cycle.skipped or asker.name in rejected:
                 continue
             verdicts = asker.ask(pod, nodes)
             if verdicts is not None and not verdicts[0].accepted:
                 found.append(Objection(asker.name, verdicts[0]))
         if not found:
             whole, _ = runtime.narrow(cycle, answers)
-            refusal = whole if whole is not None else runtime.refusal(cycle, row)
-            if refusal is not None:
-                found.append(Objection(refusal.plugin, refusal.verdict, promised=whole is None))
+            rejection = whole if whole is not None else runtime.rejection(cycle, row)
+            if rejection is not None:
+                found.append(
+                    Objection(rejection.plugin, rejection.verdict, nominated=whole is None)
+                )
         return found
 
     def fitting(self, pod: Pod) -> list[str]:

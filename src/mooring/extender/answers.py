@@ -9,12 +9,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import compress
 from typing import Protocol
 
 import msgspec
 
-from mooring.errors import InputError
+from mooring.errors import InputError, PolicyError
 from mooring.extender.bodies import BodyReader, Question, read, read_pod
 from mooring.extender.wire import (
     MAX_SCORE,
@@ -26,15 +27,15 @@ from mooring.extender.wire import (
     MetaPod,
     MetaVictims,
 )
-from mooring.framework.asking import whole as whole_scores
 from mooring.framework.binding import Binding
+from mooring.framework.plugin_calls import whole as whole_scores
 from mooring.framework.policy import Policy
-from mooring.framework.question import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
 from mooring.framework.rules import FilterRule, Rule, ScoreRule
 from mooring.framework.verdict import Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.serving.deadline import was_interrupted
+from mooring.process.deadline import was_interrupted
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.extender")
@@ -44,14 +45,14 @@ _encode = msgspec.json.Encoder().encode
 UNKNOWN_NODE = "node is not known to the extender yet"
 
 
-class Observer(Protocol):
-    """Who is told what the functions did; metrics, in practice."""
+class FunctionObserver(Protocol):
+    """Observes what the functions do; metrics, in practice."""
 
     def ran(self, rule: Rule, seconds: float) -> None:
         """A function answered."""
 
     def failed(self, rule: Rule) -> None:
-        """A function raised or returned something illegal."""
+        """A function raised, did not return or returned something illegal."""
 
     def hung(self, rule: Rule) -> None:
         """A function did not return in time and was interrupted."""
@@ -63,7 +64,7 @@ class Observer(Protocol):
         """A request had whole nodes; so many had to be decoded."""
 
 
-class Silent:
+class SilentObserver:
     """An observer that nobody reads."""
 
     def ran(self, rule: Rule, seconds: float) -> None:
@@ -89,7 +90,8 @@ class Answers:
         policy: the policy to ask.
         cluster: the node cache; None for a stateless server.
         clock: seconds for measuring functions.
-        observer: who is told what the functions did.
+        observer: observes what the functions do.
+        is_blamed: whether the function that runs was observed as one that failed already.
     """
 
     def __init__(
@@ -98,13 +100,15 @@ class Answers:
         cluster: Cluster | None = None,
         *,
         clock: Callable[[], float] = lambda: 0.0,
-        observer: Observer | None = None,
+        observer: FunctionObserver | None = None,
+        is_blamed: Callable[[], bool] = lambda: False,
     ) -> None:
         self.policy = policy
         self.cluster = cluster
         self.bodies = BodyReader()
         self._clock = clock
-        self._observer = observer if observer is not None else Silent()
+        self._is_blamed = is_blamed
+        self._observer = observer if observer is not None else SilentObserver()
 
     def filter(self, body: bytes, rules: Sequence[FilterRule] | None = None) -> bytes:
         """Answer a filter request with all filters of the policy, or with the given ones.
@@ -150,7 +154,8 @@ class Answers:
         question = self.bodies.read(body)
         nodes, names, unknown = self._nodes(question)
         asked = self.policy.scores if rules is None else rules
-        totals = score_nodes(asked, question.pod, nodes, self._around)
+        around = partial(self._around, question.pod.key)
+        totals = score_nodes(asked, question.pod, nodes, around)
         # The same whole numbers that mooring's own scheduler adds up, brought to the wire's range.
         scores = ((whole_scores(totals) * MAX_SCORE + 50) // 100).tolist()
         if log.isEnabledFor(logging.DEBUG):
@@ -220,7 +225,7 @@ class Answers:
         """
         for rule in self.policy.binds:
             if not rule.is_async:
-                with self._around(rule):
+                with self._around(binding.key, rule):
                     prepared = rule.prepare(binding)
                 if isinstance(prepared, Verdict):
                     return prepared
@@ -236,7 +241,7 @@ class Answers:
         """
         for rule in self.policy.binds:
             if rule.is_async:
-                with self._around(rule):
+                with self._around(binding.key, rule):
                     return await rule.prepare_async(binding)
         return binding
 
@@ -249,7 +254,7 @@ class Answers:
         if cluster is None or not self._is_known(binding):
             return
         pod = cluster.pod(binding.namespace, binding.name)
-        assumed = cluster.assumption(binding.key)
+        assumed = cluster.assumed_pod(binding.key)
         if assumed is not None and not assumed.confirmed:
             pod = assumed.waiting
         # A pod that is bound is counted where it is.
@@ -282,7 +287,7 @@ class Answers:
 
     def _is_counted(self, binding: Binding) -> bool:
         """Whether the pod is assumed to be where this binding takes it."""
-        assumed = self.cluster.assumption(binding.key) if self.cluster is not None else None
+        assumed = self.cluster.assumed_pod(binding.key) if self.cluster is not None else None
         return (
             assumed is not None
             and assumed.node_name == binding.node_name
@@ -314,7 +319,7 @@ class Answers:
         """The rejected nodes by position, each with all that speaks against it."""
         asked = self.policy.filters if rules is None else rules
         by_node: dict[int, Verdict] = {}
-        for rule, rejections in reject_nodes(asked, pod, nodes, self._around):
+        for rule, rejections in reject_nodes(asked, pod, nodes, partial(self._around, pod.key)):
             counts = Counter([verdict.reason for _, verdict in rejections])
             for reason, count in counts.items():
                 self._observer.rejected(rule, reason, count)
@@ -361,11 +366,12 @@ class Answers:
     ) -> None:
         known = self.cluster.nodes.get(node_name) if self.cluster is not None else None
         node = known if known is not None else self.bodies.named([node_name])[0]
-        kept = keep_victims(self.policy.preempts, pod, node, victims, self._around)
+        around = partial(self._around, pod.key)
+        kept = keep_victims(self.policy.preempts, pod, node, victims, around)
         log.debug(
             "pod %s node %s keeps %d of %d victims", pod.key, node_name, len(kept), len(victims)
         )
-        # kube-scheduler refuses an answer that has a node without victims.
+        # kube-scheduler rejects an answer that has a node without victims.
         if kept:
             result[node_name] = MetaVictims(
                 pods=[MetaPod(uid=victim.uid) for victim in kept],
@@ -373,13 +379,17 @@ class Answers:
             )
 
     @contextmanager
-    def _around(self, rule: Rule) -> Iterator[None]:
+    def _around(self, pod: str, rule: Rule) -> Iterator[None]:
+        """Observe a function, and put the pod into its error."""
         start = self._clock()
         try:
             yield
         except Exception as error:
-            self._observer.failed(rule)
-            if was_interrupted(error):
-                self._observer.hung(rule)
+            if type(error) is PolicyError:
+                error.pod = pod
+            if not self._is_blamed():
+                self._observer.failed(rule)
+                if was_interrupted(error):
+                    self._observer.hung(rule)
             raise
         self._observer.ran(rule, self._clock() - start)

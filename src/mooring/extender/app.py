@@ -1,10 +1,10 @@
 """The ASGI application: routes, limits, errors, health, metrics.
 
-Turns HTTP requests into questions for the `Service` and its answers into replies. Filter and bind
-have an error field, so their errors are replies with status 200, which kube-scheduler shows in the
-pod's event; prioritize and preempt have none, so theirs are a JSON error with status 400, or 503 if
-there was no time or room for the question. Of a status other than 200 kube-scheduler reads nothing
-but the number.
+Turns HTTP requests into questions for the `ExtenderService` and its answers into replies. Filter
+and bind have an error field, so their errors are replies with status 200, which kube-scheduler
+shows in the pod's event; prioritize and preempt have none, so theirs are a JSON error with status
+400, or 503 if there was no time or room for the question. Of a status other than 200 kube-scheduler
+reads nothing but the number.
 """
 
 import asyncio
@@ -23,13 +23,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mooring.errors import InputError, MooringError, PolicyError
-from mooring.extender.service import Service
-from mooring.extender.turn import Caller, NotDecided
+from mooring.extender.service import ExtenderService
+from mooring.extender.turn import NotDecided, WaitingCaller
 from mooring.extender.wire import ExtenderBindingResult, ExtenderFilterResult
+from mooring.framework.hook_answers import shortened
 from mooring.framework.rules import ScoreRule
-from mooring.serving.admission import Admission, Parcel
-from mooring.serving.admitted import Admitted, parcel_of
-from mooring.serving.repeats import Repeats
+from mooring.http.limited_connections import LimitedRequests, memory_of
+from mooring.http.load_limits import LoadLimits, RequestMemory
+from mooring.process.repeated_log_lines import RepeatedLogLines
 from mooring.version import __version__
 
 log = logging.getLogger("mooring.extender")
@@ -39,7 +40,7 @@ DEFAULT_MAX_HELD: Final = 512 << 20
 #: A call that took this part of the caller's timeout is worth a warning.
 _NEAR: Final = 0.8
 
-Verb = Callable[[bytes, Caller], Awaitable[bytes]]
+Verb = Callable[[bytes, WaitingCaller], Awaitable[bytes]]
 
 
 class Routes(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,29 +57,29 @@ class Routes(msgspec.Struct, frozen=True, kw_only=True):
     priorities: str = "/priorities"
 
 
-class App:
+class ExtenderApp:
     """The extender's endpoints.
 
     Args:
         service: who answers.
         routes: where the verbs are served.
         max_body: the largest request body in bytes.
-        admission: counts the bytes in memory; None makes one with the default limit.
+        load_limits: counts the bytes in memory; None makes one with the default limit.
     """
 
     def __init__(
         self,
-        service: Service,
+        service: ExtenderService,
         *,
         routes: Routes | None = None,
         max_body: int = DEFAULT_MAX_BODY,
-        admission: Admission | None = None,
+        load_limits: LoadLimits | None = None,
     ) -> None:
         self.service = service
-        self.admission = admission if admission is not None else Admission(DEFAULT_MAX_HELD)
+        self.load_limits = load_limits if load_limits is not None else LoadLimits(DEFAULT_MAX_HELD)
         self._routes = routes if routes is not None else Routes()
         self._max_body = max_body
-        self._repeats = Repeats(log, time.monotonic)
+        self._repeats = RepeatedLogLines(log, time.monotonic)
         self._displaced = self._turned_away = 0
 
     def asgi(self) -> ASGIApp:
@@ -110,7 +111,7 @@ class App:
             exception_handlers={HTTPException: _http_error, Exception: _unexpected},
         )
         app.router.redirect_slashes = False
-        return Admitted(app, self.admission)
+        return LimitedRequests(app, self.load_limits)
 
     async def _filter(self, request: Request) -> Response:
         return await self._verb(request, "filter", self._filter_answer(None), _filter_error)
@@ -154,34 +155,34 @@ class App:
         )
 
     async def _bind(self, request: Request) -> Response:
-        async def answer(body: bytes, caller: Caller) -> bytes:
+        async def answer(body: bytes, caller: WaitingCaller) -> bytes:
             return msgspec.json.encode(ExtenderBindingResult(await self.service.bind(body, caller)))
 
         return await self._verb(request, "bind", answer, _bind_error)
 
     async def _verb(
-        self, request: Request, verb: str, answer: Verb, refuse: Callable[[str, int], Response]
+        self, request: Request, verb: str, answer: Verb, reject: Callable[[str, int], Response]
     ) -> Response:
         metrics = self.service.metrics
-        parcel = parcel_of(request.scope)
-        caller = Caller(time.monotonic(), parcel)
+        memory = memory_of(request.scope)
+        caller = WaitingCaller(time.monotonic(), memory)
         size = 0
         try:
-            body = await self._body(request, parcel)
+            body = await self._body(request, memory)
             size = len(body)
             response = Response(await answer(body, caller), media_type="application/json")
         except HTTPException as error:
             metrics.errors.labels(verb, "input").inc()
             metrics.requests.labels(verb, str(error.status_code)).inc()
-            self._repeats.log((verb, "input"), logging.WARNING, f"{verb} refused: {error.detail}")
+            self._repeats.log((verb, "input"), logging.WARNING, f"{verb} rejected: {error.detail}")
             raise
         except MooringError as error:
             status = 503 if isinstance(error, NotDecided) else 400
-            response = refuse(self._explain(verb, error), status)
+            response = reject(self._explain(verb, error), status)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer all the same
             self._repeats.log((verb, ""), logging.ERROR, f"{verb} failed inside mooring", error)
             metrics.errors.labels(verb, "internal").inc()
-            response = refuse("mooring failed on this request; its log has the details", 400)
+            response = reject("mooring failed on this request; its log has the details", 400)
         seconds = time.monotonic() - caller.began
         metrics.requests.labels(verb, str(response.status_code)).inc()
         metrics.seconds.labels(verb).observe(seconds)
@@ -205,17 +206,18 @@ class App:
             # At the end functions are interrupted on purpose: where they were is no news.
             cause = error.__cause__ if not self.service.draining else None
             alike = (verb, error.function, error.kind)
-            self._repeats.log(alike, logging.ERROR, f"{verb}: {error}", cause)
+            pod = f" for pod {shortened(error.pod)}" if error.pod else ""
+            self._repeats.log(alike, logging.ERROR, f"{verb}{pod}: {error}", cause)
         elif isinstance(error, InputError):
             kind = "input"
-            self._repeats.log((verb, kind), logging.WARNING, f"{verb} refused: {error}")
+            self._repeats.log((verb, kind), logging.WARNING, f"{verb} rejected: {error}")
         else:
             kind = error.kind if isinstance(error, NotDecided) else kind
             self._repeats.log((verb, kind), logging.WARNING, f"{verb} failed: {error}")
         self.service.metrics.errors.labels(verb, kind).inc()
         return str(error)
 
-    async def _body(self, request: Request, parcel: Parcel) -> bytes:
+    async def _body(self, request: Request, memory: RequestMemory) -> bytes:
         """The request's body.
 
         Raises:
@@ -230,9 +232,9 @@ class App:
         seconds = self.service.timeout
         try:
             async with asyncio.timeout(seconds):
-                self._check_room(parcel, length)
+                self._check_room(memory, length)
                 async for chunk in request.stream():
-                    self._check_room(parcel, length)
+                    self._check_room(memory, length)
                     size += len(chunk)
                     if size > self._max_body:
                         raise self._too_large()
@@ -247,13 +249,13 @@ class App:
             raise NotDecided("gone", "the caller hung up before its body was complete") from None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    def _check_room(self, parcel: Parcel, length: str) -> None:
-        if parcel.refused:
+    def _check_room(self, memory: RequestMemory, length: str) -> None:
+        if memory.rejected:
             raise NotDecided(
                 "busy",
                 f"there is no room for this body of {'' if length else 'at least '}"
-                f"{_size(parcel.wanted)}: {_size(parcel.beside)} of other bodies and replies are "
-                f"in memory, and {_size(self.admission.max_bytes)} may be (--max-held); "
+                f"{_size(memory.wanted)}: {_size(memory.beside)} of other bodies and replies are "
+                f"in memory, and {_size(self.load_limits.max_bytes)} may be (--max-held); "
                 f"ask again later",
             )
 
@@ -261,31 +263,31 @@ class App:
         """Log what was only counted so far, and bring gauges up to date; called now and then."""
         self._repeats.tick()
         self._update_gauges()
-        self._tell_connections()
+        self._log_connections()
 
-    def _tell_connections(self) -> None:
-        admission = self.admission
-        most = f"as many as --max-connections lets in ({admission.max_connections})"
-        if admission.displaced > self._displaced:
+    def _log_connections(self) -> None:
+        load_limits = self.load_limits
+        most = f"as many as --max-connections lets in ({load_limits.max_connections})"
+        if load_limits.displaced > self._displaced:
             self._repeats.log(
                 "displaced",
                 logging.WARNING,
                 f"{most} are open: those that made us wait longest are closed for new ones, "
-                f"{admission.displaced} so far",
+                f"{load_limits.displaced} so far",
             )
-        if admission.turned_away > self._turned_away:
+        if load_limits.turned_away > self._turned_away:
             self._repeats.log(
                 "turned away",
                 logging.WARNING,
                 f"{most} wait for answers: new ones are closed at once, "
-                f"{admission.turned_away} so far",
+                f"{load_limits.turned_away} so far",
             )
-        self._displaced, self._turned_away = admission.displaced, admission.turned_away
+        self._displaced, self._turned_away = load_limits.displaced, load_limits.turned_away
 
     def _update_gauges(self) -> None:
         self.service.update_gauges()
-        self.service.metrics.held_bytes.set(self.admission.bytes)
-        self.service.metrics.connections.set(self.admission.connections)
+        self.service.metrics.held_bytes.set(self.load_limits.bytes)
+        self.service.metrics.connections.set(self.load_limits.connections)
 
     def flush(self) -> None:
         """Log all that was only counted so far; nothing comes after it."""

@@ -3,7 +3,7 @@
 A pod is counted on its node from the moment the policy agreed, and no more once it is known that it
 was not bound after all, whoever waits for the answer by then. An API server that is slow or away
 does not keep the caller waiting: it gets an error in time, and what comes of the Binding is found
-out later. Called by `Service`.
+out later. Called by `ExtenderService`.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from mooring.errors import KubeError, MooringError, PolicyError
+from mooring.errors import EscapeError, KubeError, MooringError, PolicyError
 from mooring.extender.answers import Answers
-from mooring.extender.metrics import Metrics
-from mooring.extender.turn import Caller
-from mooring.extender.turns import Turns
-from mooring.extender.waiting_functions import WaitingFunctions
+from mooring.extender.metrics import ExtenderMetrics
+from mooring.extender.turn import WaitingCaller
+from mooring.extender.turns import FUNCTION_PART, Turns
+from mooring.extender.waiting_functions import NotFinished, WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict
-from mooring.kube.binding import create_binding, without_end
+from mooring.kube.binding import create_binding, endless_pauses
 from mooring.kube.client import Client
 from mooring.wording import counted
 
@@ -35,7 +35,7 @@ class Bindings:
         metrics: what the server counts.
     """
 
-    def __init__(self, turns: Turns, functions: WaitingFunctions, metrics: Metrics) -> None:
+    def __init__(self, turns: Turns, functions: WaitingFunctions, metrics: ExtenderMetrics) -> None:
         self._turns = turns
         self._functions = functions
         self._metrics = metrics
@@ -43,7 +43,7 @@ class Bindings:
         #: The cluster to bind in, if there is one.
         self.client: Client | None = None
 
-    async def bind(self, answers: Answers, body: bytes, caller: Caller) -> str:
+    async def bind(self, answers: Answers, body: bytes, caller: WaitingCaller) -> str:
         """Bind a pod as asked; the sentence why not, empty when it is bound.
 
         Raises:
@@ -56,7 +56,7 @@ class Bindings:
             if not isinstance(prepared, Verdict):
                 answers.forget(prepared)
 
-        prepared = await self._turns.take(
+        prepared = await self._turns.run(
             caller, lambda: answers.prepare(answers.binding(body)), undo=take_back
         )
         if isinstance(prepared, Verdict):
@@ -95,7 +95,7 @@ class Bindings:
         self,
         answers: Answers,
         binding: Binding,
-        caller: Caller,
+        caller: WaitingCaller,
         in_doubt: Callable[[KubeError], None],
     ) -> str:
         """Bind a pod that is counted on its node; count it no more if that fails."""
@@ -105,28 +105,28 @@ class Bindings:
             if not problem:
                 settle = answers.confirm
         finally:
-            self._turns.later(partial(settle, binding))
+            self._turns.run_later(partial(settle, binding))
         return problem
 
     async def _bind_prepared(
         self,
         answers: Answers,
         binding: Binding,
-        caller: Caller,
+        caller: WaitingCaller,
         in_doubt: Callable[[KubeError], None],
     ) -> str:
         prepared = await self._wait_for_policy(answers, binding, caller)
         if isinstance(prepared, Verdict):
             return prepared.reason
         if prepared is not binding:
-            self._turns.later(partial(answers.annotate, prepared))
+            self._turns.run_later(partial(answers.annotate, prepared))
         if self.client is None:
             return (
                 "this server has no cluster to bind in: "
                 "start it with --kubeconfig FILE or inside the cluster"
             )
         try:
-            await create_binding(self.client, prepared, pauses=without_end(), in_doubt=in_doubt)
+            await create_binding(self.client, prepared, pauses=endless_pauses(), in_doubt=in_doubt)
         except KubeError as error:
             self._metrics.errors.labels("bind", "cluster").inc()
             return str(error)
@@ -134,7 +134,7 @@ class Bindings:
         return ""
 
     async def _wait_for_policy(
-        self, answers: Answers, binding: Binding, caller: Caller
+        self, answers: Answers, binding: Binding, caller: WaitingCaller
     ) -> Binding | Verdict:
         rule = next((one for one in answers.policy.binds if one.is_async), None)
         if rule is None:
@@ -143,20 +143,25 @@ class Bindings:
         try:
             prepare = partial(answers.prepare_async, binding)
             return await self._functions.run(binding.key, prepare, left)
-        except TimeoutError:
+        except NotFinished as error:
             self._metrics.hung(rule)
-            kind, why = "hung", f"it did not return within {counted(left, 'second')}"
+            most = counted(FUNCTION_PART * self._turns.timeout, "second")
+            kind = "hung"
+            failed = EscapeError(f"it had not finished {most} after the request came")
+            failed.__traceback__ = error.where
+        except EscapeError as error:
+            kind, failed = "", error
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            kind, why = "cancelled", "it was cancelled"
-        raise PolicyError(
-            f"{rule.kind} {rule.name!r} failed on node {binding.node_name}: {why}",
-            function=rule.name,
-            node=binding.node_name,
-            kind=kind,
-        )
+            kind, failed = "cancelled", EscapeError("it was cancelled")
+        self._metrics.failed(rule)
+        try:
+            rule.fail(failed, binding.node_name)
+        except PolicyError as error:
+            error.pod, error.kind = binding.key, kind or error.kind
+            raise
 
 
 def _report_late(task: asyncio.Task[str]) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from mooring.errors import InputError, NotAvailable
 from mooring.extender.wire import ExtenderArgs
-from mooring.model.meta import Meta
+from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus
 from mooring.model.pod import Pod
 from mooring.model.resources import Resources
@@ -159,7 +159,9 @@ class BodyReader:
             return list(map(known.__getitem__, names))
         except KeyError:
             unknown = {
-                name: NamedNode(metadata=Meta(name=name)) for name in names if name not in known
+                name: NamedNode(metadata=ObjectMeta(name=name))
+                for name in names
+                if name not in known
             }
             found = [known.get(name) or unknown[name] for name in names]
             known |= {name: node for name, node in unknown.items() if len(name) <= _LONGEST_NAME}

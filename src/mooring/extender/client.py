@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 
 import aiohttp
 
-from mooring.extender.caller import Caller, ExtenderError, open_session
+from mooring.config.types import Extender
+from mooring.extender.http_extender import ExtenderError, HttpExtender, open_session
 from mooring.extender.wire import MAX_SCORE, MetaVictims
 from mooring.framework.binding import Binding
-from mooring.framework.configuration_fields import Extender
 from mooring.framework.filtering import Candidate
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
-__all__ = ["ExtenderClients", "ExtenderError", "Filtered", "open_session"]
+__all__ = ["ExtenderClients", "ExtenderError", "FilteredNodes", "open_session"]
 
 log = logging.getLogger("mooring.extender")
 
@@ -33,16 +33,16 @@ _MAX_NODE_SCORE: Final = 100
 _SILENT: Final = reject("", unresolvable=True)
 
 
-class Filtered(NamedTuple):
+class FilteredNodes(NamedTuple):
     """What the extenders left.
 
     Attributes:
         kept: the names of the nodes that remain, in the last extender's order.
-        refusals: why the others do not remain; the reason is empty if none was given.
+        rejections: why the others do not remain; the reason is empty if none was given.
     """
 
     kept: list[str]
-    refusals: dict[str, Verdict]
+    rejections: dict[str, Verdict]
 
 
 class ExtenderClients:
@@ -59,32 +59,32 @@ class ExtenderClients:
     def __init__(self, extenders: Iterable[Extender], http: aiohttp.ClientSession) -> None:
         # parity v1.36.4: scheduler.go buildExtenders: those that may fail come last
         in_order = sorted(extenders, key=lambda one: one.ignorable)
-        self._callers = [Caller(one, http) for one in in_order]
+        self._extenders = [HttpExtender(one, http) for one in in_order]
         self._failing: set[tuple[str, str]] = set()
 
     def __len__(self) -> int:
-        return len(self._callers)
+        return len(self._extenders)
 
     @property
     def has_filters(self) -> bool:
         """Whether an extender filters nodes; then one feasible node is not enough to look for."""
-        return any(one.settings.filter_verb for one in self._callers)
+        return any(one.settings.filter_verb for one in self._extenders)
 
     @property
     def has_scores(self) -> bool:
         """Whether an extender scores nodes."""
-        return any(one.settings.prioritize_verb for one in self._callers)
+        return any(one.settings.prioritize_verb for one in self._extenders)
 
     @property
     def has_preempts(self) -> bool:
         """Whether an extender has a say in preemption."""
-        return any(one.settings.preempt_verb for one in self._callers)
+        return any(one.settings.preempt_verb for one in self._extenders)
 
     def interested(self, pod: Pod) -> bool:
         """Whether some extender takes part in decisions about a pod."""
-        return any(one.interested(pod) for one in self._callers)
+        return any(one.interested(pod) for one in self._extenders)
 
-    async def filter(self, pod: Pod, nodes: Sequence[Node]) -> Filtered:
+    async def filter(self, pod: Pod, nodes: Sequence[Node]) -> FilteredNodes:
         """Ask all interested extenders which nodes remain for a pod.
 
         Raises:
@@ -93,32 +93,32 @@ class ExtenderClients:
         # parity v1.36.4: schedule_one.go findNodesThatPassExtenders
         by_name = {node.name: node for node in nodes}
         left = list(by_name)
-        refusals: dict[str, Verdict] = {}
-        for caller in self._callers:
+        rejections: dict[str, Verdict] = {}
+        for extender in self._extenders:
             if not left:
                 break
-            if not caller.settings.filter_verb or not caller.interested(pod):
+            if not extender.settings.filter_verb or not extender.interested(pod):
                 continue
             try:
-                reply = await caller.filter(pod, [by_name[name] for name in left])
+                reply = await extender.filter(pod, [by_name[name] for name in left])
             except ExtenderError as error:
-                self._pass_over(caller, "filter", error)
+                self._pass_over(extender, "filter", error)
                 continue
-            self._answered(caller, "filter")
+            self._answered(extender, "filter")
             kept = dict.fromkeys(reply.kept)
-            refusals = {name: _SILENT for name in left if name not in kept} | refusals
-            refusals |= {name: reject(why) for name, why in reply.failed.items()}
-            refusals |= {
+            rejections = {name: _SILENT for name in left if name not in kept} | rejections
+            rejections |= {name: reject(why) for name, why in reply.failed.items()}
+            rejections |= {
                 name: reject(why, unresolvable=True) for name, why in reply.unresolvable.items()
             }
             left = list(kept)
         remaining = set(left)
         # A reply may speak of nodes that nobody asked about; that is nobody's business here.
-        return Filtered(
+        return FilteredNodes(
             left,
             {
                 name: verdict
-                for name, verdict in refusals.items()
+                for name, verdict in rejections.items()
                 if name in by_name and name not in remaining
             },
         )
@@ -132,7 +132,7 @@ class ExtenderClients:
         """
         # parity v1.36.4: schedule_one.go prioritizeNodes
         asked = [
-            one for one in self._callers if one.settings.prioritize_verb and one.interested(pod)
+            one for one in self._extenders if one.settings.prioritize_verb and one.interested(pod)
         ]
         totals: Counter[str] = Counter()
         for scores in await asyncio.gather(*(self._scores(one, pod, nodes) for one in asked)):
@@ -140,15 +140,17 @@ class ExtenderClients:
                 totals[name] += score
         return {node.name: _int64(totals[node.name]) for node in nodes if node.name in totals}
 
-    async def _scores(self, caller: Caller, pod: Pod, nodes: Sequence[Node]) -> Mapping[str, int]:
-        scale = caller.settings.weight * (_MAX_NODE_SCORE // MAX_SCORE)
+    async def _scores(
+        self, extender: HttpExtender, pod: Pod, nodes: Sequence[Node]
+    ) -> Mapping[str, int]:
+        scale = extender.settings.weight * (_MAX_NODE_SCORE // MAX_SCORE)
         totals: Counter[str] = Counter()
         try:
-            found = await caller.prioritize(pod, nodes)
+            found = await extender.prioritize(pod, nodes)
         except ExtenderError as error:
-            self._complain(caller, "prioritize", f"{error}; its scores do not count")
+            self._complain(extender, "prioritize", f"{error}; its scores do not count")
             return totals
-        self._answered(caller, "prioritize")
+        self._answered(extender, "prioritize")
         for one in found:
             totals[one.host] += one.score * scale
         return totals
@@ -159,11 +161,11 @@ class ExtenderClients:
         candidates: Mapping[str, Candidate],
         nodes: Mapping[str, Node] | None = None,
     ) -> dict[str, Candidate]:
-        """Ask all interested extenders where pods may be evicted for a pod, and which.
+        """Ask all interested extenders where pods may be preempted for a pod, and which.
 
         Args:
             pod: the pod that needs room.
-            candidates: where evicting which pods makes room, by node.
+            candidates: which victims on which node make room, by node.
             nodes: the cluster's nodes, because a reply may name other pods as victims, or other
                 nodes; without them only the candidates' own victims are known.
 
@@ -175,23 +177,23 @@ class ExtenderClients:
         """
         # parity v1.36.4: framework/preemption/preemption.go callExtenders
         left = dict(candidates)
-        for caller in self._callers:
+        for extender in self._extenders:
             if not left:
                 break
-            if not caller.settings.preempt_verb or not caller.interested(pod):
+            if not extender.settings.preempt_verb or not extender.interested(pod):
                 continue
             try:
-                reply = await caller.preempt(pod, left)
-                left = self._remaining(caller, reply, left, nodes)
+                reply = await extender.preempt(pod, left)
+                left = self._remaining(extender, reply, left, nodes)
             except ExtenderError as error:
-                self._pass_over(caller, "preempt", error)
+                self._pass_over(extender, "preempt", error)
                 continue
-            self._answered(caller, "preempt")
+            self._answered(extender, "preempt")
         return left
 
     def _remaining(
         self,
-        caller: Caller,
+        extender: HttpExtender,
         reply: Mapping[str, MetaVictims],
         before: Mapping[str, Candidate],
         nodes: Mapping[str, Node] | None,
@@ -201,21 +203,22 @@ class ExtenderClients:
         found = {
             name: Candidate(
                 name,
-                _named(caller, name, one, _pods_on(name, before, nodes)),
+                _named(extender, name, one, _pods_on(name, before, nodes)),
                 one.num_pdb_violations,
             )
             for name, one in in_order.items()
         }
         for name, one in list(found.items()):
             if not one.victims:
-                if not caller.settings.ignorable:
-                    raise caller.error(
-                        f'extender {caller.name}: expected at least one victim pod on node "{name}"'
+                if not extender.settings.ignorable:
+                    raise extender.error(
+                        f"extender {extender.name}: expected at least one victim pod on node "
+                        f'"{name}"'
                     )
                 del found[name]
         return found
 
-    def binder(self, pod: Pod) -> Caller | None:
+    def binder(self, pod: Pod) -> HttpExtender | None:
         """The extender that binds a pod; None if plugins do."""
         return next(iter(self._binders(pod)), None)
 
@@ -229,36 +232,36 @@ class ExtenderClients:
             ExtenderError: one that is not ignorable did not.
         """
         # parity v1.36.4: schedule_one.go extendersBinding
-        for caller in self._binders(pod):
+        for extender in self._binders(pod):
             try:
-                await caller.bind(binding)
+                await extender.bind(binding)
             except ExtenderError as error:
-                self._pass_over(caller, "bind", error)
+                self._pass_over(extender, "bind", error)
                 continue
-            self._answered(caller, "bind")
+            self._answered(extender, "bind")
             return True
         return False
 
-    def _binders(self, pod: Pod) -> list[Caller]:
-        return [one for one in self._callers if one.settings.bind_verb and one.interested(pod)]
+    def _binders(self, pod: Pod) -> list[HttpExtender]:
+        return [one for one in self._extenders if one.settings.bind_verb and one.interested(pod)]
 
-    def _pass_over(self, caller: Caller, verb: str, error: ExtenderError) -> None:
+    def _pass_over(self, extender: HttpExtender, verb: str, error: ExtenderError) -> None:
         """Go on without an extender that is ignorable; raise the error of another one."""
-        if not caller.settings.ignorable:
+        if not extender.settings.ignorable:
             raise error
-        self._complain(caller, verb, f"{error}; it is ignorable and passed over")
+        self._complain(extender, verb, f"{error}; it is ignorable and passed over")
 
-    def _complain(self, caller: Caller, verb: str, sentence: str) -> None:
+    def _complain(self, extender: HttpExtender, verb: str, sentence: str) -> None:
         """Warn of the first failure of a series; a pod comes every few milliseconds."""
-        key = (caller.name, verb)
+        key = (extender.name, verb)
         log.log(logging.DEBUG if key in self._failing else logging.WARNING, "%s", sentence)
         self._failing.add(key)
 
-    def _answered(self, caller: Caller, verb: str) -> None:
-        key = (caller.name, verb)
+    def _answered(self, extender: HttpExtender, verb: str) -> None:
+        key = (extender.name, verb)
         if key in self._failing:
             self._failing.discard(key)
-            log.info("extender %s answers %s again", caller.name, verb)
+            log.info("extender %s answers %s again", extender.name, verb)
 
 
 def _pods_on(
@@ -271,19 +274,19 @@ def _pods_on(
 
 
 def _named(
-    caller: Caller, node: str, victims: MetaVictims, pods: Sequence[Pod] | None
+    extender: HttpExtender, node: str, victims: MetaVictims, pods: Sequence[Pod] | None
 ) -> tuple[Pod, ...]:
     """The pods that a reply names by their ids."""
     # parity v1.36.4: extender.go convertToVictims
     if pods is None:
-        raise caller.error(
-            f'extender {caller.name} names a node "{node}" for preemption that is not known'
+        raise extender.error(
+            f'extender {extender.name} names a node "{node}" for preemption that is not known'
         )
     by_id = {one.uid: one for one in pods}
     for one in victims.pods or ():
         if one.uid not in by_id:
-            raise caller.error(
-                f"extender: {caller.name} claims to preempt pod (UID: {one.uid}) on node: "
+            raise extender.error(
+                f"extender: {extender.name} claims to preempt pod (UID: {one.uid}) on node: "
                 f"{node}, but the pod is not found on that node"
             )
     return tuple(by_id[one.uid] for one in victims.pods or ())

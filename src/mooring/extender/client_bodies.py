@@ -1,8 +1,8 @@
 """What our scheduler sends to other extenders, and what their replies say.
 
-Bytes to values and back, no I/O; `caller` carries them. Requests look exactly as kube-scheduler
-writes them. Replies are read as generously as kube-scheduler reads them: the case of keys does not
-matter, ``null`` and absent mean empty, and unknown keys are passed over.
+Bytes to values and back, no I/O; `http_extender` carries them. Requests look exactly as
+kube-scheduler writes them. Replies are read as generously as kube-scheduler reads them: the case of
+keys does not matter, ``null`` and absent mean empty, and unknown keys are passed over.
 """
 
 import re
@@ -81,7 +81,7 @@ class FilterReply(NamedTuple):
     Attributes:
         kept: the names of the nodes that remain.
         failed: why others do not.
-        unresolvable: why others do not, where evicting pods would not help.
+        unresolvable: why others do not, where preempting pods would not help.
         error: why the extender could not answer; empty if it could.
     """
 
@@ -171,7 +171,7 @@ def read_scores(body: bytes) -> list[HostPriority]:
 
 
 def read_victims(body: bytes) -> dict[str, MetaVictims]:
-    """Read a preempt reply: by node, the ids of the pods to evict."""
+    """Read a preempt reply: by node, the ids of the victims."""
     by_node = _field(_fields(body), "nodenametometavictims", dict[str, msgspec.Raw])
     return {name: _meta_victims(raw) for name, raw in (by_node or {}).items()}
 

@@ -14,7 +14,7 @@ from threading import Thread, get_ident
 log = logging.getLogger("mooring.extender")
 
 
-class Decisions:
+class DecisionQueue:
     """Calls that wait for the thread that makes them, whichever calls `run`."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Decisions:
             del call  # and with it the request's bytes
 
 
-class DecisionThread(Decisions):
+class DecisionThread(DecisionQueue):
     """Decides on a thread of its own, from the beginning."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The extender's metrics, in Prometheus' form.
 
-One `Metrics` belongs to one server process. With several workers prometheus-client's shared files
-(``PROMETHEUS_MULTIPROC_DIR``) add them up, whichever worker answers ``/metrics``.
+One `ExtenderMetrics` belongs to one server process. With several workers prometheus-client's
+shared files (``PROMETHEUS_MULTIPROC_DIR``) add them up, whichever worker answers ``/metrics``.
 """
 
 import os
@@ -17,12 +17,12 @@ from prometheus_client import (
 )
 
 from mooring.framework.rules import Rule
-from mooring.serving.metric_labels import LabelValues
+from mooring.process.metric_labels import LabelValues
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class Metrics:
+class ExtenderMetrics:
     """Counts what the extender does; also the observer of the policy's functions."""
 
     def __init__(self) -> None:
@@ -67,7 +67,8 @@ class Metrics:
         )  # fmt: skip
         self.function_errors = Counter(
             "mooring_policy_function_errors",
-            "Requests in which a function of the policy raised or returned something illegal.",
+            "Requests in which a function of the policy raised, did not return or returned "
+            "something illegal.",
             ["hook", "function"], registry=registry,
         )  # fmt: skip
         self.rejections = Counter(
@@ -117,7 +118,7 @@ class Metrics:
         self.function_seconds.labels(rule.kind, rule.name).observe(seconds)
 
     def failed(self, rule: Rule) -> None:
-        """A function raised or returned something illegal."""
+        """A function raised, did not return or returned something illegal."""
         self.function_errors.labels(rule.kind, rule.name).inc()
 
     def hung(self, rule: Rule) -> None:

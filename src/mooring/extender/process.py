@@ -5,7 +5,7 @@ So policies run there; the event loop, which must go on whatever a policy does, 
 own. It hears of signals through a socket, which Python writes to even while the main thread is
 stuck outside of Python.
 
-    main thread    Decisions.run ──> policy        <── SIGALRM: Deadline interrupts the policy
+    main thread    DecisionQueue.run ──> policy    <── SIGALRM: Deadline interrupts the policy
     serve thread   uvloop: HTTP, informers, time   <── socket: SIGTERM, SIGINT
 
 A function that cannot be interrupted is left behind at the end: the process ends without it.
@@ -23,10 +23,10 @@ from typing import Any, Final
 
 import uvloop
 
-from mooring.extender.decision_thread import Decisions
+from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.in_progress import in_progress
-from mooring.serving.deadline import Deadline
-from mooring.serving.leaving import leave
+from mooring.process.deadline import Deadline
+from mooring.process.exiting import exit_now
 
 log = logging.getLogger("mooring.extender")
 
@@ -58,40 +58,40 @@ class SignalSocket:
         self._hears.close()
         self._tells.close()
 
-    def listen(self, tell: Callable[[signal.Signals], None]) -> None:
+    def listen(self, call: Callable[[signal.Signals], None]) -> None:
         """Call this on the running event loop for each signal that says stop."""
 
         def heard() -> None:
             with contextlib.suppress(BlockingIOError):
                 for number in self._hears.recv(4096):
                     if number in STOPS:
-                        tell(signal.Signals(number))
+                        call(signal.Signals(number))
 
         asyncio.get_running_loop().add_reader(self._hears, heard)
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
-    """Python has told the socket."""
+    """Python has written to the socket."""
 
 
-class Outcome:
+class ServeResult:
     """What came of serving."""
 
     code: int = 0
     error: BaseException | None = None
 
 
-Main = Callable[[Decisions, Deadline, SignalSocket], Coroutine[Any, Any, int]]
+Main = Callable[[DecisionQueue, Deadline, SignalSocket], Coroutine[Any, Any, int]]
 
 
 def decide_and_serve(main: Main, function_seconds: float) -> int:
     """Decide on this thread, the main one, while `main` serves on another; the exit code.
 
     Args:
-        main: serves until it is told to stop; returns the exit code.
+        main: serves until it has to stop; returns the exit code.
         function_seconds: how long a policy's functions may take for one request.
     """
-    decisions, outcome, left = Decisions(), Outcome(), threading.Event()
+    decisions, result, left = DecisionQueue(), ServeResult(), threading.Event()
     with Deadline(function_seconds) as deadline, SignalSocket() as signals:
 
         def serve() -> None:
@@ -99,29 +99,32 @@ def decide_and_serve(main: Main, function_seconds: float) -> int:
             signal.pthread_sigmask(signal.SIG_BLOCK, (*STOPS, signal.SIGALRM))
             try:
                 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                    outcome.code = runner.run(main(decisions, deadline, signals))
+                    result.code = runner.run(main(decisions, deadline, signals))
             except BaseException as error:  # noqa: BLE001 - raised on the main thread
-                outcome.error = error
-            # Only now may the main thread go: it reads the outcome, and no longer takes SIGALRM.
+                result.error = error
+            # Only now may the main thread go: it reads the result, and no longer takes SIGALRM.
             deadline.expire("the server is shutting down")
             decisions.stop()
             if not left.wait(_LEAVE_SECONDS):
-                _leave_behind(decisions, outcome)
+                _leave_behind(decisions, result)
 
         serving = threading.Thread(target=serve, name="serve", daemon=True)
         serving.start()
         decisions.run()
         left.set()
         serving.join()
-    if outcome.error is not None:
-        raise outcome.error
-    return outcome.code
+    if result.error is not None:
+        raise result.error
+    log.info("stopped")
+    return result.code
 
 
-def _leave_behind(decisions: Decisions, outcome: Outcome) -> None:
+def _leave_behind(decisions: DecisionQueue, result: ServeResult) -> None:
     found = in_progress(decisions.thread_id)
     what = f"{found}{found.where}" if found is not None else "a decision"
-    if outcome.error is not None:
-        log.error("the server failed", exc_info=outcome.error)
+    if result.error is not None:
+        log.error("the server failed", exc_info=result.error)
     log.warning("%s cannot be interrupted: ending without it", what)
-    leave(outcome.code if outcome.error is None else 1)
+    if result.error is None:
+        log.info("stopped")
+    exit_now(result.code if result.error is None else 1)

@@ -2,14 +2,14 @@
 
 One process serves; with several workers `workers` starts this in each of them on a shared socket.
 On SIGTERM ``/readyz`` turns red, new requests are still answered for the drain time, then the
-sockets close, what is in flight is finished and the process ends with 0 (`ending`).
+sockets close, what is under way is finished and the process ends with 0 (`shutdown`).
 """
 
 import asyncio
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
@@ -17,23 +17,23 @@ from typing import Final
 import msgspec
 
 from mooring.errors import InputError
-from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, App, Routes
-from mooring.extender.decision_thread import Decisions
-from mooring.extender.ending import Ending
+from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp, Routes
+from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.reloading import reload
-from mooring.extender.service import Limits, Service
+from mooring.extender.service import ExtenderService, ServiceLimits
+from mooring.extender.shutdown import Shutdown
 from mooring.extender.turns import FUNCTION_PART, TimeLimit
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
-from mooring.kube.cluster import ClusterConfig
-from mooring.serving.admission import Admission
-from mooring.serving.admitted import connections
-from mooring.serving.descriptors import room_for_connections, watch_descriptors
-from mooring.serving.memory import give_back, keep_warm
-from mooring.serving.origin import OwnOrigin
-from mooring.serving.running import make_server
-from mooring.serving.tls import Certificates
+from mooring.http.limited_connections import limited_connections
+from mooring.http.load_limits import LoadLimits
+from mooring.http.origin import OwnOrigin
+from mooring.http.server import make_server
+from mooring.http.tls import Certificates
+from mooring.kube.cluster_config import ClusterConfig
+from mooring.process.file_descriptors import room_for_connections, watch_descriptors
+from mooring.process.memory import keep_freed_memory, trim_memory
 
 log = logging.getLogger("mooring.extender")
 
@@ -44,9 +44,12 @@ _MUCH_BYTES: Final = 64 << 20
 _IDLE_TICKS: Final = 60
 #: A worker with a function that has not returned for so many timeouts of the caller is replaced.
 _STUCK_TIMEOUTS: Final = 2
+#: How often within that timeout is looked whether it has, and how seldom at most, in seconds.
+_LOOKS: Final = 50
+_MOST_SECONDS: Final = 0.1
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to serve.
 
     Attributes:
@@ -100,7 +103,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key, self.client_ca)
 
 
-def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> int:
+def run(options: ServeOptions, config: ClusterConfig | None, sock: socket.socket) -> int:
     """Serve until a signal says stop; the exit code.
 
     Raises:
@@ -108,14 +111,14 @@ def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> 
     """
     policy = load(options.policy)
     certificates = options.certificates()
-    keep_warm()
+    keep_freed_memory()
 
-    async def main(decisions: Decisions, interrupt: TimeLimit, signals: SignalSocket) -> int:
-        service = Service(
+    async def main(decisions: DecisionQueue, interrupt: TimeLimit, signals: SignalSocket) -> int:
+        service = ExtenderService(
             policy,
             config,
             node_cache=options.node_cache,
-            limits=Limits(timeout=options.timeout, waiting=options.max_waiting),
+            limits=ServiceLimits(timeout=options.timeout, waiting=options.max_waiting),
             decisions=decisions,
             interrupt=interrupt,
         )
@@ -125,21 +128,25 @@ def run(options: Options, config: ClusterConfig | None, sock: socket.socket) -> 
 
 
 async def serve(
-    options: Options,
-    service: Service,
+    options: ServeOptions,
+    service: ExtenderService,
     sock: socket.socket,
     certificates: Certificates | None = None,
     signals: SignalSocket | None = None,
-    admission: Admission | None = None,
+    load_limits: LoadLimits | None = None,
 ) -> int:
     """Serve on this event loop until a signal says stop; the exit code."""
-    admission = admission if admission is not None else admission_of(options)
+    load_limits = load_limits if load_limits is not None else load_limits_of(options)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(service)
-        app = App(service, routes=options.routes, max_body=options.max_body, admission=admission)
+        app = ExtenderApp(
+            service, routes=options.routes, max_body=options.max_body, load_limits=load_limits
+        )
         server = make_server(
             OwnOrigin(app.asgi(), sock, options.allow_hosts),
-            http=connections(admission, max_body=options.max_body, reply_seconds=options.timeout),
+            http=limited_connections(
+                load_limits, max_body=options.max_body, reply_seconds=options.timeout
+            ),
             certificates=certificates,
             close_seconds=30,
             keep_alive_seconds=_KEEP_ALIVE_SECONDS,
@@ -149,40 +156,50 @@ async def serve(
             _background(stack, certificates.watch())
         if options.reload:
             _background(stack, reload(options.policy, lambda policy: _replace(service, policy)))
-        ending = Ending(server, service, options.drain)
+        shutdown = Shutdown(server, service, options.drain)
         if signals is not None:
-            signals.listen(ending.on_signal)
-        _background(stack, _tick(app, ending, options))
+            signals.listen(shutdown.on_signal)
+        _background(stack, _tick(app, min(1.0, options.timeout)))
+        if options.worker:
+            _background(stack, end_when_stuck(service, shutdown))
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
         app.flush()
-    log.info("stopped")
-    return ending.code
+    return shutdown.code
 
 
-def admission_of(options: Options) -> Admission:
+def load_limits_of(options: ServeOptions) -> LoadLimits:
     """What is taken in at once; no more connections than the process may have files open."""
-    return Admission(options.max_held, room_for_connections(options.max_connections))
+    return LoadLimits(options.max_held, room_for_connections(options.max_connections))
 
 
-async def _tick(app: App, ending: Ending, options: Options) -> None:
-    """Now and then: report what was only counted, and end a worker that is stuck for good."""
+async def _tick(app: ExtenderApp, seconds: float) -> None:
+    """Now and then: report what was only counted, and give memory back."""
     idle = 0
     while True:
-        await asyncio.sleep(min(1.0, options.timeout))
+        await asyncio.sleep(seconds)
         app.tick()
-        admission = app.admission
-        idle = idle + 1 if not admission.bytes and admission.peak_bytes > _MUCH_BYTES else 0
+        load_limits = app.load_limits
+        idle = idle + 1 if not load_limits.bytes and load_limits.peak_bytes > _MUCH_BYTES else 0
         if idle > _IDLE_TICKS:
-            give_back()
-            admission.peak_bytes = 0
-        if options.worker and app.service.stuck_for() > _STUCK_TIMEOUTS * options.timeout:
-            log.error("this worker is stuck: %s; ending it", app.service.stuck())
-            ending.code = 1
-            ending.stop(0.0, 0.0)
+            trim_memory()
+            load_limits.peak_bytes = 0
 
 
-def _announce(options: Options, service: Service, sock: socket.socket) -> None:
+async def end_when_stuck(
+    service: ExtenderService,
+    shutdown: Shutdown,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> None:
+    """End a worker that is stuck for good, with a code that has it replaced."""
+    while service.stuck_for() <= _STUCK_TIMEOUTS * service.timeout:
+        await sleep(min(service.timeout / _LOOKS, _MOST_SECONDS))
+    log.error("this worker is stuck: %s; ending it", service.stuck())
+    shutdown.code = 1
+    shutdown.stop(0.0, 0.0)
+
+
+def _announce(options: ServeOptions, service: ExtenderService, sock: socket.socket) -> None:
     address = sock.getsockname()
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     scheme = "https" if options.tls_cert else "http"
@@ -206,14 +223,14 @@ def _announce(options: Options, service: Service, sock: socket.socket) -> None:
     )  # fmt: skip
 
 
-def _summary(service: Service) -> str:
+def _summary(service: ExtenderService) -> str:
     by_kind: dict[str, list[str]] = {}
     for rule in service.policy.rules:
         by_kind.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
 
 
-def _replace(service: Service, policy: Policy) -> None:
+def _replace(service: ExtenderService, policy: Policy) -> None:
     service.replace_policy(policy)
     log.info("reloaded policy %s: %s", policy.name, _summary(service))
 

@@ -23,16 +23,17 @@ import msgspec
 from mooring.errors import InputError
 from mooring.extender.answers import Answers
 from mooring.extender.bindings import Bindings
-from mooring.extender.decision_thread import Decisions, DecisionThread
-from mooring.extender.metrics import Metrics
-from mooring.extender.turn import Caller
+from mooring.extender.decision_thread import DecisionQueue, DecisionThread
+from mooring.extender.in_progress import InProgress
+from mooring.extender.metrics import ExtenderMetrics
+from mooring.extender.turn import WaitingCaller
 from mooring.extender.turns import TimeLimit, Turns
 from mooring.extender.waiting_functions import WaitingFunctions
 from mooring.framework.policy import Policy
 from mooring.kube.client import Client
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.informer import Informer
-from mooring.kube.resources import UNFINISHED_PODS, list_watch
+from mooring.kube.resources import UNFINISHED_PODS, reflector_for
 from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -47,7 +48,7 @@ _LOOKS: Final = 50
 _MOST_SECONDS: Final = 0.1
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What is done at once at most, and how long.
 
     Attributes:
@@ -59,7 +60,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 256
 
 
-class Service:
+class ExtenderService:
     """Runs one policy.
 
     Args:
@@ -78,12 +79,12 @@ class Service:
         config: ClusterConfig | None = None,
         *,
         node_cache: bool = True,
-        limits: Limits | None = None,
-        decisions: Decisions | None = None,
+        limits: ServiceLimits | None = None,
+        decisions: DecisionQueue | None = None,
         interrupt: TimeLimit | None = None,
     ) -> None:
-        limits = limits if limits is not None else Limits()
-        self.metrics = Metrics()
+        limits = limits if limits is not None else ServiceLimits()
+        self.metrics = ExtenderMetrics()
         self.timeout = limits.timeout
         self.draining = False
         self._config = config
@@ -103,7 +104,7 @@ class Service:
             clock=_now,
             interrupt=interrupt,
         )
-        self.turns.on_stuck = lambda found: self.metrics.hung(found.rule)
+        self.turns.on_stuck = self._on_stuck
         self._functions = WaitingFunctions(_now, limits.timeout)
         self._bindings = Bindings(self.turns, self._functions, self.metrics)
         self._stack = AsyncExitStack()
@@ -141,7 +142,7 @@ class Service:
         """For how long nothing has been decided; 0 when all is well."""
         return max(self.turns.stuck_for(), self._functions.stuck_for())
 
-    async def __aenter__(self) -> "Service":
+    async def __aenter__(self) -> "ExtenderService":
         tasks = [asyncio.create_task(self._keep_looking())]
         if self._config is not None:
             client = await self._stack.enter_async_context(Client(self._config))
@@ -168,15 +169,15 @@ class Service:
             log.warning("the new policy reads pods, which are not watched; restart the server")
         self.answers = self._make_answers(policy)
 
-    async def decide(self, work: Callable[[], R], caller: Caller | None = None) -> R:
+    async def decide(self, work: Callable[[], R], caller: WaitingCaller | None = None) -> R:
         """Do a piece of work on the decision thread, after all changes known now.
 
         Raises:
             NotDecided: too many wait, it waited too long, or its caller hung up.
         """
-        return await self.turns.take(caller if caller is not None else Caller(_now()), work)
+        return await self.turns.run(caller if caller is not None else WaitingCaller(_now()), work)
 
-    async def bind(self, body: bytes, caller: Caller | None = None) -> str:
+    async def bind(self, body: bytes, caller: WaitingCaller | None = None) -> str:
         """Bind a pod as asked; the sentence why not, empty when it is bound.
 
         Raises:
@@ -184,18 +185,28 @@ class Service:
             PolicyError: the policy's function raised, did not return or returned something illegal.
             NotDecided: its turn did not come in time.
         """
-        caller = caller if caller is not None else Caller(_now())
+        caller = caller if caller is not None else WaitingCaller(_now())
         return await self._bindings.bind(self.answers, body, caller)
 
     def _make_answers(self, policy: Policy) -> Answers:
-        return Answers(policy, self._cluster, clock=time.perf_counter, observer=self.metrics)
+        return Answers(
+            policy,
+            self._cluster,
+            clock=time.perf_counter,
+            observer=self.metrics,
+            is_blamed=self.turns.is_blamed,
+        )
+
+    def _on_stuck(self, found: InProgress) -> None:
+        self.metrics.failed(found.rule)
+        self.metrics.hung(found.rule)
 
     def _make_informers(self, client: Client) -> list[Informer[Any]]:
-        nodes = list_watch(client, BY_NAME["Node"], Node.from_json)
-        self._informers = [Informer(nodes, self._take)]
+        nodes = reflector_for(client, BY_NAME["Node"], Node.from_json)
+        self._informers = [Informer(nodes, self._on_changes)]
         if self.policy.needs_pods:
-            pods = list_watch(client, BY_NAME["Pod"], _slim_pod, field_selector=UNFINISHED_PODS)
-            self._informers.append(Informer(pods, self._take))
+            pods = reflector_for(client, BY_NAME["Pod"], _slim_pod, field_selector=UNFINISHED_PODS)
+            self._informers.append(Informer(pods, self._on_changes))
         return self._informers
 
     async def _wait_synced(self) -> None:
@@ -203,7 +214,7 @@ class Service:
             await informer.synced.wait()
         loop, applied = asyncio.get_running_loop(), asyncio.Event()
         self._decisions.put(self._apply)
-        self._decisions.put(partial(_tell, loop, applied))
+        self._decisions.put(partial(_set_event, loop, applied))
         await applied.wait()
         self._synced = True
         cluster = self._cluster
@@ -211,7 +222,7 @@ class Service:
             nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
             log.info("node cache synced: %s, %s", nodes, pods)
 
-    def _take(self, changes: list[Any]) -> None:
+    def _on_changes(self, changes: list[Any]) -> None:
         """Called by informers on the event loop: hand changes over to the decision thread."""
         self._pending.append(changes)
         if not self._applying:
@@ -238,8 +249,8 @@ class Service:
         seconds = min(self.timeout / _LOOKS, _MOST_SECONDS)
         while True:
             await asyncio.sleep(seconds)
-            self.turns.look()
-            self._functions.look()
+            self.turns.check_timeouts()
+            self._functions.check_blocked()
 
     def update_gauges(self) -> None:
         """Bring gauges up to date; called before metrics are read."""
@@ -252,7 +263,7 @@ class Service:
             self.metrics.cache_errors.set(sum(one.counters.errors for one in self._informers))
 
 
-def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+def _set_event(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     loop.call_soon_threadsafe(event.set)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from mooring.errors import MooringError
-from mooring.serving.admission import Parcel
+from mooring.http.load_limits import RequestMemory
 
 R = TypeVar("R")
 
@@ -26,19 +26,19 @@ class NotDecided(MooringError):  # noqa: N818 - reads as the sentence it is rais
         self.kind = kind
 
 
-class Caller:
+class WaitingCaller:
     """Who waits for an answer.
 
     Args:
         began: when it began to ask.
-        parcel: its bytes, and the news that it has hung up; None if nobody can hang up.
+        memory: its bytes, and the news that it has hung up; None if nobody can hang up.
     """
 
-    __slots__ = ("began", "parcel")
+    __slots__ = ("began", "memory")
 
-    def __init__(self, began: float, parcel: Parcel | None = None) -> None:
+    def __init__(self, began: float, memory: RequestMemory | None = None) -> None:
         self.began = began
-        self.parcel = parcel
+        self.memory = memory
 
 
 class Turn(Generic[R]):
@@ -48,19 +48,21 @@ class Turn(Generic[R]):
     the request's bytes, which are given back by whoever got it.
     """
 
-    __slots__ = ("_answer", "_work", "caller", "loop", "started", "undo")
+    __slots__ = ("_answer", "_work", "blamed", "caller", "loop", "started", "undo")
 
     def __init__(
-        self, caller: Caller, work: Callable[[], R], undo: Callable[[R], None] | None
+        self, caller: WaitingCaller, work: Callable[[], R], undo: Callable[[R], None] | None
     ) -> None:
         self.caller = caller
         self._work = [work]
         self.undo = undo
         self.started: float | None = None
+        #: Whether its function counts as one that hung, although it has not returned.
+        self.blamed = False
         self.loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[R] | None = self.loop.create_future()
-        if caller.parcel is not None:
-            caller.parcel.hold()
+        if caller.memory is not None:
+            caller.memory.hold()
 
     def claim(self) -> Callable[[], R] | None:
         """The work, for the first one who asks."""
@@ -76,8 +78,8 @@ class Turn(Generic[R]):
 
     def let_go(self) -> None:
         """The work, and the request's bytes in it, is no more."""
-        if self.caller.parcel is not None:
-            self.caller.parcel.release()
+        if self.caller.memory is not None:
+            self.caller.memory.release()
 
     @property
     def is_answered(self) -> bool:

@@ -1,29 +1,30 @@
-"""Turns on the decision thread: who waits for one, for how long at most, and who is told no.
+"""Turns on the decision thread: who waits for one, for how long at most, and who is rejected.
 
 A request is answered before its caller gives up, whatever the policy does:
 
     asked ──> waits for its turn ──> decided ──> answered
                 │                      │ 0.8 × timeout: the function is interrupted, an error
                 │                      │ 0.94 × timeout: not interruptible, an error all the same
-                ├── too many wait: refused at once
-                ├── a function is stuck: refused at once
+                ├── too many wait: rejected at once
+                ├── a function is stuck: rejected at once
                 ├── the caller hung up: dropped
                 └── 0.9 × timeout: an error that names what it waited for
 
-All belongs to the event loop, except what `_run` does on the decision thread. The clock is passed
-in; `look` is called again and again by `Service`.
+All belongs to the event loop, except what `_run_turn` does on the decision thread. The clock is
+passed in; `check_timeouts` is called again and again by `ExtenderService`.
 """
 
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from threading import get_ident
 from typing import Any, Final, Protocol, TypeVar
 
 from mooring.errors import MooringError, PolicyError
-from mooring.extender.decision_thread import Decisions
+from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.in_progress import InProgress, in_progress
-from mooring.extender.turn import Caller, NotDecided, Turn, gone
+from mooring.extender.turn import NotDecided, Turn, WaitingCaller, gone
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
@@ -35,7 +36,7 @@ _ANSWER_PART: Final = 0.9
 #: The part after which one is answered whose function should have been interrupted by now.
 _GIVE_UP_PART: Final = 0.94
 #: The part after which the log names a function that has not returned.
-TELL_PART: Final = 0.5
+LOG_PART: Final = 0.5
 #: More than this between two looks means that the process was stopped.
 PAUSE_SECONDS: Final = 1.0
 
@@ -64,7 +65,7 @@ class Turns:
 
     def __init__(
         self,
-        decisions: Decisions,
+        decisions: DecisionQueue,
         *,
         timeout: float,
         limit: int,
@@ -81,13 +82,13 @@ class Turns:
         self._open: dict[Turn[Any], None] = {}
         self._current: Turn[Any] | None = None
         self._stopping = ""
-        self._looked = clock()
+        self._checked = clock()
         self._named: Turn[Any] | None = None
         # The function that the log has named last, and when its turn was over.
         self._slow: InProgress | None = None
         self._slow_until = 0.0
         self._stuck: Turn[Any] | None = None
-        #: Called with a function that cannot be interrupted.
+        #: Called once with a function that cannot be interrupted.
         self.on_stuck: Callable[[InProgress], None] = lambda _: None
 
     @property
@@ -95,20 +96,20 @@ class Turns:
         """How many requests wait for an answer, the one that is being decided included."""
         return len(self._open)
 
-    def later(self, call: Callable[[], None]) -> None:
+    def run_later(self, call: Callable[[], None]) -> None:
         """Do something on the decision thread for which nobody waits."""
         self._decisions.put(call)
 
-    def functions_within(self, caller: Caller) -> float:
+    def functions_within(self, caller: WaitingCaller) -> float:
         """How many seconds functions still have for this caller."""
         return max(caller.began + FUNCTION_PART * self.timeout - self._clock(), 0.0)
 
-    def answer_within(self, caller: Caller) -> float:
+    def answer_within(self, caller: WaitingCaller) -> float:
         """How many seconds there still are to answer this caller."""
         return max(caller.began + _ANSWER_PART * self.timeout - self._clock(), 0.0)
 
-    async def take(
-        self, caller: Caller, work: Callable[[], R], undo: Callable[[R], None] | None = None
+    async def run(
+        self, caller: WaitingCaller, work: Callable[[], R], undo: Callable[[R], None] | None = None
     ) -> R:
         """Do a piece of work on the decision thread and wait for what comes of it.
 
@@ -120,21 +121,21 @@ class Turns:
         Raises:
             NotDecided: it was not done, or not in time.
         """
-        parcel = caller.parcel
-        if parcel is not None and parcel.gone:
+        memory = caller.memory
+        if memory is not None and memory.gone:
             raise gone()
-        self._refuse()
+        self._reject()
         turn = Turn(caller, work, undo)
         self._open[turn] = None
-        if parcel is not None:
-            parcel.when_gone(lambda: turn.give_up(gone()))
-        self._decisions.put(partial(self._run, turn))
+        if memory is not None:
+            memory.when_gone(lambda: turn.give_up(gone()))
+        self._decisions.put(partial(self._run_turn, turn))
         try:
             return await turn.wait()
         finally:
             del self._open[turn]
-            if parcel is not None:
-                parcel.when_gone(None)
+            if memory is not None:
+                memory.when_gone(None)
 
     def stuck_for(self) -> float:
         """For how long a function has not returned that should have; 0 if all is well."""
@@ -153,27 +154,35 @@ class Turns:
         what = str(found) if found is not None else "a decision"
         return f"{what} {_not_returned(f'{seconds:.0f}')} and cannot be interrupted"
 
-    def look(self) -> None:
+    def is_blamed(self) -> bool:
+        """Whether `on_stuck` was called for the function that runs; on the decision thread."""
+        turn = self._current
+        return turn is not None and turn.blamed and get_ident() == self._decisions.thread_id
+
+    def check_timeouts(self) -> None:
         """See who has waited too long, and for what."""
         now = self._clock()
-        turn, pause = self._current, now - self._looked - PAUSE_SECONDS
+        turn, pause = self._current, now - self._checked - PAUSE_SECONDS
         if turn is not None and turn.started is not None and pause > 0:
             turn.started += pause  # the whole process stood still
-        self._looked = now
-        self._look_at_current(now)
+        self._checked = now
+        self._check_current(now)
         late = [turn for turn in self._open if self._is_late(turn, now)]
         if late:
             found = in_progress(self._decisions.thread_id)
             for turn in late:
                 behind = self._held_up(turn) if turn.started is None else None
-                turn.give_up(self._late(turn, now, behind or found))
+                error = self._late(turn, now, behind or found)
+                if isinstance(error, PolicyError):
+                    self._blame(turn, found)
+                turn.give_up(error)
 
     def _is_late(self, turn: Turn[Any], now: float) -> bool:
         part = _ANSWER_PART if turn is not self._current else _GIVE_UP_PART
         return now - turn.caller.began >= part * self.timeout and not turn.is_answered
 
     def stop(self, why: str) -> None:
-        """Decide nothing more: who waits is told why, and the function that runs is interrupted."""
+        """Decide nothing more: who waits gets an error, the function that runs is interrupted."""
         self._stopping = why
         for turn in list(self._open):
             if turn is not self._current:
@@ -186,7 +195,7 @@ class Turns:
         for turn in list(self._open):
             turn.give_up(NotDecided("stopping", self._stopping))
 
-    def _refuse(self) -> None:
+    def _reject(self) -> None:
         if self._stopping:
             raise NotDecided("stopping", self._stopping)
         if stuck := self.why_stuck():
@@ -198,7 +207,7 @@ class Turns:
                 f"already, as many as may (--max-waiting); ask again later",
             )
 
-    def _run(self, turn: Turn[Any]) -> None:
+    def _run_turn(self, turn: Turn[Any]) -> None:
         """On the decision thread: do a piece of work."""
         work = turn.claim()
         if work is None:
@@ -236,7 +245,7 @@ class Turns:
         if not turn.answer(result, error) and error is None and turn.undo is not None:
             self._decisions.put(partial(turn.undo, result))
 
-    def _look_at_current(self, now: float) -> None:
+    def _check_current(self, now: float) -> None:
         turn = self._current
         if self._stuck is not None and turn is not self._stuck:
             log.warning("the function that was stuck has returned; requests are decided again")
@@ -244,7 +253,7 @@ class Turns:
         if turn is None or turn.started is None:
             return
         seconds = now - turn.started
-        if seconds > TELL_PART * self.timeout and turn is not self._named:
+        if seconds > LOG_PART * self.timeout and turn is not self._named:
             self._slow = found = in_progress(self._decisions.thread_id)
             self._slow_until, self._named = float("inf"), turn
             if self._current is not turn:  # it was over meanwhile, and this may be of the next one
@@ -256,11 +265,15 @@ class Turns:
             self._stuck = turn
             found = in_progress(self._decisions.thread_id)
             log.error(
-                "%s%s cannot be interrupted; /livez fails, requests are refused until it returns",
+                "%s%s cannot be interrupted; /livez fails, requests are rejected until it returns",
                 found if found is not None else "a decision", found.where if found else "",
             )  # fmt: skip
-            if found is not None:
-                self.on_stuck(found)
+            self._blame(turn, found)
+
+    def _blame(self, turn: Turn[Any], found: InProgress | None) -> None:
+        if found is not None and not turn.blamed:
+            turn.blamed = True
+            self.on_stuck(found)
 
     def _held_up(self, turn: Turn[Any]) -> InProgress | None:
         """The slow function whose turn was over after this one began to wait, if there is one."""
@@ -274,6 +287,7 @@ class Turns:
                 f"interrupted; the caller's timeout is {self.timeout:g} s",
                 function=found.rule.name,
                 node=found.node or None,
+                pod=found.pod,
             )
         behind = f" behind {found}{found.where}" if found is not None else ""
         return NotDecided(

@@ -3,8 +3,9 @@
 On the loop that serves, one that blocks instead of waiting would stop the whole server. Here it
 delays only others of its kind. It cannot be interrupted, so it is named: to those who wait behind
 it, in the log and in ``/livez``. One that goes on although it was cancelled is left behind, and
-with too many of them no more are asked. The thread begins with the first function and does not keep
-the process alive.
+with too many of them no more are asked. What it leaves on the loop, a task or a callback, cannot
+end the loop for the others. The thread begins with the first function and does not keep the process
+alive.
 
     look ──"are you there?"──> loop ──"yes"──> all is well
                                 └── no answer: a function blocks it, the stack says which
@@ -14,20 +15,36 @@ All belongs to the event loop that serves; the other one tells it what happened 
 
 import asyncio
 import logging
+import sys
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from mooring.errors import EscapeError
 from mooring.extender.in_progress import in_progress
 from mooring.extender.turn import NotDecided
-from mooring.extender.turns import PAUSE_SECONDS, TELL_PART
-from mooring.framework.asked import rule_in, waiting_frames
+from mooring.extender.turns import LOG_PART, PAUSE_SECONDS
+from mooring.framework import foreign
 from mooring.framework.left_behind import MOST_LEFT_BEHIND
+from mooring.framework.running_hook import rule_in, traceback_of, waiting_frames
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
+
+
+class NotFinished(TimeoutError):  # noqa: N818 - reads as the sentence it stands for
+    """A function took too long.
+
+    Attributes:
+        where: a traceback that shows where it was then; None if that is not known.
+    """
+
+    def __init__(self, where: TracebackType | None) -> None:
+        super().__init__("it took too long")
+        self.where = where
 
 
 class _Call:
@@ -44,6 +61,8 @@ class _Call:
         self.begun = self.is_late = self.is_given_up = False
         self.answer: asyncio.Future[Any] | None = None
         self.coroutine: object = None
+        # Where it was when it was given up.
+        self.where: TracebackType | None = None
 
     def __str__(self) -> str:
         rule = rule_in(waiting_frames(self.coroutine))
@@ -63,13 +82,15 @@ class WaitingFunctions:
         self._clock = clock
         self._timeout = timeout
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread_id: int | None = None
+        self._thread: threading.Thread | None = None
+        # Set when the loop may end; by us, and not by a function.
+        self._ending = threading.Event()
         # Those that are waited for, and those that have begun and not ended.
         self._open: set[_Call] = set()
         self._running: set[_Call] = set()
         # When the loop was asked whether it is there; None once it has answered.
         self._asked: float | None = None
-        self._looked = clock()
+        self._checked = clock()
         self._named = self._stuck = self._leaky = False
 
     async def run(self, pod: str, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
@@ -82,7 +103,8 @@ class WaitingFunctions:
 
         Raises:
             NotDecided: another function blocks the loop, or too many do not end.
-            TimeoutError: it took longer.
+            NotFinished: it took longer.
+            EscapeError: it raised what would close whoever waits for it.
         """
         if why := self.why_stuck():
             raise NotDecided("stuck", f"{why}; no async function runs until it returns")
@@ -109,6 +131,10 @@ class WaitingFunctions:
         except asyncio.CancelledError:
             if not call.is_late or _is_cancelled():
                 raise
+        except GeneratorExit as error:
+            if not call.answer.done():  # it is this coroutine that is closed
+                raise
+            raise EscapeError(foreign.tell(error).text) from error
         else:
             return found
         finally:
@@ -117,24 +143,26 @@ class WaitingFunctions:
         held_up = not call.begun or self._is_held_up(pod, seconds)
         self._ask()
         if not held_up:
-            raise TimeoutError
+            raise NotFinished(call.where)
         raise NotDecided(
             "late",
             f"the request waited {self._clock() - asked:.1f} s for its turn{self._behind()}, too "
             f"long for the caller's timeout of {self._timeout:g} s",
         )
 
-    def look(self) -> None:
+    def check_blocked(self) -> None:
         """Give up what took too long, see whether a function blocks the loop; again and again."""
+        self._forget_ended()
         now = self._clock()
-        pause = now - self._looked - PAUSE_SECONDS
+        pause = now - self._checked - PAUSE_SECONDS
         if self._asked is not None and pause > 0:
             self._asked += pause  # the whole process stood still
-        self._looked = now
-        self._tell(self.blocked_for())
+        self._checked = now
+        self._log_blocked(self.blocked_for())
         for call in self._open:
-            if now >= call.until and call.answer is not None and call.answer.cancel():
-                call.is_late = True
+            if now >= call.until and call.answer is not None and not call.answer.done():
+                call.where = traceback_of(self._frames(call))
+                call.is_late = call.answer.cancel()
         self._tell_leaky()
         if self._open or self._running:
             self._ask()
@@ -167,10 +195,13 @@ class WaitingFunctions:
     def stop(self) -> None:
         """Cancel all functions and let the thread end; it is not waited for."""
         loop, self._loop = self._loop, None
+        self._ending.set()
         if loop is not None:
-            loop.call_soon_threadsafe(loop.stop)
+            with suppress(RuntimeError):  # it is closed already
+                loop.call_soon_threadsafe(loop.stop)
 
     def _ask(self) -> None:
+        self._forget_ended()
         if self._asked is None and self._loop is not None:
             self._asked = self._clock()
             answer = partial(_call_back, asyncio.get_running_loop(), self._answered)
@@ -179,8 +210,8 @@ class WaitingFunctions:
     def _answered(self) -> None:
         self._asked = None
 
-    def _tell(self, seconds: float) -> None:
-        if seconds <= TELL_PART * self._timeout:
+    def _log_blocked(self, seconds: float) -> None:
+        if seconds <= LOG_PART * self._timeout:
             if self._stuck:
                 log.warning("the async function that was stuck has returned; others run again")
             self._named = self._stuck = False
@@ -191,7 +222,7 @@ class WaitingFunctions:
         if seconds > self._timeout and not self._stuck:
             self._stuck = True
             log.error(
-                "%s cannot be interrupted; /livez fails, binds are refused until it returns",
+                "%s cannot be interrupted; /livez fails, binds are rejected until it returns",
                 self._blocking(),
             )
 
@@ -213,6 +244,18 @@ class WaitingFunctions:
             log.warning("async functions that were cancelled have ended; others run again")
         self._leaky = bool(why)
 
+    def _frames(self, call: _Call) -> list[FrameType]:
+        """Where a function waits or, if it runs just now, where it is; the innermost last."""
+        waiting = waiting_frames(call.coroutine)
+        running: list[FrameType] = []
+        frame = sys._current_frames().get(self._thread_id or 0)  # noqa: SLF001
+        while frame is not None and waiting:
+            running.append(frame)
+            if frame is waiting[0]:
+                return running[::-1]
+            frame = frame.f_back
+        return waiting
+
     def _is_held_up(self, pod: str, seconds: float) -> bool:
         """Whether the function of another pod took most of the time."""
         found = in_progress(self._thread_id)
@@ -227,23 +270,52 @@ class WaitingFunctions:
         return f"{found}{found.where}" if found is not None else "an async function of the policy"
 
     def _started(self) -> asyncio.AbstractEventLoop:
+        self._forget_ended()
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            thread = threading.Thread(
-                target=self._run, args=(self._loop,), name="wait", daemon=True
+            self._ending = threading.Event()
+            self._thread = threading.Thread(
+                target=_run, args=(self._loop, self._ending), name="wait", daemon=True
             )
-            thread.start()
-            self._thread_id = thread.ident
+            self._thread.start()
         return self._loop
 
-    @staticmethod
-    def _run(loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        try:
-            loop.run_forever()
+    @property
+    def _thread_id(self) -> int | None:
+        return self._thread.ident if self._thread is not None else None
+
+    def _forget_ended(self) -> None:
+        """Nothing answers on a loop that failed: the next function gets another one."""
+        if self._thread is not None and not self._thread.is_alive():
+            self._loop = self._thread = self._asked = None
+            self._running.clear()
+
+
+def _run(loop: asyncio.AbstractEventLoop, ending: threading.Event) -> None:
+    """On the thread of the functions: run the loop until the server ends, whatever they do to it.
+
+    asyncio lets a `SystemExit` in any task or callback end the loop.
+    """
+    asyncio.set_event_loop(loop)
+    try:
+        while not ending.is_set():
+            try:
+                loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                told = foreign.tell(error)
+                log.error(  # noqa: TRY400 - the error itself may be foreign
+                    "what an async function of the policy left on its event loop tried to end the "
+                    "process (%s); the loop goes on", told.text, exc_info=told.error,
+                )  # fmt: skip
+            else:
+                if not ending.is_set():
+                    log.error("an async function of the policy stopped its event loop; it goes on")
+        with suppress(BaseException):  # nobody waits for what they do when they are cancelled
             loop.run_until_complete(_cancel_others())
-        finally:
-            loop.close()
+    except Exception:
+        log.exception("the event loop of the policy's async functions failed; another one is made")
+    finally:
+        loop.close()
 
 
 def _is_cancelled() -> bool:

@@ -33,7 +33,7 @@ class HostPriority(msgspec.Struct, rename="pascal", gc=False):
 
 
 class Victims(msgspec.Struct, rename="pascal"):
-    """Pods to be evicted from a node, whole."""
+    """Victims on a node, whole."""
 
     pods: list[msgspec.Raw] | None = None
     num_pdb_violations: int = msgspec.field(default=0, name="NumPDBViolations")
@@ -46,7 +46,7 @@ class MetaPod(msgspec.Struct, rename="pascal", gc=False):
 
 
 class MetaVictims(msgspec.Struct, rename="pascal"):
-    """Pods to be evicted from a node, by id."""
+    """Victims on a node, by id."""
 
     pods: list[MetaPod] | None = None
     num_pdb_violations: int = msgspec.field(default=0, name="NumPDBViolations")

@@ -39,10 +39,12 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
     cycle = runtime.begin(pod, thorough=True)
     answers = list(runtime.pre_filter(cycle))
     pre_filter = {name: _pre_filtered(answer) for name, answer in answers}
-    whole, narrowing = runtime.narrow(cycle, answers)
+    whole, pre_filter_result = runtime.narrow(cycle, answers)
 
     size = len(names)
-    mask = narrowing.mask.copy() if narrowing is not None else np.ones(size, np.bool_)
+    mask = (
+        pre_filter_result.mask.copy() if pre_filter_result is not None else np.ones(size, np.bool_)
+    )
     said: dict[str, Verdicts | str | None] = {}
     ordered: list[tuple[str, Verdicts]] = []
     for asker in runtime.filters:
@@ -61,8 +63,8 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
         filtering = Filtering(np.zeros(size, np.bool_), whole=whole)
         error = whole.verdict.reason if whole.verdict.error else ""
     else:
-        special = runtime.ask_again(cycle, mask, narrowing)
-        filtering = Filtering(mask, ordered, narrowing=narrowing, special=special)
+        special = runtime.ask_again(cycle, mask, pre_filter_result)
+        filtering = Filtering(mask, ordered, pre_filter_result=pre_filter_result, special=special)
         error = filtering.error or ""
     record = replace(
         start,
@@ -75,14 +77,14 @@ def examine(runtime: Runtime, pod: Pod) -> Record:
     if error:
         return record
     if not len(filtering.feasible):
-        room = runtime.post_filter(cycle, filtering)
-        error = room.preemption.error if room.preemption is not None else ""
-        return replace(record, room=room, error=error)
+        result = runtime.post_filter(cycle, filtering)
+        error = result.preemption.error if result.preemption is not None else ""
+        return replace(record, post_filter_result=result, error=error)
     scoring = runtime.score(cycle, filtering.feasible)
     best = filtering.feasible[scoring.total == scoring.total.max()].tolist()
-    promised = pod.status.nominated_node_name or ""
-    row = runtime.cluster.columns.row_of.get(promised)
-    shortcut = promised if row is not None and row in filtering.feasible else ""
+    nominated_node = pod.status.nominated_node_name or ""
+    row = runtime.cluster.columns.row_of.get(nominated_node)
+    shortcut = nominated_node if row is not None and row in filtering.feasible else ""
     return replace(record, scoring=scoring, best=best, nominated_shortcut=shortcut)
 
 

@@ -1,7 +1,7 @@
 """What came out of the filters of one decision, and what preemption makes of it.
 
-Made by the runtime; read by `PostFilter` plugins and by the decision's `Record`. Who refused a node
-first is worked out when somebody asks: most decisions find a node and nobody does.
+Made by the runtime; read by `PostFilter` plugins and by the decision's `Record`. Who rejected a
+node first is worked out when somebody asks: most decisions find a node and nobody does.
 """
 
 import functools
@@ -16,39 +16,40 @@ from mooring.framework.arrays import Choice, Mask, Rows
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 
-#: Stands where a plugin's name would, for nodes outside a narrowed set.
-NARROWED: Final = "PreFilterResult"
+#: Stands where a plugin's name would, for nodes outside of what pre-filter plugins left.
+PRE_FILTER_RESULT: Final = "PreFilterResult"
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """Who refused a node first, in the order of plugins, and why."""
+class Rejection(msgspec.Struct, frozen=True):
+    """Who rejected a node first, in the order of plugins, and why."""
 
     plugin: str
     verdict: Verdict
 
 
-class Narrowing(msgspec.Struct, frozen=True):
+class PreFilterResult(msgspec.Struct, frozen=True):
     """Plugins that said before the filters which nodes alone are possible."""
 
     mask: Mask
     plugins: tuple[str, ...]
 
     @property
-    def refusal(self) -> Refusal:
-        """The refusal of every other node."""
+    def rejection(self) -> Rejection:
+        """The rejection of every other node."""
         names = " ".join(sorted(self.plugins))
-        return Refusal(
-            NARROWED, reject(f"node(s) didn't satisfy plugin(s) [{names}]", unresolvable=True)
+        return Rejection(
+            PRE_FILTER_RESULT,
+            reject(f"node(s) didn't satisfy plugin(s) [{names}]", unresolvable=True),
         )
 
 
 class Filtering:
-    """The nodes on which a pod fits, and the first refusal of each other node.
+    """The nodes on which a pod fits, and the first rejection of each other node.
 
     Attributes:
         feasible: the rows of the nodes that passed.
         size: how many nodes there are.
-        whole: the refusal of the pod as such, before any node was asked.
+        whole: the rejection of the pod as such, before any node was asked.
     """
 
     def __init__(
@@ -56,31 +57,31 @@ class Filtering:
         mask: Mask,
         answers: Sequence[tuple[str, Verdicts]] = (),
         *,
-        narrowing: Narrowing | None = None,
-        special: Mapping[int, Refusal] | None = None,
-        whole: Refusal | None = None,
+        pre_filter_result: PreFilterResult | None = None,
+        special: Mapping[int, Rejection] | None = None,
+        whole: Rejection | None = None,
     ) -> None:
         self.size = len(mask)
         self.feasible: Rows = np.flatnonzero(mask)
         self.whole = whole
         self._answers = answers
-        self._narrowing = narrowing
+        self._pre_filter_result = pre_filter_result
         self._special = special or {}
 
     @functools.cached_property
     def _first(self) -> Choice:
-        """(n,) for each node the number of the plugin that refused it first, counted from 1."""
+        """(n,) for each node the number of the plugin that rejected it first, counted from 1."""
         first = np.zeros(self.size, np.int16)
         for number, (_, verdicts) in reversed(list(enumerate(self._answers, 1))):
             first[verdicts.choice != 0] = number
         return first
 
-    def refusal(self, row: int) -> Refusal | None:
-        """The first refusal of a node; None if the pod fits there."""
+    def rejection(self, row: int) -> Rejection | None:
+        """The first rejection of a node; None if the pod fits there."""
         if self.whole is not None:
             return self.whole
-        if self._narrowing is not None and not self._narrowing.mask[row]:
-            return self._narrowing.refusal
+        if self._pre_filter_result is not None and not self._pre_filter_result.mask[row]:
+            return self._pre_filter_result.rejection
         special = self._special.get(row)
         if special is not None:
             return special
@@ -88,25 +89,25 @@ class Filtering:
         if not number:
             return None
         name, verdicts = self._answers[number - 1]
-        return Refusal(name, verdicts[row])
+        return Rejection(name, verdicts[row])
 
-    def without(self, refused: Mapping[int, Verdict], who: str) -> "Filtering":
-        """The same with more refusals, of nodes that passed the filters."""
+    def without(self, rejected: Mapping[int, Verdict], who: str) -> "Filtering":
+        """The same with more rejections, of nodes that passed the filters."""
         mask = np.zeros(self.size, np.bool_)
         mask[self.feasible] = True
-        mask[list(refused)] = False
-        more = {row: Refusal(who, verdict) for row, verdict in refused.items()}
+        mask[list(rejected)] = False
+        more = {row: Rejection(who, verdict) for row, verdict in rejected.items()}
         return Filtering(
             mask,
             self._answers,
-            narrowing=self._narrowing,
+            pre_filter_result=self._pre_filter_result,
             special={**self._special, **more},
             whole=self.whole,
         )
 
     @property
     def resolvable(self) -> list[int]:
-        """The rows whose refusal eviction might resolve."""
+        """The rows whose rejection preemption might resolve."""
         if self.whole is not None:
             verdict = self.whole.verdict
             return [] if verdict.unresolvable or verdict.error else list(range(self.size))
@@ -114,39 +115,39 @@ class Filtering:
         for number, (_, verdicts) in enumerate(self._answers, 1):
             yes = np.array([not (v.accepted or v.unresolvable or v.error) for v in verdicts.table])
             mask |= (self._first == number) & yes[verdicts.choice]
-        for row, refusal in self._special.items():
-            mask[row] = not (refusal.verdict.unresolvable or refusal.verdict.error)
-        if self._narrowing is not None:
-            mask &= self._narrowing.mask
+        for row, rejection in self._special.items():
+            mask[row] = not (rejection.verdict.unresolvable or rejection.verdict.error)
+        if self._pre_filter_result is not None:
+            mask &= self._pre_filter_result.mask
         rows: list[int] = np.flatnonzero(mask).tolist()
         return rows
 
     @property
     def plugins(self) -> set[str]:
-        """The plugins that refused a node first."""
+        """The plugins that rejected a node first."""
         if self.whole is not None:
             return {self.whole.plugin} if self.whole.plugin else set()
-        found = {refusal.plugin for refusal in self._special.values()}
-        if self._narrowing is not None and not self._narrowing.mask.all():
-            found.update(self._narrowing.plugins)
+        found = {rejection.plugin for rejection in self._special.values()}
+        if self._pre_filter_result is not None and not self._pre_filter_result.mask.all():
+            found.update(self._pre_filter_result.plugins)
         numbers = np.unique(self._first).tolist()
         found.update(self._answers[number - 1][0] for number in numbers if number)
         return found
 
     @property
     def reasons(self) -> Counter[str]:
-        """On how many nodes each reason was given by the plugin that refused first."""
+        """On how many nodes each reason was given by the plugin that rejected first."""
         counts: Counter[str] = Counter()
         asked = np.ones(self.size, np.bool_)
-        if self._narrowing is not None:
-            asked = self._narrowing.mask.copy()
+        if self._pre_filter_result is not None:
+            asked = self._pre_filter_result.mask.copy()
             outside = self.size - int(asked.sum())
             if outside:
-                counts[self._narrowing.refusal.verdict.reason] += outside
-        for row, refusal in self._special.items():
+                counts[self._pre_filter_result.rejection.verdict.reason] += outside
+        for row, rejection in self._special.items():
             if asked[row]:
                 asked[row] = False
-                counts.update(refusal.verdict.reasons)
+                counts.update(rejection.verdict.reasons)
         for number, (_, verdicts) in enumerate(self._answers, 1):
             places = verdicts.choice[(self._first == number) & asked]
             for place, count in zip(*np.unique(places, return_counts=True), strict=True):
@@ -158,9 +159,9 @@ class Filtering:
     def error(self) -> str | None:
         """Why the question could not be answered for some node, if so."""
         found = [
-            f'running "{refusal.plugin}" filter plugin: {refusal.verdict.reason}'
-            for refusal in self._special.values()
-            if refusal.verdict.error
+            f'running "{rejection.plugin}" filter plugin: {rejection.verdict.reason}'
+            for rejection in self._special.values()
+            if rejection.verdict.error
         ]
         if not any(verdict.error for _, answers in self._answers for verdict in answers.table):
             return min(found, default=None)
@@ -184,11 +185,11 @@ class Filtering:
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A node where evicting pods makes room.
+    """A node where preempting pods makes room.
 
     Attributes:
         node: the node's name.
-        victims: the pods to evict, most important first.
+        victims: the pods to preempt, most important first.
         pdb_violations: how many of them are protected by a disruption budget.
     """
 
@@ -198,14 +199,14 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """What a search for room found, in full.
+    """What a search for victims found, in full.
 
     Attributes:
         verdict: accepts if a node was found, else says why not.
         eligible: whether the pod may preempt at all.
-        potential: the nodes on which eviction could help.
+        potential: the nodes on which preemption could help.
         candidates: the nodes on which it does.
-        refused: for the other potential nodes, why it does not.
+        rejected: for the other potential nodes, why it does not.
         best: the candidates among which the choice is free.
     """
 
@@ -213,12 +214,12 @@ class Preemption(msgspec.Struct, frozen=True):
     eligible: bool = False
     potential: Sequence[str] = ()
     candidates: Mapping[str, Candidate] = {}
-    refused: Mapping[str, Verdict] = {}
+    rejected: Mapping[str, Verdict] = {}
     best: Sequence[str] = ()
 
     @property
     def error(self) -> str:
         """Why the filters could not answer for some node; empty if they could."""
         # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
-        errors = list(dict.fromkeys(one.reason for one in self.refused.values() if one.error))
+        errors = list(dict.fromkeys(one.reason for one in self.rejected.values() if one.error))
         return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)

@@ -111,16 +111,14 @@ _LOCKING: Final = frozenset(
         getattr(logging, "_releaseLock", logging.Handler.release),
     )
 )
-#: These only look at what foreign code returned or logs, which may be foreign code again (an
-#: iterator, a property, an array): they change nothing and may be interrupted in the middle.
+#: These only look at what foreign code returned, logs or gave them, which may be foreign code again
+#: (an iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
-    (
-        "mooring.cli.log_lines",
-        "mooring.framework.hook_answers",
-        "mooring.framework.post_filter_answers",
-        "mooring.framework.rules",
-    )
-)
+    f"mooring.{name}"
+    for name in ("cli.log_lines", "framework.hook_answers", "framework.post_filter_answers",
+                 "framework.rules", "framework.verdict", "framework.nodes", "framework.binding",
+                 "model.selectors", "model.taints", "model.quantity")
+)  # fmt: skip
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})
 
 

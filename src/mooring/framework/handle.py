@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Refusal
+from mooring.framework.filtering import Rejection
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -28,8 +28,8 @@ class WaitingPod(Protocol):
     def allow(self, plugin: str) -> None:
         """A plugin, given by its name, lets the pod go; it is bound when all that hold it do."""
 
-    def refuse(self, plugin: str, reason: str) -> None:
-        """A plugin refuses the pod: its place is free again, and it is tried again later."""
+    def reject(self, plugin: str, reason: str) -> None:
+        """A plugin rejects the pod: its place is free again, and it is tried again later."""
 
 
 class Waiting(Protocol):
@@ -76,12 +76,12 @@ class Handle(Protocol):
 
     @property
     def waiting(self) -> Waiting:
-        """The pods that wait for permission to be bound, to allow or refuse them.
+        """The pods that wait for permission to be bound, to allow or reject them.
 
         To be used on the scheduler's thread: in any hook, or in a task of its event loop.
         """
 
-    def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+    def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:

@@ -1,7 +1,7 @@
 """The hooks: one base class for each point at which a plugin can act.
 
 A plugin is a class that inherits the hooks it implements; `Policy.add` takes an instance. Singular
-decides one node, plural all of them at once. A refusal is a return value; an exception means that
+decides one node, plural all of them at once. A rejection is a return value; an exception means that
 the plugin is broken: the pod is not scheduled now and its event names the plugin.
 
 For one pod the hooks run in this order, those of one kind in the profile's order of plugins:
@@ -44,7 +44,7 @@ FilterAnswer = Verdict | bool | str | None
 FilterAnswers = Mask | Verdicts | Sequence[FilterAnswer]
 #: What a preempt function may return for one node: like a filter, or the victims that remain.
 PreemptAnswer = Verdict | bool | str | Sequence[Pod] | None
-#: What a bind function may return: nothing, the binding with more annotations, or a refusal.
+#: What a bind function may return: nothing, the binding with more annotations, or a rejection.
 BindAnswer = Binding | Verdict | bool | str | None
 
 
@@ -56,7 +56,7 @@ class Skip(enum.Enum):
 
 SKIP: Final = Skip.SKIP
 #: What `pre_filter` may return: ``None`` to go on with all nodes, the names of the only possible
-#: nodes, `SKIP`, or a refusal of the pod whatever the node.
+#: nodes, `SKIP`, or a rejection of the pod whatever the node.
 PreFilterAnswer = Collection[str] | Skip | Verdict | None
 #: What `pre_score` may return: ``None`` to go on, or `SKIP`.
 PreScoreAnswer = Skip | None
@@ -84,12 +84,12 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
 class PreEnqueue(Hook):
     """Decides whether a pod may enter the queue. Runs when the pod is created or changed.
 
-    A held pod does not use any scheduling time; an exception holds it as well.
+    A gated pod does not use any scheduling time; an exception gates it as well.
     """
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> FilterAnswer:
-        """Let the pod in, or hold it back with a reason."""
+        """Let the pod in, or gate it with a reason."""
 
 
 class QueueSort(Hook):
@@ -104,9 +104,9 @@ class QueueSort(Hook):
 
 
 class Action(enum.Flag):
-    """What may happen to an object. One change may be several kinds of update at once.
+    """What may happen to an object. One event may be several kinds of update at once.
 
-    `UPDATE_OTHER` is an update that is none of the more special kinds; of nodes it is never told,
+    `UPDATE_OTHER` is an update that is none of the more special kinds; nodes have none,
     because nothing scheduling reads has changed then. `UPDATE` is every update, `ANY` everything.
     """
 
@@ -143,19 +143,19 @@ class Action(enum.Flag):
     ANY = ADD | DELETE | UPDATE
 
 
-class Wake(msgspec.Struct, frozen=True):
-    """A kind of change that may make a refused pod schedulable.
+class RequeueHint(msgspec.Struct, frozen=True):
+    """A kind of cluster event that may make a rejected pod schedulable, and whether it does.
 
-    Changes of `Pod` are of two sorts: pods on nodes, told to every waiting pod (a pod that gets its
-    node is added, one that finishes is deleted), and updates of the waiting pod itself, told to it
-    alone, with a `uid` equal to its own. Other waiting pods are never told.
+    Events about a `Pod` are of two sorts: pods on nodes, for every waiting pod (a pod that gets its
+    node is added, one that finishes is deleted), and updates of the waiting pod itself, for it
+    alone, with a `uid` equal to its own. Other waiting pods cause none.
 
     Attributes:
         kind: the class of object, such as `Node`; `KubeObject` for all kinds.
         actions: what happens to it; one of them is enough.
         helps: asked with the waiting pod, the object before (None if it is new) and the object
             after (None if it is gone), both of this kind; an exception counts as yes, and None
-            always wakes.
+            always does.
     """
 
     kind: type[KubeObject]
@@ -164,14 +164,14 @@ class Wake(msgspec.Struct, frozen=True):
 
 
 class Requeues(Hook):
-    """Says which changes can help a pod that this plugin refused. Asked once at the start.
+    """Says which cluster events can help a pod that this plugin rejected. Asked once at the start.
 
-    A plugin without it is woken by every change; one that names none, by no change.
+    Without it, every event requeues the plugin's pods; if it names none, no event does.
     """
 
     @abstractmethod
-    def requeue_on(self) -> Sequence[Wake]:
-        """The changes that may help."""
+    def requeue_on(self) -> Sequence[RequeueHint]:
+        """The events that may help."""
 
 
 class PreFilter(Hook):
@@ -179,7 +179,7 @@ class PreFilter(Hook):
 
     @abstractmethod
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
-        """Compute what `filter` needs into ``cycle.data[self.name]``, narrow the nodes, or refuse.
+        """Compute what `filter` needs into ``cycle.data[self.name]``, narrow the nodes, or reject.
 
         After `SKIP` the plugin's filter is not run in this decision.
         """
@@ -224,15 +224,15 @@ class FilterNodes(Hook):
 
 
 class PostFilter(Hook):
-    """Makes room. Runs once for each decision that found no node, until one plugin succeeds."""
+    """Makes room, as by preemption. Runs for each decision without a node until one succeeds."""
 
     @abstractmethod
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict:
-        """A node and the pods to evict there, or a refusal with a reason for the pod's event.
+        """A node and the pods to preempt there, or a rejection with a reason for the pod's event.
 
         Victims are pods on that node of lower priority than the pod itself, and there are none for
         a pod whose ``preemptionPolicy`` is ``Never``. Anything else is an error, and nobody is
-        evicted. A candidate without victims only promises the node to the pod.
+        preempted. A candidate without victims only promises the node to the pod.
         """
 
 
@@ -289,7 +289,7 @@ class Reserve(Hook):
 
     @abstractmethod
     def reserve(self, cycle: Cycle, node: Node) -> FilterAnswer:
-        """Take what the pod needs; a refusal undoes the decision."""
+        """Take what the pod needs; a rejection undoes the decision."""
 
     @abstractmethod
     def unreserve(self, cycle: Cycle, node: Node) -> None:
@@ -306,17 +306,17 @@ class Permit(Hook):
     """Has the last word before binding. Runs once for each decision.
 
     A pod that has to wait keeps its place on the node. It is bound when ``handle.waiting`` is told
-    so (`allow`), by this plugin's other calls or from elsewhere; `refuse`, or the end of the time,
+    so (`allow`), by this plugin's other calls or from elsewhere; `reject`, or the end of the time,
     gives the place back and the pod is tried again.
     """
 
     @abstractmethod
     def permit(self, cycle: Cycle, node: Node) -> FilterAnswer | Wait:
-        """Accept, refuse, or let the pod wait."""
+        """Accept, reject, or let the pod wait."""
 
 
 class Preempt(Hook):
-    """Has a say when pods are to be evicted. Runs for each node where eviction would make room.
+    """Has a say when pods are to be preempted. Runs for each node where that would make room.
 
     It may drop the node or some victims, never add any.
     """
@@ -331,7 +331,7 @@ class PreBind(Hook):
 
     @abstractmethod
     async def pre_bind(self, binding: Binding) -> BindAnswer:
-        """Do what has to be done; a refusal undoes the decision and the pod is tried again."""
+        """Do what has to be done; a rejection undoes the decision and the pod is tried again."""
 
 
 class Bind(Hook):
@@ -343,7 +343,7 @@ class Bind(Hook):
 
     @abstractmethod
     def bind(self, binding: Binding) -> BindAnswer | Awaitable[BindAnswer]:
-        """Do what has to be done before the pod is bound, or refuse."""
+        """Do what has to be done before the pod is bound, or reject."""
 
 
 class PostBind(Hook):

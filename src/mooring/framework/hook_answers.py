@@ -44,7 +44,7 @@ def is_yes(answer: object) -> bool | None:
     return False if isinstance(answer, str) else None
 
 
-def refusal(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
+def rejection(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
     """The verdict of an answer that does not accept; the default is the reason of a bare no."""
     if isinstance(answer, Verdict):
         verdict = legal_verdict(answer)
@@ -75,7 +75,7 @@ def _one_verdict(answer: object, name: str) -> Verdict:
         raise AnswerError(
             f"it returned {shown(answer)}; it must return a Verdict, a bool, None or a reason"
         )
-    return ACCEPT if yes else refusal(answer, f"rejected by {name}")
+    return ACCEPT if yes else rejection(answer, f"rejected by {name}")
 
 
 def legal_verdict(verdict: Verdict) -> Verdict:
@@ -176,7 +176,7 @@ def legal_wait(wait: Wait) -> float:
 
 
 def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verdict:
-    """What a hook before a binding returned: the binding to make, or a refusal.
+    """What a hook before a binding returned: the binding to make, or a rejection.
 
     Raises:
         AnswerError: it is neither.
@@ -185,11 +185,11 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
         return legal_verdict(answer)
     yes = is_yes(answer)
     if yes is not None:
-        # A refusal without a reason would look like success to kube-scheduler.
-        return binding if yes else refusal(answer, f"refused by {name}")
+        # A rejection without a reason would look like success to kube-scheduler.
+        return binding if yes else rejection(answer, f"rejected by {name}")
     if not isinstance(answer, Binding):
         raise AnswerError(
-            f"it returned {shown(answer)}; it must return None, the binding or a refusal"
+            f"it returned {shown(answer)}; it must return None, the binding or a rejection"
         )
     same = (answer.key, answer.uid, answer.node_name) == (
         binding.key,

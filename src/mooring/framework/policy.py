@@ -1,7 +1,7 @@
 """`Policy`: what a user writes.
 
 An ordinary object that collects rules; there is no global registry. Shells ask its rules, through
-the functions in `question`.
+the functions in `policy_calls`.
 """
 
 import math
@@ -88,7 +88,7 @@ class Policy:
             function: ``(pod, node)``; returns a `Verdict`, a bool, None or a reason.
             name: the rule's name; the function's name if empty.
             reason: given where the function only says no.
-            unresolvable: its rejections cannot be resolved by evicting pods.
+            unresolvable: its rejections cannot be resolved by preemption.
         """
         return self._decorate(
             self.filters, FilterRule, function, "filter", name,
@@ -116,7 +116,7 @@ class Policy:
             function: ``(pod, nodes)``; returns a mask or one answer for each node.
             name: the rule's name; the function's name if empty.
             reason: given where the function only says no.
-            unresolvable: its rejections cannot be resolved by evicting pods.
+            unresolvable: its rejections cannot be resolved by preemption.
         """
         return self._decorate(
             self.filters, FilterRule, function, "filter_nodes", name,
@@ -183,7 +183,7 @@ class Policy:
     @overload
     def preempt(self, /, *, name: str = ...) -> Callable[[PreemptFunction], PreemptFunction]: ...
     def preempt(self, function: Callable[..., Any] | None = None, /, *, name: str = "") -> Any:
-        """Register a function that has a say when pods are to be evicted from a node.
+        """Register a function that has a say when pods on a node are to be preempted.
 
         Args:
             function: ``(pod, node, victims)``; accepts or drops the node as a filter does, or
@@ -201,7 +201,7 @@ class Policy:
 
         Args:
             function: ``(binding)``, plain or ``async``; returns nothing, the binding with more
-                annotations, or a refusal.
+                annotations, or a rejection.
             name: the rule's name; the function's name if empty.
         """
         return self._decorate(self.binds, BindRule, function, "bind", name)

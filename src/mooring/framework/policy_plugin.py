@@ -11,7 +11,7 @@ from mooring.framework.arrays import Scores
 from mooring.framework.binding import Binding
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
-from mooring.framework.question import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod

@@ -38,11 +38,11 @@ def legal_post_filter(answer: object, pod: Pod, cluster: Cluster) -> Preemption 
     if isinstance(answer, Preemption):
         verdict: object = answer.verdict
         candidates: object = answer.candidates
-        refused: object = answer.refused
+        rejected: object = answer.rejected
         if (
             isinstance(verdict, Verdict)
             and isinstance(candidates, Mapping)
-            and isinstance(refused, Mapping)
+            and isinstance(rejected, Mapping)
         ):
             found = [_candidate(*one, pod, cluster) for one in candidates.items()]
             by_node = {one.node: one for one in found}
@@ -54,7 +54,7 @@ def legal_post_filter(answer: object, pod: Pod, cluster: Cluster) -> Preemption 
                 eligible=bool(answer.eligible),
                 potential=_names(answer.potential),
                 candidates=by_node,
-                refused=dict(_refusal(*one) for one in refused.items()),
+                rejected=dict(_rejection(*one) for one in rejected.items()),
                 best=best,
             )
     raise AnswerError(
@@ -110,10 +110,10 @@ def _violations(given: object, most: int) -> int:
     return number
 
 
-def _refusal(name: object, verdict: object) -> tuple[str, Verdict]:
+def _rejection(name: object, verdict: object) -> tuple[str, Verdict]:
     (node,) = _names((name,))
     if not isinstance(verdict, Verdict):
-        raise AnswerError(f"it returned {shown(verdict)} as a refusal; refusals are Verdicts")
+        raise AnswerError(f"it returned {shown(verdict)} as a rejection; rejections are Verdicts")
     return node, legal_verdict(verdict)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.filtering import Filtering, Preemption, Refusal
-from mooring.framework.runtime import Room, Scoring, pending_message
+from mooring.framework.filtering import Filtering, Preemption, Rejection
+from mooring.framework.runtime import PostFilterResult, Scoring, pending_message
 from mooring.framework.verdict import SKIPPED, SUCCESS, Verdict, Verdicts
 
-#: Stands where a plugin's verdicts would, if it refused the pod before any node was asked.
+#: Stands where a plugin's verdicts would, if it rejected the pod before any node was asked.
 PRE_FILTER_REJECTED = "PreFilterRejected"
 
 
@@ -36,12 +36,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         pre_enqueue: what each plugin said to letting the pod into the queue.
         pre_filter: what each plugin said before any node was asked.
         filter: what each plugin said of each node, or why it was not asked.
-        filtering: the possible nodes and the first refusal of the others; None if none was asked.
-        feasible_without_nominated: the rows possible if promises to other pods did not count.
+        filtering: the possible nodes and the first rejection of the others; None if none was asked.
+        feasible_without_nominated: the rows possible if nominated pods did not count.
         scoring: the scores of the possible nodes; None if there is none.
         best: the rows with the highest total.
-        nominated_shortcut: the pod's own promised node, if it is possible.
-        room: if no node was possible, what the search for room found.
+        nominated_shortcut: the pod's own nominated node, if it is possible.
+        post_filter_result: if no node was possible, what preemption found.
         error: why the decision was given up.
     """
 
@@ -57,7 +57,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     scoring: Scoring | None = None
     best: Sequence[int] = ()
     nominated_shortcut: str = ""
-    room: Room = Room()
+    post_filter_result: PostFilterResult = PostFilterResult()
     error: str = ""
 
     @property
@@ -88,11 +88,15 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             return self.error
         if self.gated:
             return next(v.reason for v in self.pre_enqueue.values() if not v.accepted)
-        return pending_message(self.filtering, self.room) if self.filtering is not None else ""
+        return (
+            pending_message(self.filtering, self.post_filter_result)
+            if self.filtering is not None
+            else ""
+        )
 
-    def refusal(self, row: int) -> Refusal | None:
-        """Who refused a node first; None if the pod fits there."""
-        return self.filtering.refusal(row) if self.filtering is not None else None
+    def rejection(self, row: int) -> Rejection | None:
+        """Who rejected a node first; None if the pod fits there."""
+        return self.filtering.rejection(row) if self.filtering is not None else None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain data, in the form the parity vectors have."""
@@ -112,19 +116,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         if self.filtering is not None:
             if plain != out["feasible"] and not self.error:
                 out["feasibleWithoutNominated"] = plain
-            refused = {
-                name: {"plugin": refusal.plugin, "code": refusal.verdict.code}
+            rejected = {
+                name: {"plugin": rejection.plugin, "code": rejection.verdict.code}
                 for row, name in enumerate(self.nodes)
-                if (refusal := self.filtering.refusal(row)) is not None
+                if (rejection := self.filtering.rejection(row)) is not None
             }
-            if refused:
-                out["nodeStatus"] = refused
+            if rejected:
+                out["nodeStatus"] = rejected
         if self.scoring is not None:
             out.update(self._scores(self.scoring))
         if self.nominated_shortcut:
             out["nominatedShortcut"] = self.nominated_shortcut
-        if self.room.preemption is not None:
-            out["postFilter"] = _preemption(self.room.preemption)
+        if self.post_filter_result.preemption is not None:
+            out["postFilter"] = _preemption(self.post_filter_result.preemption)
         if self.error:
             out["error"] = self.error
         return out
@@ -191,6 +195,6 @@ def _preemption(found: Preemption) -> dict[str, Any]:
         ),
         "nondeterministic": len(best) > 1,
     }
-    if found.refused:
-        out["dryRunStatus"] = {name: _status(one) for name, one in sorted(found.refused.items())}
+    if found.rejected:
+        out["dryRunStatus"] = {name: _status(one) for name, one in sorted(found.rejected.items())}
     return out

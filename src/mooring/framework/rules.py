@@ -2,7 +2,7 @@
 
 A rule calls one function for the nodes of one question and turns what it returned into verdicts,
 scores or victims. Whatever is illegal becomes a `PolicyError` that names the function and the node.
-Called by `question`; must never decide anything itself.
+Called by `policy_calls`; must never decide anything itself.
 """
 
 import inspect
@@ -18,7 +18,8 @@ from mooring.errors import AnswerError, EscapeError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.arrays import Floats
 from mooring.framework.binding import Binding
-from mooring.framework.hook_answers import is_yes, legal_binding, refusal, shown
+from mooring.framework.hook_answers import is_yes, legal_binding, rejection, shown
+from mooring.framework.interruptions import why_interrupted
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
@@ -58,7 +59,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         try:
             foreign.call(answers.extend, map(self.function, repeat(pod), nodes))
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
-            self.fail(error, nodes[len(answers)].name)
+            self.fail(error, nodes[len(answers)].name, (len(answers) + 1, len(nodes)))
         if len(answers) < len(nodes):  # `map` takes a function's StopIteration for the end
             self.fail(StopIteration(), nodes[len(answers)].name)
         return answers
@@ -93,12 +94,25 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
                 raise
             self.fail(error)
 
-    def fail(self, error: Exception, node: str | None = None) -> NoReturn:
-        """Report that the function raised."""
+    def fail(
+        self, error: Exception, node: str | None = None, asked: tuple[int, int] = (1, 1)
+    ) -> NoReturn:
+        """Report that the function raised, or was interrupted.
+
+        Args:
+            error: what came out of it.
+            node: the node it was asked about, if it was one.
+            asked: the number of this node, and how many nodes there are.
+        """
         where = f" on node {node}" if node else ""
         told = foreign.tell(error)
+        failed = f"failed{where}: {told.text}"
+        if why := why_interrupted(told.text):
+            # All calls of one decision have one limit: this one need not have taken long.
+            many = f" (it was asked about {asked[0]} of {asked[1]} nodes)" if asked[1] > 1 else ""
+            failed = f"was interrupted{where}: {why}{many}"
         raise PolicyError(
-            f"{self.kind} {self.name!r} failed{where}: {told.text}",
+            f"{self.kind} {self.name!r} {failed}",
             function=self.name, node=node, kind=_raised(error),
         ) from told.error  # fmt: skip
 
@@ -185,7 +199,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             return ACCEPT
         if yes is not None:
             default = self.reason or f"rejected by {self.name}"
-            return refusal(answer, default, unresolvable=self.unresolvable)
+            return rejection(answer, default, unresolvable=self.unresolvable)
         name = node.name if node is not None else None
         raise self.wrong(
             f"returned {shown(answer)} for node {name}; "
@@ -299,7 +313,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return inspect.iscoroutinefunction(self.function)
 
     def prepare(self, binding: Binding) -> Binding | Verdict:
-        """Call a plain function: the binding to make, or a refusal."""
+        """Call a plain function: the binding to make, or a rejection."""
         try:
             answer = foreign.call(self.function, binding)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything
@@ -307,7 +321,7 @@ class BindRule(Rule, frozen=True, kw_only=True):
         return self._checked(binding, answer)
 
     async def prepare_async(self, binding: Binding) -> Binding | Verdict:
-        """Call an ``async`` function: the binding to make, or a refusal."""
+        """Call an ``async`` function: the binding to make, or a rejection."""
         try:
             answer = await foreign.wait(self.function, binding)
         except Exception as error:  # noqa: BLE001 - a policy may raise anything

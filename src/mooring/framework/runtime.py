@@ -14,14 +14,14 @@ import numpy as np
 from mooring.errors import MooringError, PluginError
 from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Mask, Rows
-from mooring.framework.asking import AskFilter, AskScore, filter_asker, score_asker
+from mooring.framework.binding_hooks import BindingHooks, blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Filtering, Narrowing, Preemption, Refusal
+from mooring.framework.extension_points import Points
+from mooring.framework.filtering import Filtering, Preemption, PreFilterResult, Rejection
 from mooring.framework.handle import NobodyWaits, Waiting
 from mooring.framework.hook_answers import legal_pre_filter, one_verdict
 from mooring.framework.nodes import Nodes
-from mooring.framework.placing import Placing, blame
-from mooring.framework.points import Points
+from mooring.framework.plugin_calls import AskFilter, AskScore, filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
 from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.rules import PreemptRule
@@ -33,7 +33,7 @@ from mooring.state.cluster import Cluster
 _NO_GROUPS = "pod groups (spec.schedulingGroup) are not supported by mooring yet"
 
 
-class Score(NamedTuple):
+class PluginScore(NamedTuple):
     """What one plugin said about the possible nodes."""
 
     name: str
@@ -45,12 +45,12 @@ class Score(NamedTuple):
 class Scoring(NamedTuple):
     """All scores of one decision, for the possible nodes in order."""
 
-    scores: list[Score]
+    scores: list[PluginScore]
     total: Amounts
 
 
-class Room(NamedTuple):
-    """What the search for room by evicting pods found, and why it found none."""
+class PostFilterResult(NamedTuple):
+    """What the post-filter plugins found, and why they found nothing."""
 
     preemption: Preemption | None = None
     reasons: tuple[str, ...] = ()
@@ -63,25 +63,25 @@ class Decision(NamedTuple):
         cycle: the decision's working state, for the hooks that follow.
         filtering: the possible nodes, and why the others are not.
         best: the rows of the nodes among which the choice is free; empty if there is none.
-        room: if no node was possible, what the search for room found.
+        post_filter_result: if no node was possible, what preemption found.
     """
 
     cycle: Cycle
     filtering: Filtering
     best: Rows
-    room: Room = Room()
+    post_filter_result: PostFilterResult = PostFilterResult()
 
     @property
     def message(self) -> str:
         """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
-        return pending_message(self.filtering, self.room)
+        return pending_message(self.filtering, self.post_filter_result)
 
 
-def pending_message(filtering: Filtering, room: Room) -> str:
+def pending_message(filtering: Filtering, result: PostFilterResult) -> str:
     """Why a pod is pending, as kube-scheduler would say it; empty if a node is possible."""
     if len(filtering.feasible):
         return ""
-    return " ".join(part for part in (filtering.message, ", ".join(room.reasons)) if part)
+    return " ".join(part for part in (filtering.message, ", ".join(result.reasons)) if part)
 
 
 class Runtime:
@@ -107,7 +107,7 @@ class Runtime:
         #: The pods that wait for permission; set by whoever lets pods wait.
         self.waiting: Waiting = NobodyWaits()
         self.points: Points = {}
-        self.placing = Placing({})
+        self.binding_hooks = BindingHooks({})
         self._pre_filters: list[tuple[str, Callable[[Cycle], hook.PreFilterAnswer]]] = []
         self.filters: list[AskFilter] = []
         self.post_filters: list[tuple[str, hook.PostFilter]] = []
@@ -130,7 +130,7 @@ class Runtime:
             plugins = {one.name: one.plugin for at_point in points.values() for one in at_point}
         self.name = name
         self.points = points
-        self.placing = Placing(points, functools.partial(guarded, self))
+        self.binding_hooks = BindingHooks(points, functools.partial(guarded, self))
         pre_filters = [
             (one.name, one.plugin)
             for one in points.get("preFilter", ())
@@ -184,35 +184,35 @@ class Runtime:
         """Picks one of so many equals."""
         return self._choose
 
-    def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+    def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
         self._check_not_asking()
-        promised = self._cluster.nominations.counting(
+        nominated = self._cluster.nominations.counting(
             self._cluster.columns.nodes[row].name, cycle.pod
         )
-        if promised:
+        if nominated:
             # parity v1.36.4: runtime/framework.go RunFilterPluginsWithNominatedPods
             added: list[Pod] = []
             try:
-                for pod in promised:
+                for pod in nominated:
                     added.append(pod)
                     self.add_pod(cycle, pod, row)
-                refused = self._first_refusal(cycle, row)
+                rejected = self._first_rejection(cycle, row)
                 while added:
                     self.remove_pod(cycle, added.pop(), row)
             except BaseException:
                 # The decision ends with the error; the state must not remember the thought.
                 for pod in reversed(added):
-                    self._cluster.remove_in_thought(pod, row)
+                    self._cluster.remove_what_if(pod, row)
                 raise
-            if refused is not None:
-                return refused
-        return self._first_refusal(cycle, row)
+            if rejected is not None:
+                return rejected
+        return self._first_rejection(cycle, row)
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Put a pod on a node in thought."""
         self._check_not_asking()
-        self._cluster.add_in_thought(pod, row)
+        self._cluster.add_what_if(pod, row)
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
                 try:
@@ -223,7 +223,7 @@ class Runtime:
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Take a pod off its node in thought."""
         self._check_not_asking()
-        self._cluster.remove_in_thought(pod, row)
+        self._cluster.remove_what_if(pod, row)
         for name, plugin in self._what_ifs:
             if name not in cycle.skipped:
                 try:
@@ -242,7 +242,7 @@ class Runtime:
         if self._asking:
             raise MooringError("a filter may not ask the handle about a node")
 
-    def _first_refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+    def _first_rejection(self, cycle: Cycle, row: int) -> Rejection | None:
         nodes = cycle.nodes.subset(np.array([row]))
         self._asking = True
         try:
@@ -253,7 +253,7 @@ class Runtime:
                     except Exception as error:  # noqa: BLE001
                         blame(error, asker.name, "filter", cycle.pod)
                     if verdicts is not None and verdicts.choice[0]:
-                        return Refusal(asker.name, verdicts[0])
+                        return Rejection(asker.name, verdicts[0])
         finally:
             self._asking = False
         return None
@@ -288,11 +288,15 @@ class Runtime:
 
     def filter(self, cycle: Cycle) -> Filtering:
         """Find the nodes on which the pod fits; stops where nothing can change any more."""
-        whole, narrowing = self.narrow(cycle, self.pre_filter(cycle))
+        whole, pre_filter_result = self.narrow(cycle, self.pre_filter(cycle))
         size = len(self._cluster.columns)
         if whole is not None:
             return Filtering(np.zeros(size, np.bool_), whole=whole)
-        mask = narrowing.mask.copy() if narrowing is not None else np.ones(size, np.bool_)
+        mask = (
+            pre_filter_result.mask.copy()
+            if pre_filter_result is not None
+            else np.ones(size, np.bool_)
+        )
         answers = []
         skipped = cycle.skipped
         for asker in self.filters:
@@ -304,8 +308,8 @@ class Runtime:
                 mask &= verdicts.choice == 0
                 if not mask.any():
                     break
-        special = self.ask_again(cycle, mask, narrowing)
-        return Filtering(mask, answers, narrowing=narrowing, special=special)
+        special = self.ask_again(cycle, mask, pre_filter_result)
+        return Filtering(mask, answers, pre_filter_result=pre_filter_result, special=special)
 
     def ask(self, asker: AskFilter, cycle: Cycle, mask: Mask | None = None) -> Verdicts | None:
         """What one filter says of all nodes; of those in a mask, if asking costs for each node."""
@@ -325,49 +329,51 @@ class Runtime:
 
     def narrow(
         self, cycle: Cycle, answers: Iterable[tuple[str, hook.PreFilterAnswer]]
-    ) -> tuple[Refusal | None, Narrowing | None]:
-        """The refusal of the pod as such, or the only nodes that are possible."""
+    ) -> tuple[Rejection | None, PreFilterResult | None]:
+        """The rejection of the pod as such, or the only nodes that are possible."""
         # parity v1.36.4: runtime/framework.go RunPreFilterPlugins
         if cycle.pod.spec.scheduling_group is not None:
-            return Refusal("GangScheduling", reject(_NO_GROUPS, unresolvable=True)), None
-        refused: Refusal | None = None
+            return Rejection("GangScheduling", reject(_NO_GROUPS, unresolvable=True)), None
+        rejected: Rejection | None = None
         names: set[str] | None = None
         plugins: list[str] = []
         for plugin, answer in answers:
             if isinstance(answer, Verdict):
                 if answer.accepted:
                     continue
-                refused = Refusal(plugin, answer)
+                rejected = Rejection(plugin, answer)
                 if answer.unresolvable or answer.error:
-                    return refused, None
+                    return rejected, None
             elif answer is not None and answer is not hook.SKIP:
                 plugins.append(plugin)
                 names = set(answer) if names is None else names & set(answer)
                 if not names:
                     return _nothing_left(sorted(plugins)), None
-        if refused is not None or names is None:
-            return refused, None
+        if rejected is not None or names is None:
+            return rejected, None
         mask = np.zeros(len(self._cluster.columns), np.bool_)
         row_of = self._cluster.columns.row_of
         mask[[row_of[name] for name in names if name in row_of]] = True
-        return None, Narrowing(mask, tuple(plugins))
+        return None, PreFilterResult(mask, tuple(plugins))
 
     def ask_again(
-        self, cycle: Cycle, mask: Mask, narrowing: Narrowing | None
-    ) -> dict[int, Refusal]:
-        """Ask anew about nodes promised to other pods; takes those that refuse out of the mask."""
-        special: dict[int, Refusal] = {}
+        self, cycle: Cycle, mask: Mask, pre_filter_result: PreFilterResult | None
+    ) -> dict[int, Rejection]:
+        """Ask anew about nodes with nominated pods; takes those that reject out of the mask."""
+        special: dict[int, Rejection] = {}
         nominations = self._cluster.nominations
         if not nominations:
             return special
         for name in nominations.nodes:
             row = self._cluster.columns.row_of.get(name)
-            possible = row is not None and (narrowing is None or narrowing.mask[row])
+            possible = row is not None and (
+                pre_filter_result is None or pre_filter_result.mask[row]
+            )
             if row is None or not possible or not nominations.counting(name, cycle.pod):
                 continue
-            refused = self.refusal(cycle, row)
-            if refused is not None:
-                special[row] = refused
+            rejected = self.rejection(cycle, row)
+            if rejected is not None:
+                special[row] = rejected
                 mask[row] = False
         return special
 
@@ -387,20 +393,20 @@ class Runtime:
         scores = []
         for asker, weight in self.scores:
             if asker.name in skipped:
-                scores.append(Score(asker.name, weight))
+                scores.append(PluginScore(asker.name, weight))
                 continue
             try:
                 raw, normalized = asker.ask(cycle, nodes)
             except Exception as error:  # noqa: BLE001
                 blame(error, asker.name, "score", cycle.pod)
-            scores.append(Score(asker.name, weight, raw, normalized))
+            scores.append(PluginScore(asker.name, weight, raw, normalized))
             total += normalized if weight == 1 else normalized * weight
         if not self.scores:
             total += 1  # parity v1.36.4: schedule_one.go prioritizeNodes
         return Scoring(scores, total)
 
-    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Room:
-        """Look for room by evicting pods; the first plugin that finds some ends the search."""
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> PostFilterResult:
+        """Run the post-filter plugins; the first one that finds a candidate ends the search."""
         # parity v1.36.4: runtime/framework.go RunPostFilterPlugins
         found: Preemption | None = None
         reasons: list[str] = []
@@ -413,11 +419,11 @@ class Runtime:
             if isinstance(answer, Preemption):
                 found = answer
             if verdict.accepted:
-                return Room(found)
+                return PostFilterResult(found)
             if verdict.unresolvable or verdict.error:
-                return Room(found, verdict.reasons)
+                return PostFilterResult(found, verdict.reasons)
             reasons += verdict.reasons
-        return Room(found, tuple(reasons))
+        return PostFilterResult(found, tuple(reasons))
 
     def _look_for_room(
         self, plugin: hook.PostFilter, cycle: Cycle, filtering: Filtering
@@ -459,9 +465,9 @@ class Runtime:
         return Decision(cycle, filtering, feasible[total == total.max()])
 
 
-def _nothing_left(plugins: Sequence[str]) -> Refusal:
+def _nothing_left(plugins: Sequence[str]) -> Rejection:
     if len(plugins) == 1:
         what = f"plugin {plugins[0]}"
     else:
         what = f"plugin(s) [{' '.join(plugins)}] simultaneously"
-    return Refusal("", reject(f"node(s) didn't satisfy {what}", unresolvable=True))
+    return Rejection("", reject(f"node(s) didn't satisfy {what}", unresolvable=True))

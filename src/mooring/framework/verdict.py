@@ -25,7 +25,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         accepted: whether the pod may go to the node.
         reason: why not; shown to users in the pod's events.
-        unresolvable: evicting other pods would not help, so preemption need not try this node.
+        unresolvable: preempting other pods would not help, so preemption need not try this node.
         also: more reasons, where one plugin has several.
         error: the question could not be answered, so the pod is not scheduled now.
     """
@@ -131,7 +131,7 @@ def reject(reason: str, *, unresolvable: bool = False) -> Verdict:
 
     Args:
         reason: why, in a few words; kube-scheduler counts nodes by reason, so leave numbers out.
-        unresolvable: evicting other pods would not help.
+        unresolvable: preempting other pods would not help.
     """
     return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from mooring.errors import MooringError
 from mooring.framework import foreign
-from mooring.framework.asking import AskFilter
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Refusal
+from mooring.framework.filtering import Rejection
 from mooring.framework.handle import Handle, Waiting
+from mooring.framework.plugin_calls import AskFilter
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
@@ -164,12 +164,12 @@ class PluginHandle:
         """The profile's filters, for those who extend mooring's own preemption."""
         return self._runtime.filters
 
-    def refusal(self, cycle: Cycle, row: int) -> Refusal | None:
+    def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
         if type(cycle) is not Cycle:
             raise MooringError(_NOT_NOW)
         _need_stack(_FRAMES)
-        return self._runtime.refusal(cycle, _row(row, self.cluster))
+        return self._runtime.rejection(cycle, _row(row, self.cluster))
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Put a pod on a node in thought."""

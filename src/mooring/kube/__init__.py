@@ -6,9 +6,9 @@
                       transport (TLS, proxy) ──> client (requests, streams)
                                                     │
                                                     v
-          resources (paths) ──> listwatch ──> informer ──> changes
+          resources (paths) ──> reflector ──> informer ──> changes
           lease ──> leader (who of several may work)
-          event_body ──> event_groups ──> events (what people read in `kubectl describe`)
+          event_body ──> event_cache ──> events (what people read in `kubectl describe`)
 
 `live`, `extender`, `cli` and `deploy` call this package. It knows only `mooring.model` and
 `mooring.errors`. Import the module you need; this one imports nothing, so that reading a

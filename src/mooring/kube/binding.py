@@ -28,12 +28,12 @@ _UNDER_WAY_SECONDS: Final = 0.2
 AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
 
 
-def without_end() -> Iterable[float]:
+def endless_pauses() -> Iterable[float]:
     """The same pauses, and longer ones after them for as long as it takes."""
     return chain(AWAY_SECONDS, repeat(5.0))
 
 
-class Wanted(Protocol):
+class PodBinding(Protocol):
     """The pod, and the node it goes to."""
 
     @property
@@ -59,7 +59,7 @@ class Wanted(Protocol):
 
 async def create_binding(
     client: Client,
-    wanted: Wanted,
+    wanted: PodBinding,
     *,
     pauses: Iterable[float] = AWAY_SECONDS,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -74,7 +74,7 @@ async def create_binding(
         wanted: the pod and the node.
         pauses: how long to wait between questions that nobody answers, in seconds.
         sleep: waits for an API server that is away.
-        in_doubt: told why it is not known yet whether the pod is bound, if that happens.
+        in_doubt: called with why it is not known yet whether the pod is bound, if that happens.
 
     Raises:
         KubeError: the pod is not bound to the node; or nobody answered until the pauses ended.
@@ -100,7 +100,7 @@ async def create_binding(
 
 async def _took_effect(
     client: Client,
-    wanted: Wanted,
+    wanted: PodBinding,
     pauses: Iterable[float],
     sleep: Callable[[float], Awaitable[object]],
 ) -> bool:
@@ -113,7 +113,7 @@ async def _took_effect(
     return await _is_bound(client, wanted)
 
 
-async def _is_bound(client: Client, wanted: Wanted) -> bool:
+async def _is_bound(client: Client, wanted: PodBinding) -> bool:
     path = api_path("api", "v1", "namespaces", wanted.namespace, "pods", wanted.name)
     try:
         found = await client.get(path, Pod)

@@ -1,6 +1,6 @@
 """Requests to one API server.
 
-`listwatch` and everything that writes to the cluster call it. It deals in paths and bytes, leaves
+`reflector` and everything that writes to the cluster call it. It deals in paths and bytes, leaves
 types to the caller, and must never let credentials into a log line or an error. One `Client` is
 one pool of connections.
 """
@@ -18,9 +18,16 @@ import aiohttp
 import msgspec
 
 from mooring.errors import KubeError
-from mooring.kube.cluster import ClusterConfig
-from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, may_pass, status_patch
-from mooring.kube.session import BROKEN, DEFAULT_LIMITS, Call, Limits, Params, Session
+from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.pod_status import PATCH_PAUSES, PodCondition, is_retriable, status_patch
+from mooring.kube.session import (
+    CONNECTION_ERRORS,
+    DEFAULT_LIMITS,
+    ApiRequest,
+    ClientLimits,
+    Params,
+    Session,
+)
 from mooring.kube.status import api_error, failure_code, retry_after
 from mooring.model.deep_json import decode_deep
 
@@ -55,7 +62,7 @@ class Client:
         self,
         config: ClusterConfig,
         *,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: ClientLimits = DEFAULT_LIMITS,
         user_agent: str = "mooring",
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         guard: Callable[[str, str], None] | None = None,
@@ -90,7 +97,7 @@ class Client:
     ) -> bytes:
         """Send one request and return the whole answer.
 
-        Credentials that the API server refuses are renewed once; when it is busy and says how long
+        Credentials that the API server rejects are renewed once; when it is busy and says how long
         to wait, the request is sent again after that time, within the time limit.
 
         Args:
@@ -106,7 +113,7 @@ class Client:
             KubeError: it could not be reached, or the connection broke.
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
-        call = Call(
+        call = ApiRequest(
             method=method,
             path=path,
             params=params,
@@ -120,8 +127,8 @@ class Client:
             async with await self._session.send(call) as response:
                 try:
                     answer = await response.read()
-                except BROKEN as error:
-                    raise self._session.broken(error) from error
+                except CONNECTION_ERRORS as error:
+                    raise self._session.connection_error(error) from error
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
                 return answer
             wait = retry_after(response)
@@ -160,7 +167,7 @@ class Client:
             seconds: another time limit than the client's.
 
         Raises:
-            ApiError: 409 when it exists already, or another refusal.
+            ApiError: 409 when it exists already, or another rejection.
             KubeError: the API server could not be reached, or its answer is not of this type.
         """
         answer = await self.request("POST", path, body=body, seconds=seconds)
@@ -175,7 +182,7 @@ class Client:
         arguments are those of `create`, with the path of the object.
 
         Raises:
-            ApiError: 409 when it was changed meanwhile, 404 when it is gone, or another refusal.
+            ApiError: 409 when it was changed meanwhile, 404 when it is gone, or another rejection.
             KubeError: the API server could not be reached, or its answer is not of this type.
         """
         answer = await self.request("PUT", path, body=body, seconds=seconds)
@@ -227,7 +234,7 @@ class Client:
             ApiError: the API server answered with an error.
             KubeError: it could not be reached, or the connection broke; also from the iteration.
         """
-        call = Call(method="GET", path=path, params=params, endless=True)
+        call = ApiRequest(method="GET", path=path, params=params, endless=True)
         response = await self._session.send(call)
         async with response, aclosing(self._chunks(response)) as chunks:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
@@ -245,10 +252,10 @@ class Client:
         try:
             async with asyncio.timeout(self._stream_read_seconds) as silence:
                 return await read()
-        except BROKEN as error:
+        except CONNECTION_ERRORS as error:
             if silence.expired():
                 return b""
-            raise self._session.broken(error) from error
+            raise self._session.connection_error(error) from error
 
     async def bind(
         self,
@@ -323,7 +330,7 @@ class Client:
         conditions: Sequence[PodCondition] = (),
         nominated_node: str | None = None,
     ) -> None:
-        """Set conditions of a pod, the node it is promised, or both; the rest stays as it is.
+        """Set conditions of a pod, its nominated node, or both; the rest stays as it is.
 
         What may pass by itself, such as a conflict, is tried again a few times, as kube-scheduler
         does.
@@ -333,10 +340,10 @@ class Client:
             name: the pod's.
             uid: the pod's; with it, a new pod of the same name is left alone.
             conditions: each replaces the pod's condition of the same type.
-            nominated_node: the node's name; empty takes the promise back, None leaves it.
+            nominated_node: the node's name; empty removes the nomination, None leaves it.
 
         Raises:
-            ApiError: 404 when the pod is gone, 422 when it is another pod, or another refusal.
+            ApiError: 404 when the pod is gone, 422 when it is another pod, or another rejection.
             KubeError: the API server could not be reached.
         """
         patch = status_patch(uid, conditions, nominated_node)
@@ -344,7 +351,7 @@ class Client:
             try:
                 await self.patch_pod(namespace, name, patch, subresource="status")
             except KubeError as error:
-                if not may_pass(error):
+                if not is_retriable(error):
                     raise
             else:
                 return
@@ -363,7 +370,7 @@ class Client:
             grace_seconds: how long its containers have to end; None for what the pod says.
 
         Raises:
-            ApiError: 404 when the pod is gone, 409 when it is another pod, or another refusal.
+            ApiError: 404 when the pod is gone, 409 when it is another pod, or another rejection.
             KubeError: the API server could not be reached.
         """
         options: dict[str, object] = {"apiVersion": "v1", "kind": "DeleteOptions"}

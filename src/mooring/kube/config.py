@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mooring.errors import ConfigError
 from mooring.kube import kubeconfig_file
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.config_texts import check_url
 from mooring.kube.credentials import TokenFile
 from mooring.kube.kubeconfig import load_kubeconfig, resolve

@@ -1,6 +1,6 @@
 """Texts of a configuration that become a header, a URL, the name of a file, or part of a sentence.
 
-`kubeconfig` and `config` call it. A text that cannot be used is told with its place and never
+`kubeconfig` and `config` call it. A text that cannot be used is named by its place and never
 quoted: it may be a secret.
 """
 

@@ -1,7 +1,7 @@
 """Who we are to the API server, for each request anew.
 
-An `AuthSource` hands out `Credentials`; `client` asks it before every request and tells it when
-the API server refused them. Sources that run a program are in `exec_plugin`. Nothing here may put
+An `AuthSource` hands out `Credentials`; `client` asks it before every request and lets it know when
+the API server rejected them. Sources that run a program are in `exec_plugin`. Nothing here may put
 a secret into a repr, a log line or an error.
 """
 
@@ -47,8 +47,8 @@ class AuthSource(Protocol):
         """
         ...
 
-    async def renew(self, refused: Credentials) -> bool:
-        """The API server answered 401 to `refused`; say whether trying again makes sense."""
+    async def renew(self, rejected: Credentials) -> bool:
+        """The API server answered 401 to `rejected`; say whether trying again makes sense."""
         ...
 
 
@@ -62,7 +62,7 @@ class FixedCredentials:
         """Always the same."""
         return self.value
 
-    async def renew(self, refused: Credentials) -> bool:  # noqa: ARG002 - the protocol's
+    async def renew(self, rejected: Credentials) -> bool:  # noqa: ARG002 - the protocol's
         """There is nothing to renew."""
         return False
 
@@ -81,7 +81,7 @@ def basic(username: str, password: str) -> Credentials:
 class TokenFile:
     """A bearer token in a file that somebody else rotates, as the kubelet does.
 
-    The file is read at most once a minute, and at once after the API server refused the token.
+    The file is read at most once a minute, and at once after the API server rejected the token.
     When it cannot be read any more, the last token stays in use.
 
     Args:
@@ -109,10 +109,10 @@ class TokenFile:
             self._value = self._read()
         return self._value
 
-    async def renew(self, refused: Credentials) -> bool:
+    async def renew(self, rejected: Credentials) -> bool:
         """Read the file again; a new try makes sense when it has another token now."""
         self._value = self._read()
-        return self._value != refused
+        return self._value != rejected
 
     def _read(self) -> Credentials:
         self._read_at = self._clock()

@@ -1,6 +1,6 @@
 """Kubernetes events as values and as the JSON the API server takes; no I/O, no clock.
 
-`event_groups` and `events` call it. A thousand of them may come in a second, so that nothing is
+`event_cache` and `events` call it. A thousand of them may come in a second, so that nothing is
 built before it is sent.
 """
 
@@ -26,7 +26,7 @@ _CUT: Final = " ..."
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-class Reference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+class ObjectReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Which object an event is about, and which version of it."""
 
     kind: str
@@ -37,12 +37,12 @@ class Reference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True,
     resource_version: str = ""
 
 
-def reference(thing: KubeObject) -> Reference:
+def reference(thing: KubeObject) -> ObjectReference:
     """The reference to an object, with the fields client-go fills."""
     # parity v1.36.4: client-go/tools/reference/ref.go
     meta = thing.metadata
     kind = thing.kind_name
-    return Reference(
+    return ObjectReference(
         kind,
         meta.namespace or "",
         meta.name,
@@ -56,7 +56,7 @@ _API_VERSIONS = {name: api_version(kind) for name, kind in BY_NAME.items()}
 
 
 class Reporter(NamedTuple):
-    """Who tells of an event.
+    """Who records an event.
 
     Attributes:
         controller: the scheduler's name.
@@ -72,8 +72,8 @@ def reporter_here(controller: str) -> Reporter:
     return Reporter(controller, f"{controller}-{socket.gethostname()}"[:_INSTANCE_BYTES])
 
 
-class Occurrence(NamedTuple):
-    """What happened; two that are equal but for the note are told as one event, repeated.
+class EventKey(NamedTuple):
+    """What makes two records the same event, repeated; client-go's ``eventKey``.
 
     Attributes:
         regarding: whom it is about.
@@ -81,11 +81,11 @@ class Occurrence(NamedTuple):
         type: ``Normal`` or ``Warning``.
         reason: such as ``Scheduled``.
         action: such as ``Binding``.
-        reporter: who tells it.
+        reporter: who records it.
     """
 
-    regarding: Reference
-    related: Reference | None
+    regarding: ObjectReference
+    related: ObjectReference | None
     type: EventType
     reason: str
     action: str
@@ -115,19 +115,19 @@ class _Event(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     reporting_instance: str
     action: str
     reason: str
-    regarding: Reference
+    regarding: ObjectReference
     note: str
     type: str
-    related: Reference | None = None
+    related: ObjectReference | None = None
     series: _Series | None = None
 
 
 _encode = msgspec.json.Encoder().encode
 
 
-def namespace_of(occurrence: Occurrence) -> str:
+def namespace_of(key: EventKey) -> str:
     """The namespace an event belongs to: that of the object, ``default`` if it has none."""
-    return occurrence.regarding.namespace or "default"
+    return key.regarding.namespace or "default"
 
 
 def event_name(object_name: str, nanoseconds: int) -> str:
@@ -140,7 +140,7 @@ def event_name(object_name: str, nanoseconds: int) -> str:
 
 
 def cut_note(note: str) -> str:
-    """A note of at most 1,024 bytes: the API server refuses longer ones."""
+    """A note of at most 1,024 bytes: the API server rejects longer ones."""
     # parity v1.36.4: schedule_one.go truncateMessage, which may cut a character in two
     if len(note) * 4 <= NOTE_BYTES:
         return note
@@ -150,22 +150,22 @@ def cut_note(note: str) -> str:
     return data[: NOTE_BYTES - len(_CUT)].decode(errors="ignore") + _CUT
 
 
-def event_body(name: str, began_ns: int, occurrence: Occurrence, note: str, series: bytes) -> bytes:
+def event_body(name: str, began_ns: int, key: EventKey, note: str, series: bytes) -> bytes:
     """The whole event, to create it.
 
     Args:
         name: see `event_name`.
         began_ns: when it happened first, nanoseconds since 1970.
-        occurrence: what happened.
+        key: what happened, to what, and who records it.
         note: the text, see `cut_note`.
         series: what `series_patch` makes, if it happened again before it was created.
     """
-    regarding, related, type_, reason, action, reporter = occurrence
+    regarding, related, type_, reason, action, reporter = key
     body = _encode(
         _Event(
             "events.k8s.io/v1",
             "Event",
-            _Metadata(name, namespace_of(occurrence)),
+            _Metadata(name, namespace_of(key)),
             micro_time(began_ns),
             reporter.controller,
             reporter.instance,

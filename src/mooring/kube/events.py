@@ -4,7 +4,7 @@
 left out when there are too many or the API server will not have them, and nothing ever waits for
 them but `flush`.
 
-    record ──> event_groups ──new or series──> queue, bounded ──> workers ──> API server
+    record ──> event_cache ──new or series──> queue, bounded ──> workers ──> API server
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from typing import Protocol, Self
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import JSON, STRATEGIC_MERGE_PATCH, api_path
-from mooring.kube.event_body import EventType, Occurrence, Reference, Reporter, namespace_of
-from mooring.kube.event_groups import EventGroups, Group
-from mooring.kube.listwatch import REAL_TIME, Pacing
+from mooring.kube.event_body import EventKey, EventType, ObjectReference, Reporter, namespace_of
+from mooring.kube.event_cache import CachedEvent, EventCache
+from mooring.kube.reflector import REAL_TIME, Pacing
 
 logger = logging.getLogger("mooring.kube")
 
@@ -31,7 +31,7 @@ _PAUSE_MOST_SECONDS = 10.0
 _PAUSE_JITTER = 0.25
 _REFRESH_SECONDS = 30 * 60.0  # the API server forgets events after an hour
 _FINISH_SECONDS = 60.0
-_PASSING = frozenset({429, 500, 502, 503, 504})
+_RETRIABLE = frozenset({429, 500, 502, 503, 504})
 _COMPLAINT_NS = 5 * 60 * 1_000_000_000
 _NAMESPACES = "/apis/events.k8s.io/v1/namespaces"
 
@@ -73,7 +73,7 @@ class EventCounters:
         created: events the API server took.
         patched: counts of series the API server took.
         dropped: events left out because too many waited.
-        failed: events the API server refused, or that could not be sent for too long.
+        failed: events the API server rejected, or that could not be sent for too long.
         retried: tries after a failure that may pass.
     """
 
@@ -85,7 +85,7 @@ class EventCounters:
     retried: int = 0
 
 
-class Recorder:
+class EventRecorder:
     """Writes events to the API server; use it as an async context manager.
 
     What is recorded before it is entered waits. Leaving it drops what still waits: call `flush`
@@ -93,7 +93,7 @@ class Recorder:
 
     Args:
         client: where.
-        reporting_controller: who tells the events, if `record` is not told otherwise.
+        reporting_controller: who records the events, if `record` does not say otherwise.
         reporting_instance: which of several processes; see `event_body.reporter_here`.
         limits: how much it takes on.
         pacing: where pauses and chance come from.
@@ -120,8 +120,8 @@ class Recorder:
         self._pacing = pacing
         self._now_ns = now_ns
         self._stamp = 0
-        self._groups = EventGroups(limits.remembered)
-        self._queue: asyncio.Queue[Group] = asyncio.Queue(limits.queued)
+        self._cache = EventCache(limits.remembered)
+        self._queue: asyncio.Queue[CachedEvent] = asyncio.Queue(limits.queued)
         self._complaints: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -145,8 +145,8 @@ class Recorder:
 
     def record(
         self,
-        regarding: Reference,
-        related: Reference | None,
+        regarding: ObjectReference,
+        related: ObjectReference | None,
         type_: EventType,
         reason: str,
         action: str,
@@ -154,7 +154,7 @@ class Recorder:
         *,
         reporter: Reporter | None = None,
     ) -> None:
-        """Tell an event; returns at once.
+        """Record an event; returns at once.
 
         Args:
             regarding: whom it is about; see `event_body.reference`.
@@ -163,32 +163,30 @@ class Recorder:
             reason: such as ``Scheduled``.
             action: such as ``Binding``.
             note: the text; it is cut at 1,024 bytes.
-            reporter: who tells it, if not the recorder's own.
+            reporter: who records it, if not the recorder's own.
         """
         self.counters.recorded += 1
         now_ns = self._tick()
-        occurrence = Occurrence(
-            regarding, related, type_, reason, action, reporter or self._reporter
-        )
+        key = EventKey(regarding, related, type_, reason, action, reporter or self._reporter)
         self._write_finished(now_ns)
-        group = self._groups.observe(occurrence, note, now_ns)
-        if group.pending:
-            self._enqueue(group)
+        event = self._cache.observe(key, note, now_ns)
+        if event.pending:
+            self._enqueue(event)
 
-    def forget_gone(self, is_gone: Callable[[Reference], bool]) -> None:
+    def forget_gone(self, is_gone: Callable[[ObjectReference], bool]) -> None:
         """Forget events about objects that are gone: nothing more will happen to them.
 
         Args:
             is_gone: whether an object does not exist any more.
         """
-        for group in self._groups.gone(is_gone):
-            self._enqueue(group)
+        for event in self._cache.gone(is_gone):
+            self._enqueue(event)
 
     async def flush(self, seconds: float) -> bool:
         """Write what waits and the counts of all series; say whether the time sufficed."""
-        for group in list(self._groups.series()):
-            if group.count > group.written:
-                self._enqueue(group)
+        for event in list(self._cache.series()):
+            if event.count > event.written:
+                self._enqueue(event)
         try:
             async with asyncio.timeout(seconds):
                 await self._queue.join()
@@ -201,21 +199,21 @@ class Recorder:
         self._stamp = max(self._now_ns(), self._stamp + 1)
         return self._stamp
 
-    def _enqueue(self, group: Group) -> None:
-        if group.queued:
+    def _enqueue(self, event: CachedEvent) -> None:
+        if event.queued:
             return
         try:
-            self._queue.put_nowait(group)
+            self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self.counters.dropped += 1
-            if group.written == 0:
-                self._groups.forget(group)
+            if event.written == 0:
+                self._cache.forget(event)
         else:
-            group.queued = True
+            event.queued = True
 
     def _write_finished(self, now_ns: int) -> None:
-        for group in self._groups.finished(now_ns):
-            self._enqueue(group)
+        for event in self._cache.finished(now_ns):
+            self._enqueue(event)
 
     async def _finish(self) -> None:
         """Finish series also when nothing new is recorded."""
@@ -227,30 +225,30 @@ class Recorder:
         """Write series that go on, so that the API server does not forget them."""
         while True:
             await self._pacing.sleep(_REFRESH_SECONDS)
-            for group in list(self._groups.series()):
-                self._enqueue(group)
+            for event in list(self._cache.series()):
+                self._enqueue(event)
 
     async def _work(self) -> None:
         while True:
-            group = await self._queue.get()
-            known = group.written
+            event = await self._queue.get()
+            known = event.written
             try:
-                await self._write(group)
+                await self._write(event)
             except Exception:
                 logger.exception("An event could not be written.")
-                self._give_up(group)
+                self._give_up(event)
             finally:
-                group.queued = False
-                if group.written > known and group.pending:
-                    self._enqueue(group)  # it happened again meanwhile
+                event.queued = False
+                if event.written > known and event.pending:
+                    self._enqueue(event)  # it happened again meanwhile
                 self._queue.task_done()
 
-    async def _write(self, group: Group) -> None:
+    async def _write(self, event: CachedEvent) -> None:
         for number in range(_TRIES):
             try:
-                await self._send(group)
+                await self._send(event)
             except KubeError as error:
-                if isinstance(error, ApiError) and error.status not in _PASSING:
+                if isinstance(error, ApiError) and error.status not in _RETRIABLE:
                     self._complain(error)
                     break
                 if number + 1 == _TRIES:
@@ -260,50 +258,50 @@ class Recorder:
                 await self._pause(number)
             else:
                 return
-        self._give_up(group)
+        self._give_up(event)
 
-    def _give_up(self, group: Group) -> None:
+    def _give_up(self, event: CachedEvent) -> None:
         self.counters.failed += 1
-        if group.written == 0:
-            self._groups.forget(group)
+        if event.written == 0:
+            self._cache.forget(event)
 
     def _complain(self, error: ApiError) -> None:
-        """Log a refusal, seldom: every event of a namespace that is being deleted is refused."""
+        """Log a rejection, seldom: every event of a namespace that is being deleted is rejected."""
         before = self._complaints.get(error.status)
         if before is None or self._stamp - before > _COMPLAINT_NS:
             self._complaints[error.status] = self._stamp
-            logger.warning("The API server refused an event: %s", error)
+            logger.warning("The API server rejected an event: %s", error)
 
     async def _pause(self, number: int) -> None:
         pause = min(_PAUSE_FIRST_SECONDS * 2.0**number, _PAUSE_MOST_SECONDS)
         await self._pacing.sleep(pause * (1 + _PAUSE_JITTER * self._pacing.random()))
 
-    async def _send(self, group: Group) -> None:
+    async def _send(self, event: CachedEvent) -> None:
         """Create the event, or write how often it happened."""
         # parity v1.36.4: event_broadcaster.go recordEvent
-        path = f"{_NAMESPACES}{api_path(namespace_of(group.occurrence))}/events"
-        count = group.count
-        if group.written:
+        path = f"{_NAMESPACES}{api_path(namespace_of(event.key))}/events"
+        count = event.count
+        if event.written:
             try:
                 await self._client.request(
                     "PATCH",
-                    path + api_path(group.name),
-                    body=group.patch(),
+                    path + api_path(event.name),
+                    body=event.patch(),
                     content_type=STRATEGIC_MERGE_PATCH,
                 )
             except ApiError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
             else:
-                group.written = count
+                event.written = count
                 self.counters.patched += 1
                 return
         try:
-            await self._client.request("POST", path, body=group.body())
+            await self._client.request("POST", path, body=event.body())
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
             # only the answer to an earlier try was lost
             count = 1
-        group.written = count
+        event.written = count
         self.counters.created += 1

@@ -1,7 +1,7 @@
 """Credentials from a program, as kubeconfig's ``exec`` asks for (ExecCredential v1, v1beta1).
 
 `kubeconfig` makes an `ExecPlugin`; `client` asks it. The program runs once and its answer is kept
-until it expires or the API server refuses it. Its output is secret: only the last line of its
+until it expires or the API server rejects it. Its output is secret: only the last line of its
 standard error may appear in an error.
 """
 
@@ -96,12 +96,12 @@ class ExecPlugin:
                 await self._run()
             return self._value or Credentials()
 
-    async def renew(self, refused: Credentials) -> bool:
+    async def renew(self, rejected: Credentials) -> bool:
         """Run the program again, unless another request already did."""
         async with self._lock:
-            if self._value is refused:
+            if self._value is rejected:
                 await self._run()
-            return self._value != refused
+            return self._value != rejected
 
     def _error(self, problem: str) -> ConfigError:
         return ConfigError(

@@ -1,10 +1,10 @@
-"""The cluster's objects of one kind, kept up to date and told as changes.
+"""The cluster's objects of one kind, kept up to date and handed on as changes.
 
 `live` and `extender` run one `Informer` a resource. It calls one plain function with `Put` and
 `Gone`, in the order things happened, on the event loop's thread; it never calls it twice for the
 same version of an object, and never goes back to an older one, whatever a connection repeats. Only
 a complete list may turn time back, as after restoring etcd; an object that it shows in an older
-version is told as gone and then put, because nothing that was concluded from it holds any more.
+version is first gone and then put, because nothing that was concluded from it holds any more.
 
     starting ──list_done──> synced ──watch_opened──> connected <──> stale (tries again)
 """
@@ -17,16 +17,16 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from mooring.errors import ApiError, ConfigError, KubeError
-from mooring.kube.listwatch import ListWatch
+from mooring.kube.reflector import Reflector
 from mooring.kube.versions import SeenVersions, version_number
-from mooring.kube.watch_protocol import Counters, Identity, Item
+from mooring.kube.watch_protocol import ObjectIdentity, ReceivedObject, ReflectorCounters
 from mooring.model.change import Change, Gone, Put
 
 T = TypeVar("T")
 
 logger = logging.getLogger("mooring.kube")
 
-_REFUSALS = frozenset({401, 403})
+_REJECTIONS = frozenset({401, 403})
 #: How an API server answers that has no such resource, or does not let us read it.
 _ABSENT = frozenset({403, 404})
 
@@ -54,7 +54,7 @@ class Informer(Generic[T]):
 
     def __init__(
         self,
-        source: ListWatch[T],
+        source: Reflector[T],
         on_changes: Callable[[list[Change[T]]], object],
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -75,7 +75,7 @@ class Informer(Generic[T]):
         self._versions = SeenVersions()
         self._present: set[str] = set()
         self._logged: set[str] = set()
-        self._refusal: KubeError | None = None
+        self._rejection: KubeError | None = None
         self._decided = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
@@ -86,7 +86,7 @@ class Informer(Generic[T]):
         return MappingProxyType(self._known)
 
     @property
-    def counters(self) -> Counters:
+    def counters(self) -> ReflectorCounters:
         """What happened so far, for metrics."""
         return self.source.counters
 
@@ -137,13 +137,13 @@ class Informer(Generic[T]):
         """Wait for the first complete list.
 
         Raises:
-            KubeError: the API server refuses it (401, 403), the credentials cannot be had, or
-                `run` ended. A refused informer goes on trying; ``synced.wait()`` waits on.
+            KubeError: the API server rejects it (401, 403), the credentials cannot be had, or
+                `run` ended. A rejected informer goes on trying; ``synced.wait()`` waits on.
         """
         await self._decided.wait()
         if not self.synced.is_set():
-            if self._refusal is not None:
-                raise self._refusal
+            if self._rejection is not None:
+                raise self._rejection
             raise KubeError(
                 f"The informer of {self.source.query.path} stopped before its first list."
             )
@@ -152,11 +152,11 @@ class Informer(Generic[T]):
         """A list begins; forget what an unfinished one had."""
         self._present.clear()
 
-    def page(self, items: list[Item[T]]) -> None:
+    def page(self, items: list[ReceivedObject[T]]) -> None:
         """Some of the objects that exist."""
         self._contact()
         self._present.update(item.identity.key for item in items)
-        self._tell(items, self._listed)
+        self._notify(items, self._listed)
 
     def list_done(self, resource_version: str) -> None:
         """The list is complete: what it did not have is gone."""
@@ -178,11 +178,11 @@ class Informer(Generic[T]):
         self.connected = True
         self.stale_since = self._lost_since = None
 
-    def events(self, items: list[Item[T]]) -> None:
+    def events(self, items: list[ReceivedObject[T]]) -> None:
         """Events that came together."""
         self._contact()
         self._logged.clear()
-        self._tell(items, self._happened)
+        self._notify(items, self._on_event)
 
     def watch_closed(self, *, stalled: bool) -> None:
         """The watch ended."""
@@ -194,13 +194,13 @@ class Informer(Generic[T]):
         """A list or a watch failed; each sentence is logged once until all is well again."""
         self.error = error
         status = error.status if isinstance(error, ApiError) else 0
-        refused = status in _REFUSALS
+        rejected = status in _REJECTIONS
         if self._optional and status in _ABSENT and not self._known:
             self.absent = True
             self.synced.set()
             self._decided.set()
-        if not self.synced.is_set() and (refused or isinstance(error, ConfigError)):
-            self._refusal = error
+        if not self.synced.is_set() and (rejected or isinstance(error, ConfigError)):
+            self._rejection = error
             self._decided.set()
         text = str(error)
         if text not in self._logged:
@@ -211,12 +211,16 @@ class Informer(Generic[T]):
     def _contact(self) -> None:
         self.last_contact = self._clock()
 
-    def _tell(self, items: list[Item[T]], changes_of: Callable[[Item[T]], list[Change[T]]]) -> None:
+    def _notify(
+        self,
+        items: list[ReceivedObject[T]],
+        changes_of: Callable[[ReceivedObject[T]], list[Change[T]]],
+    ) -> None:
         changes = [change for item in items for change in changes_of(item)]
         if changes:
             self._on_changes(changes)
 
-    def _listed(self, item: Item[T]) -> list[Change[T]]:
+    def _listed(self, item: ReceivedObject[T]) -> list[Change[T]]:
         """What an object of a list changes: the list shows how things are now."""
         old = self._known.get(item.identity.key)
         change = self._change(item)
@@ -226,13 +230,13 @@ class Informer(Generic[T]):
             return [Gone(old), change]
         return [change]
 
-    def _went_back(self, old: T, identity: Identity) -> bool:
+    def _went_back(self, old: T, identity: ObjectIdentity) -> bool:
         before = self.source.identity(old)
         number = version_number(identity.resource_version)
         return before.uid == identity.uid and 0 < number < version_number(before.resource_version)
 
-    def _happened(self, item: Item[T]) -> list[Change[T]]:
-        """What an event changes: nothing if it tells of the past."""
+    def _on_event(self, item: ReceivedObject[T]) -> list[Change[T]]:
+        """What an event changes: nothing if it is about the past."""
         identity = item.identity
         known = self._known.get(identity.key)
         before = self.source.identity(known) if known is not None else None
@@ -247,7 +251,7 @@ class Informer(Generic[T]):
         change = self._change(item)
         return [change] if change is not None else []
 
-    def _change(self, item: Item[T]) -> Change[T] | None:
+    def _change(self, item: ReceivedObject[T]) -> Change[T] | None:
         """What an item that is not old changes in what we know; None when we knew it already."""
         identity = item.identity
         key = identity.key

@@ -13,11 +13,17 @@ from urllib.parse import quote, urlsplit
 
 from mooring.errors import ConfigError
 from mooring.kube import kubeconfig_file
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.config_texts import check_url, is_host, one_line, shown
 from mooring.kube.credentials import AuthSource, FixedCredentials, TokenFile, basic, bearer
 from mooring.kube.exec_plugin import API_VERSIONS, INTERACTIVE_MODES, ExecPlugin, ExecSpec
-from mooring.kube.kubeconfig_file import Cluster, Context, Exec, Kubeconfig, User
+from mooring.kube.kubeconfig_file import (
+    AuthInfo,
+    Context,
+    ExecConfig,
+    Kubeconfig,
+    KubeconfigCluster,
+)
 
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 
@@ -55,11 +61,11 @@ def resolve(kubeconfig: Kubeconfig, context: str | None = None) -> ClusterConfig
             f"the file has {_names(kubeconfig.users)}."
         )
     cluster_folder, cluster = kubeconfig.clusters[chosen.cluster]
-    user_folder, user = kubeconfig.users.get(chosen.user, (Path(), User()))
+    user_folder, user = kubeconfig.users.get(chosen.user, (Path(), AuthInfo()))
     in_cluster = f'cluster "{shown(chosen.cluster)}" of {kubeconfig.names}'
     of_user = f'user "{shown(chosen.user)}" of {kubeconfig.names}'
     if urlsplit(_server(cluster, in_cluster)).scheme == "http":
-        user = User()  # as kubectl: no credentials over a connection that anybody can read
+        user = AuthInfo()  # as kubectl: no credentials over a connection that anybody can read
     config = ClusterConfig(
         server=_server(cluster, in_cluster),
         source=where,
@@ -106,7 +112,7 @@ def _context(kubeconfig: Kubeconfig, name: str) -> Context:
     )
 
 
-def _server(cluster: Cluster, where: str) -> str:
+def _server(cluster: KubeconfigCluster, where: str) -> str:
     check_url(cluster.server, "server", where)
     parts = urlsplit(cluster.server)
     if parts.username is not None or parts.password is not None:
@@ -114,7 +120,7 @@ def _server(cluster: Cluster, where: str) -> str:
     return cluster.server.partition("?")[0].partition("#")[0].rstrip("/")
 
 
-def _proxy(cluster: Cluster, where: str) -> str:
+def _proxy(cluster: KubeconfigCluster, where: str) -> str:
     if cluster.proxy_url:
         check_url(cluster.proxy_url, "proxy-url", where)
     return cluster.proxy_url
@@ -148,7 +154,7 @@ def _file(folder: Path, name: str, what: str, where: str) -> Path | None:
     return path
 
 
-def _fixed_auth(folder: Path, user: User, where: str) -> AuthSource:
+def _fixed_auth(folder: Path, user: AuthInfo, where: str) -> AuthSource:
     if user.auth_provider is not None:
         raise ConfigError(
             f"The {where} uses an auth-provider, which Kubernetes removed in 1.26; "
@@ -167,7 +173,7 @@ def _fixed_auth(folder: Path, user: User, where: str) -> AuthSource:
 
 
 def _exec(
-    folder: Path, plugin: Exec, cluster_info: Mapping[str, object] | None, where: str
+    folder: Path, plugin: ExecConfig, cluster_info: Mapping[str, object] | None, where: str
 ) -> ExecSpec:
     if not plugin.command:
         raise ConfigError(f"The exec of {where} has no command; add one.")
@@ -196,7 +202,7 @@ def _exec(
     )
 
 
-def _cluster_info(cluster: Cluster, config: ClusterConfig) -> dict[str, object]:
+def _cluster_info(cluster: KubeconfigCluster, config: ClusterConfig) -> dict[str, object]:
     """What a credential program may learn about the cluster."""
     authority = config.ca_data
     if not authority and config.ca_file is not None:
@@ -220,7 +226,7 @@ def _cluster_info(cluster: Cluster, config: ClusterConfig) -> dict[str, object]:
     return {key: value for key, value in info.items() if value or key == "server"}
 
 
-def _impersonation(user: User, where: str) -> Iterator[tuple[str, str]]:
+def _impersonation(user: AuthInfo, where: str) -> Iterator[tuple[str, str]]:
     if user.impersonate:
         yield "Impersonate-User", one_line(user.impersonate, "as", where)
     if user.as_uid:

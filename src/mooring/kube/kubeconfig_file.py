@@ -15,14 +15,14 @@ from mooring.errors import ConfigError
 from mooring.yaml_depth import check_depth
 
 
-class Extension(msgspec.Struct):
-    """A named piece of foreign data."""
+class NamedExtension(msgspec.Struct):
+    """A named piece of data for somebody else."""
 
     name: str = ""
     extension: object = None
 
 
-class Cluster(msgspec.Struct, rename="kebab"):
+class KubeconfigCluster(msgspec.Struct, rename="kebab"):
     """A ``clusters`` entry."""
 
     server: str = ""
@@ -32,29 +32,29 @@ class Cluster(msgspec.Struct, rename="kebab"):
     certificate_authority_data: str = ""
     proxy_url: str = ""
     disable_compression: bool = False
-    extensions: list[Extension] = []
+    extensions: list[NamedExtension] = []
 
 
-class EnvVar(msgspec.Struct):
+class ExecEnvVar(msgspec.Struct):
     """An environment variable for a credential program."""
 
     name: str
     value: str = ""
 
 
-class Exec(msgspec.Struct, rename="camel"):
+class ExecConfig(msgspec.Struct, rename="camel"):
     """A user's credential program."""
 
     command: str = ""
     api_version: str = ""
     args: list[str] = []
-    env: list[EnvVar] = []
+    env: list[ExecEnvVar] = []
     install_hint: str = ""
     interactive_mode: str = ""
     provide_cluster_info: bool = False
 
 
-class User(msgspec.Struct, rename="kebab"):
+class AuthInfo(msgspec.Struct, rename="kebab"):
     """A ``users`` entry."""
 
     client_certificate: str = ""
@@ -70,7 +70,7 @@ class User(msgspec.Struct, rename="kebab"):
     as_groups: list[str] = []
     as_user_extra: dict[str, list[str]] = {}
     auth_provider: object = None
-    exec: Exec | None = None
+    exec: ExecConfig | None = None
 
 
 class Context(msgspec.Struct):
@@ -88,12 +88,12 @@ class _NamedContext(msgspec.Struct):
 
 class _NamedCluster(msgspec.Struct):
     name: str
-    cluster: Cluster = msgspec.field(default_factory=Cluster)
+    cluster: KubeconfigCluster = msgspec.field(default_factory=KubeconfigCluster)
 
 
 class _NamedUser(msgspec.Struct):
     name: str
-    user: User = msgspec.field(default_factory=User)
+    user: AuthInfo = msgspec.field(default_factory=AuthInfo)
 
 
 class _File(msgspec.Struct, rename="kebab"):
@@ -114,8 +114,8 @@ class Kubeconfig:
     names: str
     current_context: str = ""
     contexts: dict[str, Context] = field(default_factory=dict)
-    clusters: dict[str, tuple[Path, Cluster]] = field(default_factory=dict, repr=False)
-    users: dict[str, tuple[Path, User]] = field(default_factory=dict, repr=False)
+    clusters: dict[str, tuple[Path, KubeconfigCluster]] = field(default_factory=dict, repr=False)
+    users: dict[str, tuple[Path, AuthInfo]] = field(default_factory=dict, repr=False)
 
     @property
     def is_empty(self) -> bool:

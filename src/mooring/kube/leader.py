@@ -20,13 +20,13 @@ from mooring.errors import ApiError, KubeError
 from mooring.kube.lease import (
     JITTER,
     Lease,
-    LeaseAccess,
     LeaseClient,
+    LeaseLock,
     LeaseSettings,
     LeaseSpec,
     make_identity,
 )
-from mooring.kube.listwatch import Pacing
+from mooring.kube.reflector import Pacing
 from mooring.kube.timestamps import boot_clock, micro_time
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class LeaderElector:
         self.lost = asyncio.Event()
         self.leader = ""
         self.error: KubeError | None = None
-        self._access = LeaseAccess(client, settings.namespace, settings.name)
+        self._access = LeaseLock(client, settings.namespace, settings.name)
         self._on_new_leader = on_new_leader
         self._pacing = pacing
         self._now_ns = now_ns
@@ -158,7 +158,7 @@ class LeaderElector:
         if self._late():
             return False
         try:
-            done = await self._take()
+            done = await self._try_acquire_or_renew()
         except KubeError as error:
             self.error = error
             text = str(error)
@@ -170,7 +170,7 @@ class LeaderElector:
         self._logged.clear()
         return done
 
-    async def _take(self) -> bool:
+    async def _try_acquire_or_renew(self) -> bool:
         # parity v1.36.4: leaderelection.go tryAcquireOrRenew
         began = self._pacing.clock()
         lease = self._lease

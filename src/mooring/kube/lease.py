@@ -41,7 +41,7 @@ class LeaseSettings:
     release_on_stop: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse times with which two could lead at once, or a leader could never renew.
+        """Reject times with which two could lead at once, or a leader could never renew.
 
         Raises:
             InputError: which time is wrong.
@@ -132,7 +132,7 @@ class LeaseClient(Protocol):
         ...
 
 
-class LeaseAccess:
+class LeaseLock:
     """Reads and writes one Lease.
 
     Errors are those of `client.Client`: `ApiError` with 404 if there is none, 409 if another was

@@ -1,6 +1,6 @@
 """All objects of a collection once, page by page, for who does not watch.
 
-Commands that read a cluster and end call it; `listwatch` is for those that stay. Objects are handed
+Commands that read a cluster and end call it; `reflector` is for those that stay. Objects are handed
 on as bytes, so that a large cluster is never in memory as a whole.
 """
 
@@ -10,7 +10,7 @@ import msgspec
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client
-from mooring.kube.listwatch import LIST_SECONDS
+from mooring.kube.reflector import LIST_SECONDS
 from mooring.kube.watch_protocol import RELIST_STATUSES, ListPage, bare_identity, decode_page
 
 PAGE_OBJECTS = 500

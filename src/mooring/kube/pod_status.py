@@ -16,7 +16,7 @@ from mooring.model.pod import Pod
 
 # parity v1.36.4: scheduler/util/utils.go Retriable, client-go/util/retry DefaultBackoff
 PATCH_PAUSES: Final = (0.01, 0.05, 0.25)
-_PASSING_REASONS: Final = frozenset({"Conflict", "InternalError", "ServiceUnavailable"})
+_RETRIABLE_REASONS: Final = frozenset({"Conflict", "InternalError", "ServiceUnavailable"})
 
 
 class PodCondition(
@@ -89,7 +89,7 @@ def status_patch(
     """The strategic merge patch; a field that is None takes what is there away.
 
     Args:
-        uid: the pod's; the API server refuses the patch if the pod has another one.
+        uid: the pod's; the API server rejects the patch if the pod has another one.
         conditions: each replaces the one of the same type.
         nominated_node: empty takes it away, None leaves it.
     """
@@ -98,10 +98,10 @@ def status_patch(
     return _encode(_Patch(status=status, metadata=_Meta(uid) if uid else None))
 
 
-def may_pass(error: KubeError) -> bool:
+def is_retriable(error: KubeError) -> bool:
     """Whether the same patch may be accepted a moment later."""
     if isinstance(error, ApiError):
-        return error.reason in _PASSING_REASONS
+        return error.reason in _RETRIABLE_REASONS
     cause = error.__cause__
     return isinstance(cause, aiohttp.ClientConnectorError) and isinstance(
         cause.os_error, ConnectionRefusedError

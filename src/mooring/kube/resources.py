@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from mooring.kube.client import Client, api_path
-from mooring.kube.listwatch import REAL_TIME, ListWatch, Pacing, Query
-from mooring.kube.watch_protocol import Identity
+from mooring.kube.reflector import REAL_TIME, Pacing, Reflector, ReflectorQuery
+from mooring.kube.watch_protocol import ObjectIdentity
 from mooring.model.kinds import BY_NAME, Kind
 from mooring.model.meta import KubeObject
 
@@ -42,13 +42,15 @@ def object_path(thing: KubeObject) -> str:
     return collection_path(BY_NAME[thing.kind_name], thing.namespace) + api_path(thing.name)
 
 
-def identity(thing: KubeObject) -> Identity:
+def identity(thing: KubeObject) -> ObjectIdentity:
     """Which object this is, and which version of it."""
     meta = thing.metadata
-    return Identity(meta.namespace or "", meta.name, meta.uid or "", meta.resource_version or "")
+    return ObjectIdentity(
+        meta.namespace or "", meta.name, meta.uid or "", meta.resource_version or ""
+    )
 
 
-def list_watch(
+def reflector_for(
     client: Client,
     kind: Kind,
     decode: Callable[[bytes], T],
@@ -56,7 +58,7 @@ def list_watch(
     field_selector: str = "",
     label_selector: str = "",
     pacing: Pacing = REAL_TIME,
-) -> ListWatch[T]:
+) -> Reflector[T]:
     """What lists and watches all objects of a kind, for an `Informer`.
 
     Args:
@@ -67,7 +69,7 @@ def list_watch(
         label_selector: such as ``app=web``.
         pacing: where time and chance come from.
     """
-    query = Query(
+    query = ReflectorQuery(
         path=collection_path(kind), field_selector=field_selector, label_selector=label_selector
     )
-    return ListWatch(client, query, decode, identity, pacing=pacing)
+    return Reflector(client, query, decode, identity, pacing=pacing)

@@ -1,7 +1,7 @@
 """The pool of connections to one API server, and who we are on each request.
 
 `client` calls it, one `Session` a client. It adds credentials, renews them when the API server
-refuses them, and turns broken connections into `KubeError`; it does not look at answers.
+rejects them, and turns broken connections into `KubeError`; it does not look at answers.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 
 from mooring.errors import KubeError
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.status import connection_error
 from mooring.kube.transport import Tls, keep_alive, proxy_for
 
 Params = Mapping[str, str | int]
 
-BROKEN = (aiohttp.ClientError, OSError, TimeoutError)
+CONNECTION_ERRORS = (aiohttp.ClientError, OSError, TimeoutError)
 _READ_BUFFER_BYTES = 2**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ClientLimits:
     """How long and how much a client waits for.
 
     Attributes:
@@ -43,11 +43,11 @@ class Limits:
     connections: int = 100
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ClientLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ApiRequest:
     """One request to send.
 
     Attributes:
@@ -67,7 +67,7 @@ class Call:
     seconds: float | None = None
 
 
-class Guarded(aiohttp.BytesPayload):
+class GuardedBody(aiohttp.BytesPayload):
     """A body that is sent only if it may be when its turn comes.
 
     Args:
@@ -101,7 +101,7 @@ class Session:
     def __init__(
         self,
         config: ClusterConfig,
-        limits: Limits,
+        limits: ClientLimits,
         user_agent: str,
         guard: Callable[[str, str], None] | None = None,
     ) -> None:
@@ -138,7 +138,7 @@ class Session:
             await self._http.close()
             self._http = None
 
-    async def send(self, call: Call) -> aiohttp.ClientResponse:
+    async def send(self, call: ApiRequest) -> aiohttp.ClientResponse:
         """Send a call; after a 401 once more, if there are other credentials to try.
 
         Raises:
@@ -152,9 +152,9 @@ class Session:
         try:
             await response.read()  # the response keeps it for the caller
             renewed = await config.auth.renew(credentials)
-        except BROKEN as error:
+        except CONNECTION_ERRORS as error:
             response.close()
-            raise self.broken(error) from error
+            raise self.connection_error(error) from error
         except BaseException:
             response.close()
             raise
@@ -165,7 +165,7 @@ class Session:
         response.release()
         return await self._attempt(call, await config.auth.credentials())
 
-    async def _attempt(self, call: Call, credentials: Credentials) -> aiohttp.ClientResponse:
+    async def _attempt(self, call: ApiRequest, credentials: Credentials) -> aiohttp.ClientResponse:
         if self._http is None:
             raise RuntimeError("use the client as a context manager: async with Client(...)")
         config = self.config
@@ -190,28 +190,28 @@ class Session:
                     server_hostname=config.tls_server_name or None,
                     allow_redirects=False,
                 )
-        except BROKEN as error:
+        except CONNECTION_ERRORS as error:
             if isinstance(error.__cause__, KubeError):
                 raise error.__cause__ from None  # the guard's
-            raise self.broken(error) from error
+            raise self.connection_error(error) from error
         if call.endless and response.connection is not None:
             keep_alive(response.connection.transport)
         return response
 
-    def _body(self, call: Call) -> bytes | Guarded | None:
+    def _body(self, call: ApiRequest) -> bytes | GuardedBody | None:
         guard = self._guard
         if guard is None or call.content is None:
             return call.content
-        return Guarded(call.content, lambda: guard(call.method, call.path))
+        return GuardedBody(call.content, lambda: guard(call.method, call.path))
 
-    def _timeout_of(self, call: Call) -> aiohttp.ClientTimeout:
+    def _timeout_of(self, call: ApiRequest) -> aiohttp.ClientTimeout:
         if call.endless:
             return self._endless
         if call.seconds is None:
             return self._timeout
         return aiohttp.ClientTimeout(total=call.seconds, sock_connect=self._timeout.sock_connect)
 
-    def broken(self, error: Exception) -> KubeError:
+    def connection_error(self, error: Exception) -> KubeError:
         """The sentence for a connection that could not be made or broke."""
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             self._tls.forget()  # the certificate authority may have been replaced since

@@ -1,6 +1,6 @@
 """Noticing that a stream has gone silent for too long.
 
-`listwatch` calls it around an open watch. A connection whose other end is gone, or that something
+`reflector` calls it around an open watch. A connection whose other end is gone, or that something
 in between has forgotten, says nothing for ever; only time tells it from one with nothing to say.
 Time is passed in, and nothing here reads or writes the stream.
 """
@@ -16,7 +16,7 @@ SILENCE_SECONDS: Final = 90.0
 _GRACE_SECONDS: Final = 1.0
 
 
-class Stalled(Exception):  # noqa: N818 - reads as what it is; it never leaves `listwatch`
+class Stalled(Exception):  # noqa: N818 - reads as what it is; it never leaves `reflector`
     """Nothing came for too long."""
 
 

@@ -1,6 +1,6 @@
 """Turning what went wrong between us and the API server into one sentence.
 
-`client` and `listwatch` call it. The sentences name the server's address and the API server's own
+`client` and `reflector` call it. The sentences name the server's address and the API server's own
 words, never credentials.
 """
 
@@ -14,7 +14,7 @@ import aiohttp
 import msgspec
 
 from mooring.errors import ApiError, KubeError
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 
 _MESSAGE_CHARACTERS = 1000
 

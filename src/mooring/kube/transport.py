@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mooring.errors import ConfigError
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 
 
@@ -91,7 +91,7 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 
 def _problem(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        return (error.reason or "OpenSSL refuses it").lower().replace("_", " ")
+        return (error.reason or "OpenSSL rejects it").lower().replace("_", " ")
     return getattr(error, "strerror", None) or "it is no PEM"
 
 

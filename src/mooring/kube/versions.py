@@ -1,7 +1,7 @@
 """Which version of an object is the newest, so that nobody goes back to an older one.
 
 `watch_protocol` and `informer` call it. It compares resource versions of one resource, which
-Kubernetes promises to be possible (KEP-5504), and does nothing else: no I/O, no objects, no clock.
+Kubernetes allows (KEP-5504), and does nothing else: no I/O, no objects, no clock.
 
 A connection may bring an event twice, late, or after another object's newer one, as behind a proxy
 that repeats what it sent. What counts is the newest version of each object, deleted or not:
@@ -65,11 +65,11 @@ class SeenVersions:
         self._gone.pop(key, None)
 
     def is_old(self, key: str, resource_version: str, known: str = "") -> bool:
-        """Whether an event tells of the past.
+        """Whether an event is about the past.
 
         Args:
             key: the name of the object it is about.
-            resource_version: the version it tells.
+            resource_version: the version it has.
             known: the version of the object of this name that is known; empty for none.
         """
         number = version_number(resource_version)

@@ -1,6 +1,6 @@
 """The rules of list and watch without any I/O: lines, events, resource versions, back-off.
 
-`listwatch` drives it. Nothing here reads a clock, draws a random number or talks to anybody.
+`reflector` drives it. Nothing here reads a clock, draws a random number or talks to anybody.
 
     start ──> must list ──listed()──> may watch ──event──> may watch, from the event's version
                   ^                      │  │
@@ -36,7 +36,7 @@ OLDER_LISTS = 4  # a list that is older than what was seen is believed at the fo
 RELIST_STATUSES = frozenset({410, 504})
 
 
-class Identity(NamedTuple):
+class ObjectIdentity(NamedTuple):
     """Which object this is, and which version of it."""
 
     namespace: str
@@ -50,8 +50,8 @@ class Identity(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
 
-class Item(NamedTuple, Generic[T]):
-    """An object as the API server told it.
+class ReceivedObject(NamedTuple, Generic[T]):
+    """An object as a list or a watch brought it.
 
     Attributes:
         identity: which one.
@@ -59,7 +59,7 @@ class Item(NamedTuple, Generic[T]):
         deleted: it does not exist any more.
     """
 
-    identity: Identity
+    identity: ObjectIdentity
     object: T | None
     deleted: bool = False
 
@@ -109,17 +109,17 @@ def decode_line(data: bytes) -> WatchLine:
     return decode_deep(_LINE.decode, data)
 
 
-def bare_identity(data: bytes | msgspec.Raw) -> Identity | None:
+def bare_identity(data: bytes | msgspec.Raw) -> ObjectIdentity | None:
     """Who an object is, from its metadata alone; None when it has none."""
     try:
         meta = decode_deep(_BARE.decode, data).metadata
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return Identity(meta.namespace, meta.name, meta.uid, meta.resource_version)
+    return ObjectIdentity(meta.namespace, meta.name, meta.uid, meta.resource_version)
 
 
 @dataclass(slots=True)
-class Counters:
+class ReflectorCounters:
     """What happened so far.
 
     Attributes:
@@ -128,7 +128,7 @@ class Counters:
         events: events of watches, bookmarks not counted.
         errors: failed tries, expired versions included.
         skipped: objects that could not be understood.
-        replayed: events that told of the past and changed nothing.
+        replayed: events about the past, which changed nothing.
         stalls: watches that were given up because nothing came any more.
     """
 
@@ -141,14 +141,14 @@ class Counters:
     stalls: int = 0
 
 
-class Sink(Protocol[T]):
-    """Who is told what the API server says; plain functions that return at once."""
+class ReflectorSink(Protocol[T]):
+    """Where a reflector hands on what it lists and watches; plain functions that return at once."""
 
     def list_started(self) -> None:
         """A list begins, possibly after an unfinished one."""
         ...
 
-    def page(self, items: list[Item[T]]) -> None:
+    def page(self, items: list[ReceivedObject[T]]) -> None:
         """Some objects of the list."""
         ...
 
@@ -160,7 +160,7 @@ class Sink(Protocol[T]):
         """The API server accepted a watch."""
         ...
 
-    def events(self, items: list[Item[T]]) -> None:
+    def events(self, items: list[ReceivedObject[T]]) -> None:
         """Events that came together; none when it was only a bookmark."""
         ...
 

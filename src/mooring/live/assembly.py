@@ -12,41 +12,41 @@ from types import FrameType
 from typing import Any, Final, NamedTuple
 
 from mooring.extender.client import ExtenderClients, open_session
-from mooring.framework.asked import asked_in, where_in
+from mooring.framework.running_hook import asked_in, where_in
 from mooring.kube.client import Client
 from mooring.kube.event_body import reporter_here
-from mooring.kube.events import Recorder
+from mooring.kube.events import EventRecorder
 from mooring.kube.informer import Informer
 from mooring.kube.leader import LeaderElector
-from mooring.kube.session import Limits
+from mooring.kube.session import ClientLimits
+from mooring.live.change_intake import ChangeIntake
 from mooring.live.client import LiveClient, guard_of
 from mooring.live.health import Health
-from mooring.live.intake import Intake
+from mooring.live.informers import make_informers, watched_kinds
+from mooring.live.kubelet_rejections import KubeletRejections
 from mooring.live.loop import LiveScheduler
-from mooring.live.metrics import Metrics
-from mooring.live.options import Settings
-from mooring.live.rejections import Rejections
-from mooring.live.scraping import Scrape
-from mooring.live.timing import time_points
-from mooring.live.watching import make_informers, watched_kinds
+from mooring.live.metrics import SchedulerMetrics
+from mooring.live.options import SchedulerSettings
+from mooring.live.plugin_timing import time_extension_points
+from mooring.live.scraped_metrics import ScrapedMetrics
 from mooring.model.pod import Pod
-from mooring.scheduler.building import build_core, build_runtimes
+from mooring.process.deadline import Deadline
+from mooring.process.exiting import exit_now
+from mooring.scheduler.core_building import build_core, build_runtimes
 from mooring.scheduler.queue import QueueSettings
-from mooring.serving.deadline import Deadline
-from mooring.serving.leaving import leave
 from mooring.state.cluster import Cluster
 from mooring.wording import counted
 
-#: Leader election and events have connections of their own, so that bindings do not hold them up.
 log = logging.getLogger("mooring.live")
 
 #: A plugin that ignores so many interruptions would stop everything for ever.
 _MOST_IGNORED: Final = 5
-_FEW: Final = Limits(connections=4)
-_SOME: Final = Limits(connections=16)
+#: Leader election and events have connections of their own, so that bindings do not hold them up.
+_ELECTION_LIMITS: Final = ClientLimits(connections=4)
+_EVENT_LIMITS: Final = ClientLimits(connections=16)
 
 
-class Parts(NamedTuple):
+class SchedulerComponents(NamedTuple):
     """A scheduler that is ready to start.
 
     Attributes:
@@ -55,36 +55,36 @@ class Parts(NamedTuple):
         live: schedules.
         intake: where changes go.
         informers: by resource, not running yet.
-        rejections: counts what kubelets refuse, not running yet.
+        kubelet_rejections: counts what kubelets reject, not running yet.
         recorder: writes Kubernetes events.
         elector: takes part in leader election; None without.
         health: whether all is well.
         metrics: what is counted.
-        scrape: makes the text of ``/metrics``.
+        scraped_metrics: makes the text of ``/metrics``.
     """
 
-    settings: Settings
+    settings: SchedulerSettings
     client: LiveClient
     live: LiveScheduler
-    intake: Intake
+    intake: ChangeIntake
     informers: dict[str, Informer[Any]]
-    rejections: Rejections
-    recorder: Recorder
+    kubelet_rejections: KubeletRejections
+    recorder: EventRecorder
     elector: LeaderElector | None
     health: Health
-    metrics: Metrics
-    scrape: Scrape
+    metrics: SchedulerMetrics
+    scraped_metrics: ScrapedMetrics
 
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, leave: Callable[[int], object] = leave
-) -> AsyncIterator[Parts]:
+    settings: SchedulerSettings, exit_now: Callable[[int], object] = exit_now
+) -> AsyncIterator[SchedulerComponents]:
     """Put a scheduler together for the length of a block.
 
     Args:
         settings: what is configured.
-        leave: ends the process at once, for a plugin that ignores every interruption.
+        exit_now: ends the process at once, for a plugin that ignores every interruption.
 
     Raises:
         InputError: a plugin cannot be made, or an extender's TLS settings cannot be used.
@@ -93,7 +93,9 @@ async def assembled(
         elector = None
         if settings.lease is not None:
             own = await stack.enter_async_context(
-                Client(settings.cluster, limits=_FEW, user_agent="mooring/leader-election")
+                Client(
+                    settings.cluster, limits=_ELECTION_LIMITS, user_agent="mooring/leader-election"
+                )
             )
             elector = LeaderElector(own, settings.lease)
         may_write = (lambda: True) if elector is None else lambda: elector.leading
@@ -103,13 +105,13 @@ async def assembled(
         events = await stack.enter_async_context(
             Client(
                 settings.cluster,
-                limits=_SOME,
+                limits=_EVENT_LIMITS,
                 user_agent="mooring/events",
                 guard=guard_of(may_write),
             )
         )
         recorder = await stack.enter_async_context(
-            Recorder(events, *reporter_here(next(iter(settings.profiles))))
+            EventRecorder(events, *reporter_here(next(iter(settings.profiles))))
         )
         extenders = None
         if settings.configuration.extenders:
@@ -118,22 +120,22 @@ async def assembled(
         deadline = stack.enter_context(
             Deadline(
                 settings.hook_limits.decision_seconds,
-                ignored=lambda times, frame: _stubborn(times, frame, leave),
+                ignored=lambda times, frame: _stubborn(times, frame, exit_now),
             )
         )
-        yield _parts(settings, client, recorder, extenders, elector, deadline)
+        yield _components(settings, client, recorder, extenders, elector, deadline)
 
 
-def _parts(
-    settings: Settings,
+def _components(
+    settings: SchedulerSettings,
     client: LiveClient,
-    recorder: Recorder,
+    recorder: EventRecorder,
     extenders: ExtenderClients | None,
     elector: LeaderElector | None,
     deadline: Deadline,
-) -> Parts:
+) -> SchedulerComponents:
     clock = time.monotonic
-    metrics = Metrics()
+    metrics = SchedulerMetrics()
     cluster = Cluster()
     choose = random.randrange
     configuration = settings.configuration
@@ -148,7 +150,7 @@ def _parts(
         ),
         _extended(extenders),
     )
-    time_points(core, runtimes, metrics)
+    time_extension_points(core, runtimes, metrics)
     live = LiveScheduler(
         core,
         client,
@@ -160,41 +162,41 @@ def _parts(
         deadline=deadline,
         binding_seconds=settings.hook_limits.binding_seconds,
     )
-    intake = Intake(core, clock, deadline)
+    intake = ChangeIntake(core, clock, deadline)
     informers = make_informers(
         client,
         watched_kinds(runtimes.values(), settings.policies),
-        intake.take,
+        intake.on_changes,
         whole_objects=settings.whole_objects,
         whole_victims=settings.whole_victims,
     )
-    scrape = Scrape(metrics, core, informers, recorder.counters)
+    scraped_metrics = ScrapedMetrics(metrics, core, informers, recorder.counters)
     health = Health(informers, clock)
     if elector is not None:
-        scrape.lead(elector.settings.name, lambda: elector.leading)
-        health.elect()
-    return Parts(
+        scraped_metrics.show_leader(elector.settings.name, lambda: elector.leading)
+        health.expect_election()
+    return SchedulerComponents(
         settings=settings,
         client=client,
         live=live,
         intake=intake,
         informers=informers,
-        rejections=Rejections(client, settings.profiles, metrics.kubelet_rejected),
+        kubelet_rejections=KubeletRejections(client, settings.profiles, metrics.kubelet_rejected),
         recorder=recorder,
         elector=elector,
         health=health,
         metrics=metrics,
-        scrape=scrape,
+        scraped_metrics=scraped_metrics,
     )
 
 
-def _stubborn(times: int, frame: FrameType | None, leave: Callable[[int], object]) -> None:
+def _stubborn(times: int, frame: FrameType | None, exit_now: Callable[[int], object]) -> None:
     """A plugin catches every interruption: nothing goes on as long as it does.
 
     Args:
         times: how many it has caught.
         frame: the innermost one, in which it is now.
-        leave: ends the process at once.
+        exit_now: ends the process at once.
     """
     who, where = asked_in(frame), where_in(frame)
     often = counted(times, "interruption")
@@ -206,7 +208,7 @@ def _stubborn(times: int, frame: FrameType | None, leave: Callable[[int], object
         "ends; it will happen again as long as the plugin and the pod are there",
         who, often, where,
     )  # fmt: skip
-    leave(1)
+    exit_now(1)
 
 
 def _extended(extenders: ExtenderClients | None) -> Callable[[Pod], bool] | None:

@@ -1,6 +1,6 @@
 """Carrying out the scheduler's effects on a live cluster.
 
-`Binder` runs the hooks around a binding, creates it, patches statuses and evicts victims. Each
+`Binder` runs the hooks around a binding, creates it, patches statuses and preempts victims. Each
 method turns whatever goes wrong into a report or a log line; nothing here decides anything.
 """
 
@@ -13,18 +13,26 @@ from contextlib import ExitStack
 from mooring.errors import ApiError, KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
-from mooring.framework.filtering import Refusal
+from mooring.framework.filtering import Rejection
 from mooring.framework.runtime import Runtime
-from mooring.kube.binding import create_binding, without_end
+from mooring.kube.binding import create_binding, endless_pauses
 from mooring.kube.event_body import Reporter, reference, reporter_here
-from mooring.kube.events import Recorder
+from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
-from mooring.live.bind_hooks import BindHooks
+from mooring.live.async_hooks import AsyncHooks
 from mooring.live.client import LiveClient
-from mooring.live.volumes import VolumeWriter
+from mooring.live.volume_binder import VolumeBinder
 from mooring.log_kinds import failure_of
 from mooring.model.pod import Pod
-from mooring.scheduler.effects import Bind, BindFailed, Bound, Evict, Evicted, PatchStatus, Tell
+from mooring.scheduler.effects import (
+    Bind,
+    BindFailed,
+    Bound,
+    PatchStatus,
+    PreemptVictims,
+    RecordEvent,
+    VictimsPreempted,
+)
 
 log = logging.getLogger("mooring.live")
 
@@ -37,9 +45,9 @@ class Binder:
 
     Args:
         client: the API server.
-        recorder: takes Kubernetes events.
+        recorder: records Kubernetes events.
         runtimes: the plugins by scheduler name.
-        volumes: binds volumes before pods.
+        volume_binder: binds volumes before pods.
         hooks: runs the plugins' hooks around a binding.
         extenders: the configuration's extenders; one of them may bind.
         sleep: waits for an API server that is away.
@@ -48,10 +56,10 @@ class Binder:
     def __init__(
         self,
         client: LiveClient,
-        recorder: Recorder,
+        recorder: EventRecorder,
         runtimes: Mapping[str, Runtime],
-        volumes: VolumeWriter,
-        hooks: BindHooks,
+        volume_binder: VolumeBinder,
+        hooks: AsyncHooks,
         *,
         extenders: ExtenderClients | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -61,7 +69,7 @@ class Binder:
         self._client = client
         self._recorder = recorder
         self._runtimes = runtimes
-        self._volumes = volumes
+        self._volume_binder = volume_binder
         self._extenders = extenders
         self._reporters: dict[str, Reporter] = {}
 
@@ -79,28 +87,30 @@ class Binder:
 
     async def _bind(self, effect: Bind) -> Bound | BindFailed:
         pod, node = effect.pod, effect.binding.node_name
-        placing = self._runtimes[effect.profile].placing
-        if self._volumes.wanted(effect):
+        binding_hooks = self._runtimes[effect.profile].binding_hooks
+        if self._volume_binder.needs_writes(effect):
             # Others should know where the pod goes: an autoscaler must keep that node.
             await self.patch(PatchStatus(pod, nominated_node=node))
-            await self._volumes.bind(effect)
-        binding = await self._hooks.pre_bind(placing, effect.binding)
+            await self._volume_binder.bind(effect)
+        binding = await self._hooks.pre_bind(binding_hooks, effect.binding)
         try:
-            if not isinstance(binding, Refusal):
-                binding = await self._hooks.bind(placing, binding)
-            if isinstance(binding, Refusal):
+            if not isinstance(binding, Rejection):
+                binding = await self._hooks.bind(binding_hooks, binding)
+            if isinstance(binding, Rejection):
                 reasons = ", ".join(binding.verdict.reasons)
-                return BindFailed(pod, node, reasons, plugin=binding.plugin, refused=True)
+                return BindFailed(pod, node, reasons, plugin=binding.plugin, rejected=True)
             await self._create(pod, binding)
         except MooringError as error:
             _log_plugin(error)
             return BindFailed(pod, node, f"binding rejected: {error}")
         return Bound(pod, node)
 
-    async def bound(self, effect: Bind) -> None:
+    async def post_bind(self, effect: Bind) -> None:
         """Run the hooks after a binding."""
         try:
-            await self._hooks.post_bind(self._runtimes[effect.profile].placing, effect.binding)
+            await self._hooks.post_bind(
+                self._runtimes[effect.profile].binding_hooks, effect.binding
+            )
         except PluginError as error:
             _log_plugin(error)
 
@@ -112,19 +122,19 @@ class Binder:
             await create_binding(
                 self._client,
                 binding,
-                pauses=without_end(),
+                pauses=endless_pauses(),
                 sleep=self._sleep,
                 in_doubt=lambda _: doubt.enter_context(self._client.writing()),
             )
 
     async def patch(self, effect: PatchStatus) -> None:
-        """Set a pod's condition and promised node, unless they are as they should be."""
+        """Set a pod's condition and nominated node, unless they are as they should be."""
         pod = effect.pod
         conditions = _conditions(effect)
-        promised = effect.nominated_node
-        if promised is not None and promised == (pod.status.nominated_node_name or ""):
-            promised = None
-        if not conditions and promised is None:
+        nominated = effect.nominated_node
+        if nominated is not None and nominated == (pod.status.nominated_node_name or ""):
+            nominated = None
+        if not conditions and nominated is None:
             return
         try:
             await self._client.patch_pod_status(
@@ -132,14 +142,14 @@ class Binder:
                 pod.name,
                 pod.uid or None,
                 conditions=conditions,
-                nominated_node=promised,
+                nominated_node=nominated,
             )
         except KubeError as error:
             # A pod that is gone, or is another one by now, needs no status.
             if getattr(error, "status", 0) not in (_CONFLICT, _NOT_FOUND):
                 log.warning("the status of pod %s could not be patched: %s", pod.key, error)
 
-    async def evict(self, effect: Evict) -> Evicted:
+    async def preempt(self, effect: PreemptVictims) -> VictimsPreempted:
         """Delete victims, each with a condition and an event that say why."""
         # parity v1.36.4: framework/preemption/executor.go
         errors = []
@@ -149,16 +159,16 @@ class Binder:
             try:
                 await self._delete(victim, effect)
             except ApiError as error:
-                # It is gone, or another pod has its name; the watch will tell.
+                # It is gone, or another pod has its name; the watch will show it.
                 if error.status not in (_NOT_FOUND, _CONFLICT):
                     errors.append(f"{victim.key}: {error}")
             except KubeError as error:
                 errors.append(f"{victim.key}: {error}")
         for error_text in errors:
             log.error("a victim could not be deleted: %s", error_text)
-        return Evicted(effect.preemptor, "; ".join(errors))
+        return VictimsPreempted(effect.preemptor, "; ".join(errors))
 
-    async def _delete(self, victim: Pod, effect: Evict) -> None:
+    async def _delete(self, victim: Pod, effect: PreemptVictims) -> None:
         condition = pod_condition(
             victim,
             "DisruptionTarget",
@@ -173,8 +183,8 @@ class Binder:
         await self._client.delete_pod(victim.namespace, victim.name, victim.uid)
         preemptor = effect.preemptor
         note = f"Preempted by pod {preemptor.uid} on node {effect.node}"
-        self.tell(
-            Tell(
+        self.record_event(
+            RecordEvent(
                 victim,
                 "Preempted",
                 "Preempting",
@@ -184,7 +194,7 @@ class Binder:
             )
         )
 
-    def tell(self, effect: Tell) -> None:
+    def record_event(self, effect: RecordEvent) -> None:
         """Hand an event to the recorder."""
         name = effect.reporter
         reporter = self._reporters.get(name)
@@ -202,7 +212,7 @@ class Binder:
 
 
 def _log_plugin(error: MooringError) -> None:
-    """Write down where a plugin failed; other errors are told in the pod's event alone."""
+    """Write down where a plugin failed; other errors are in the pod's event alone."""
     if isinstance(error, PluginError):
         log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))
 

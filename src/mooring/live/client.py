@@ -13,12 +13,12 @@ from typing import Final
 
 from mooring.errors import KubeError
 from mooring.kube.client import JSON, Client
-from mooring.kube.cluster import ClusterConfig
-from mooring.kube.session import DEFAULT_LIMITS, Limits, Params
-from mooring.live.options import Rate
+from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.session import DEFAULT_LIMITS, ClientLimits, Params
+from mooring.live.options import RateLimit
 
 #: So many writes are sent at the same time; the others wait for their turn.
-AT_ONCE: Final = 64
+MAX_CONCURRENT_WRITES: Final = 64
 
 
 class NotLeading(KubeError):  # noqa: N818 - reads as the sentence it is raised with
@@ -39,7 +39,7 @@ def guard_of(may_write: Callable[[], bool]) -> Callable[[str, str], None]:
     return guard
 
 
-class Pace:
+class RateLimiter:
     """Lets so many through a second, in the order they came.
 
     Args:
@@ -50,7 +50,7 @@ class Pace:
 
     def __init__(
         self,
-        rate: Rate,
+        rate: RateLimit,
         *,
         clock: Callable[[], float] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -61,7 +61,7 @@ class Pace:
         self._sleep = sleep
         self._next = 0.0
 
-    async def take(self) -> None:
+    async def wait(self) -> None:
         """Wait for one's turn."""
         now = self._clock() if self._clock is not None else asyncio.get_running_loop().time()
         # The time at which this one would come if all came evenly; it may come a burst earlier.
@@ -85,15 +85,15 @@ class LiveClient(Client):
         self,
         config: ClusterConfig,
         *,
-        limits: Limits = DEFAULT_LIMITS,
-        rate: Rate | None = None,
+        limits: ClientLimits = DEFAULT_LIMITS,
+        rate: RateLimit | None = None,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         #: Asked before a request waits for a connection, and again when it is sent.
         self._check = guard_of(may_write)
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
-        self._pace = Pace(rate) if rate is not None else None
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._rate_limiter = RateLimiter(rate) if rate is not None else None
+        self._write_slots = asyncio.Semaphore(MAX_CONCURRENT_WRITES)
         #: How many writes are under way, wait for their turn or have an unknown outcome.
         self.writes = 0
 
@@ -120,7 +120,7 @@ class LiveClient(Client):
         if method == "GET":
             return await send()
         with self.writing():
-            async with self._turns:
+            async with self._write_slots:
                 return await send()
 
     @contextmanager
@@ -142,8 +142,8 @@ class LiveClient(Client):
         content_type: str,
         seconds: float | None,
     ) -> bytes:
-        if self._pace is not None:
-            await self._pace.take()
+        if self._rate_limiter is not None:
+            await self._rate_limiter.wait()
         self._check(method, path)
         return await super().request(
             method, path, params=params, body=body, content_type=content_type, seconds=seconds

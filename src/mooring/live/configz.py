@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mooring.framework.profiles import Profile
-from mooring.live.options import Settings
+from mooring.config.profiles import Profile
+from mooring.live.options import SchedulerSettings
 
 _HIDDEN = "<hidden>"
 
 
-def shown_configuration(settings: Settings) -> dict[str, Any]:
+def shown_configuration(settings: SchedulerSettings) -> dict[str, Any]:
     """The configuration in force, as plain data."""
     shown: dict[str, Any] = msgspec.to_builtins(settings.configuration, enc_hook=str)
     if settings.lease is not None:

@@ -32,7 +32,7 @@ class Check(NamedTuple):
     problem: Callable[[], str]
 
 
-class Report(NamedTuple):
+class HealthReport(NamedTuple):
     """What some checks say.
 
     Attributes:
@@ -47,7 +47,7 @@ class Report(NamedTuple):
 PING: Final = Check("ping", lambda: "")
 
 
-def examine(name: str, checks: Sequence[Check], excluded: Collection[str] = ()) -> Report:
+def run_checks(name: str, checks: Sequence[Check], excluded: Collection[str] = ()) -> HealthReport:
     """Ask all checks.
 
     Args:
@@ -68,26 +68,26 @@ def examine(name: str, checks: Sequence[Check], excluded: Collection[str] = ()) 
         named = ", ".join(f'"{one}"' for one in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
     lines.append(f"{name} check {'passed' if well else 'failed'}")
-    return Report(well, "\n".join(lines) + "\n")
+    return HealthReport(well, "\n".join(lines) + "\n")
 
 
 class Health:
     """The scheduler's checks.
 
     Args:
-        informers: who tells it of the cluster, by resource.
+        informers: what keeps the state up to date, by resource.
         clock: seconds that only grow, the same clock the loop has.
 
     Attributes:
         stopping: the process ends soon.
-        handed_over: everything that the first lists had is in the state.
-        trouble: why the API server cannot be reached; empty if it can.
+        handlers_synced: everything that the first lists had is in the state.
+        api_server_error: why the API server cannot be reached; empty if it can.
     """
 
     def __init__(self, informers: Mapping[str, Informer[Any]], clock: Callable[[], float]) -> None:
         self.stopping = False
-        self.handed_over = False
-        self.trouble = ""
+        self.handlers_synced = False
+        self.api_server_error = ""
         self._informers = informers
         self._clock = clock
         self._last_progress: Callable[[], float] | None = None
@@ -95,15 +95,15 @@ class Health:
         self._elected = False
         self._stuck = False
 
-    def elect(self) -> None:
+    def expect_election(self) -> None:
         """There is leader election."""
         self._elected = True
 
-    def lead(self, leading: Callable[[], bool]) -> None:
+    def started_leading(self, leading: Callable[[], bool]) -> None:
         """This process leads from now on; it has to go on doing so."""
         self._leading = leading
 
-    def schedule(self, last_progress: Callable[[], float]) -> None:
+    def started_scheduling(self, last_progress: Callable[[], float]) -> None:
         """The loop runs from now on; says when it last did something or rested."""
         self._last_progress = last_progress
 
@@ -123,7 +123,7 @@ class Health:
             Check("informer-sync", self._sync),
             Check(
                 "sched-handler-sync",
-                lambda: "" if self.handed_over else "handlers are not fully synchronized",
+                lambda: "" if self.handlers_synced else "handlers are not fully synchronized",
             ),
             Check("informer-stale", self._stale),
         ]
@@ -162,5 +162,5 @@ class Health:
                 missing.append(f"{resource}{why}")
         if not missing:
             return ""
-        why = f"{self.trouble.rstrip('.')}; " if self.trouble else ""
+        why = f"{self.api_server_error.rstrip('.')}; " if self.api_server_error else ""
         return f"{why}{len(missing)} informers not synced yet: {', '.join(missing)}"

@@ -1,7 +1,7 @@
 """The loop on a live cluster: changes in, decisions, effects out.
 
-    informers ──take──> changes ─┐
-                                 v
+    informers ──on_changes──> changes ─┐
+                                       v
     reports <── tasks <── core.handle, core.turn, core.tick     one turn after the other
                                                                  on the event loop's thread
 
@@ -22,30 +22,30 @@ from typing import Any, Protocol
 from mooring.errors import InputError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.runtime import Runtime
-from mooring.kube.events import Recorder
-from mooring.live.bind_hooks import BindHooks
+from mooring.kube.events import EventRecorder
+from mooring.live.async_hooks import AsyncHooks
 from mooring.live.binder import Binder
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
-from mooring.live.pauses import Pauses
-from mooring.live.plugin_work import PluginWork
-from mooring.live.volumes import VolumeWriter
+from mooring.live.sync_hooks import SyncHooks
+from mooring.live.volume_binder import VolumeBinder
+from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
-from mooring.scheduler.core import Core, Turn
+from mooring.process.deadline import Deadline
+from mooring.scheduler.core import Core, SchedulingCycle
 from mooring.scheduler.effects import (
     AskExtenders,
     Bind,
     BindFailed,
     Bound,
     Effect,
-    Evict,
-    Evicted,
     PatchStatus,
+    PreemptVictims,
+    RecordEvent,
     Report,
-    Tell,
+    VictimsPreempted,
 )
-from mooring.serving.deadline import Deadline
 
 log = logging.getLogger("mooring.live")
 
@@ -58,17 +58,17 @@ _REST_SECONDS = 0.001
 #: A binding that takes longer than so many hooks may take is forgotten somewhere.
 _OVERDUE = 3
 #: After a plugin took long, the network and the renewal of the Lease have as long, but at most
-_BREATH_SECONDS = 0.2
+_MOST_YIELD_SECONDS = 0.2
 #: What is shorter is not long.
 _LONG_SECONDS = 0.05
 #: Nobody rests longer, in case something was missed.
 _MOST_REST_SECONDS = 1.0
-#: So many other schedulers are told of in the log; anybody can make up names.
-_FOREIGN = 50
+#: So many other schedulers are named in the log; anybody can make up names.
+_MOST_FOREIGN = 50
 
 
-class Observer(Protocol):
-    """Who counts what the loop does."""
+class LoopMetrics(Protocol):
+    """Counts what the loop does."""
 
     def attempt(self, profile: str, result: str, seconds: float) -> None:
         """A pod was tried: ``scheduled``, ``unschedulable`` or ``error``."""
@@ -80,7 +80,7 @@ class Observer(Protocol):
         """A pod was bound, so long after it was first tried."""
 
     def preempted(self, victims: int) -> None:
-        """Victims are to be evicted for a pod."""
+        """Victims are to be preempted for a pod."""
 
     def foreign_bind(self, scheduler_name: str) -> None:
         """Another scheduler bound a pod."""
@@ -92,7 +92,7 @@ class LiveScheduler:
     Args:
         core: decides.
         client: the API server.
-        recorder: takes Kubernetes events.
+        recorder: records Kubernetes events.
         runtimes: the plugins by scheduler name.
         metrics: counts.
         extenders: the configuration's extenders.
@@ -109,10 +109,10 @@ class LiveScheduler:
         self,
         core: Core,
         client: LiveClient,
-        recorder: Recorder,
+        recorder: EventRecorder,
         runtimes: Mapping[str, Runtime],
         *,
-        metrics: Observer,
+        metrics: LoopMetrics,
         extenders: ExtenderClients | None = None,
         clock: Callable[[], float] = time.monotonic,
         deadline: Deadline,
@@ -124,12 +124,13 @@ class LiveScheduler:
         self._runtimes = runtimes
         self._clock = clock
         self._client = client
-        self._plugins = PluginWork(deadline)
-        self._pauses = Pauses()
-        self._volumes = VolumeWriter(client, runtimes, self._pauses)
-        self._hooks = BindHooks(deadline, binding_seconds, self._pauses)
+        self._sync_hooks = SyncHooks(deadline)
+        self._change_hooks = SyncHooks(deadline, "the change")
+        self._waiting_bindings = WaitingBindings()
+        self._volume_binder = VolumeBinder(client, runtimes, self._waiting_bindings)
+        self._hooks = AsyncHooks(deadline, binding_seconds, self._waiting_bindings)
         self._binder = Binder(
-            client, recorder, runtimes, self._volumes, self._hooks, extenders=extenders
+            client, recorder, runtimes, self._volume_binder, self._hooks, extenders=extenders
         )
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
@@ -138,24 +139,24 @@ class LiveScheduler:
         self._overdue_seconds = _OVERDUE * binding_seconds
         # The last patch under way of each pod's status, by unique id: what follows waits for it.
         self._patches: dict[str, asyncio.Task[None]] = {}
-        self._wake = asyncio.Event()
+        self._notified = asyncio.Event()
         self._stopped = False
         self._halted = False
         self._started = False
         self._foreign: set[str] = set()
         self.last_progress = clock()
 
-    def take(self, changes: list[Change[Any]]) -> None:
-        """Take what informers saw; it is applied before the next decision."""
+    def on_changes(self, changes: list[Change[Any]]) -> None:
+        """Keep what informers saw; it is applied before the next decision."""
         self._changes.append(changes)
-        self._wake.set()
+        self._notified.set()
 
     async def run(self) -> None:
         """Schedule until stopped."""
         self._apply()
         self._started = True
         while not self._stopped:
-            self._wake.clear()
+            self._notified.clear()
             began = self._clock()
             worked = self._apply()
             worked |= self._tick()
@@ -163,14 +164,14 @@ class LiveScheduler:
                 worked |= await self._decide()
             if worked:
                 self.last_progress = now = self._clock()
-                await self._breathe(now - began)
+                await self._yield_to_network(now - began)
             else:
                 await self._rest()
 
     def _tick(self) -> bool:
         """Let time pass; whether that had effects."""
         try:
-            with self._plugins:
+            with self._sync_hooks:
                 effects = self.core.tick(self._clock())
         except Exception:
             log.exception("mooring failed as time passed")
@@ -178,18 +179,18 @@ class LiveScheduler:
         self._dispatch(effects)
         return bool(effects)
 
-    async def _breathe(self, seconds: float) -> None:
+    async def _yield_to_network(self, seconds: float) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.
 
         Args:
             seconds: how long nobody else had a turn.
         """
-        await asyncio.sleep(min(seconds, _BREATH_SECONDS) if seconds > _LONG_SECONDS else 0.0)
+        await asyncio.sleep(min(seconds, _MOST_YIELD_SECONDS) if seconds > _LONG_SECONDS else 0.0)
 
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
         self._stopped = True
-        self._wake.set()
+        self._notified.set()
 
     def halt(self) -> None:
         """Write nothing any more: somebody else may lead by now."""
@@ -206,7 +207,7 @@ class LiveScheduler:
 
     async def drain(self, seconds: float) -> None:
         """Wait for what is under way; bindings that only wait are broken off."""
-        self._pauses.break_off()
+        self._waiting_bindings.cancel_all()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._tasks:
@@ -221,7 +222,7 @@ class LiveScheduler:
     def overdue(self) -> list[str]:
         """The pods, by key, whose binding nobody works on, or that takes far too long."""
         now = self._clock()
-        reported = {one.pod.uid for one in self._reports if not isinstance(one, Evicted)}
+        reported = {one.pod.uid for one in self._reports if not isinstance(one, VictimsPreempted)}
         return [
             one.queued.key
             for one in self.core.binding
@@ -236,40 +237,40 @@ class LiveScheduler:
         seconds = _MOST_REST_SECONDS if until is None else until - start
         with suppress(TimeoutError):
             async with asyncio.timeout(min(max(seconds, 0.0), _MOST_REST_SECONDS)):
-                await self._wake.wait()
+                await self._notified.wait()
         now = self._clock()
         if now - start >= _REST_SECONDS:
             self.last_progress = now
 
     def _apply(self) -> bool:
-        """Take changes and reports into the state for a short while; whether there were any."""
+        """Apply changes and reports to the state for a short while; whether there were any."""
         worked = bool(self._changes or self._reports)
         until = self._clock() + _SLICE_SECONDS
         while self._changes and self._clock() <= until:
             changes = self._changes.popleft()
             for number, change in enumerate(changes, 1):
-                self._take_change(change)
+                self._apply_change(change)
                 if self._clock() > until and number < len(changes):
                     # Plugins may hang over each of them: the network and the Lease must not.
-                    self._volumes.take(changes[:number])
+                    self._volume_binder.on_changes(changes[:number])
                     self._changes.appendleft(changes[number:])
                     return True
-            self._volumes.take(changes)
+            self._volume_binder.on_changes(changes)
         while self._reports:
             report = self._reports.popleft()
             try:
-                with self._plugins:
+                with self._sync_hooks:
                     effects = self.core.report(report, self._clock())
                 self._dispatch(effects)
             except Exception:
                 log.exception("mooring failed on %r", report)
         return worked
 
-    def _take_change(self, change: Change[Any]) -> None:
+    def _apply_change(self, change: Change[Any]) -> None:
         if self._started:
-            self._look_for_others(change)
+            self._count_foreign_bind(change)
         try:
-            with self._plugins:
+            with self._change_hooks:
                 effects = self.core.handle((change,), self._clock())
             self._dispatch(effects)
         except InputError as error:  # one object that cannot be used holds up no other
@@ -284,11 +285,11 @@ class LiveScheduler:
         while now - start < _SLICE_SECONDS and not self._stopped:
             if self._client.writes >= _MOST_WRITES:
                 break
-            turn = self.core.turn(now)
-            if turn is None:
+            cycle = self.core.schedule_one(now)
+            if cycle is None:
                 break
             worked = True
-            effects = await self._drive(turn)
+            effects = await self._drive(cycle)
             done = self._clock()
             self.metrics.algorithm(done - now)
             self._count(effects, done - now)
@@ -296,20 +297,20 @@ class LiveScheduler:
             now = done
         return worked
 
-    async def _drive(self, turn: Turn) -> list[Effect]:
+    async def _drive(self, cycle: SchedulingCycle) -> list[Effect]:
         """Run one decision to its end, asking extenders where it wants to."""
         try:
-            with self._plugins:
-                ask = next(turn)
+            with self._sync_hooks:
+                ask = next(cycle)
             while True:
                 try:
                     answer = await self._ask(ask)
                 except Exception as error:  # noqa: BLE001 - the decision fails, and says so
-                    with self._plugins:
-                        ask = turn.throw(error)
+                    with self._sync_hooks:
+                        ask = cycle.throw(error)
                 else:
-                    with self._plugins:
-                        ask = turn.send(answer)
+                    with self._sync_hooks:
+                        ask = cycle.send(answer)
         except StopIteration as stop:
             effects: list[Effect] = stop.value
             return effects
@@ -328,15 +329,15 @@ class LiveScheduler:
             if isinstance(effect, PatchStatus) and effect.reason:
                 result = "unschedulable" if effect.reason == "Unschedulable" else "error"
                 self.metrics.attempt(effect.pod.scheduler_name, result, seconds)
-            elif isinstance(effect, Evict):
+            elif isinstance(effect, PreemptVictims):
                 self.metrics.preempted(len(effect.victims))
 
     def _dispatch(self, effects: list[Effect]) -> None:
         for effect in effects:
             if self._halted or (self._stopped and _is_failure(effect)):
                 continue  # who schedules next will see for itself
-            if isinstance(effect, Tell):
-                self._binder.tell(effect)
+            if isinstance(effect, RecordEvent):
+                self._binder.record_event(effect)
             elif isinstance(effect, Bind):
                 uid = effect.pod.uid
                 self._bindings[uid] = self._start(self._bind(effect, self._patches.get(uid)))
@@ -344,7 +345,7 @@ class LiveScheduler:
                 uid = effect.pod.uid
                 self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
             else:
-                self._start(self._evict(effect))
+                self._start(self._preempt(effect))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -354,7 +355,7 @@ class LiveScheduler:
 
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
-        self._wake.set()
+        self._notified.set()
         if not task.cancelled() and task.exception() is not None:
             log.error("an effect failed", exc_info=task.exception())
 
@@ -364,7 +365,7 @@ class LiveScheduler:
         report = BindFailed(effect.pod, effect.binding.node_name, "the binding broke off")
         try:
             if before is not None:
-                # A patch that comes late would tell a bound pod that it is not scheduled.
+                # A patch that comes late would say of a bound pod that it is not scheduled.
                 await asyncio.wait({before})
             report = await self._binder.bind(effect)
         finally:
@@ -376,11 +377,11 @@ class LiveScheduler:
             now = self._clock()
             self.metrics.attempt(effect.profile, "scheduled", now - start)
             self.metrics.bound(effect.profile, effect.attempt, now - effect.first_tried)
-            await self._binder.bound(effect)
+            await self._binder.post_bind(effect)
 
     def _report(self, report: Report) -> None:
         self._reports.append(report)
-        self._wake.set()
+        self._notified.set()
 
     async def _patch(self, effect: PatchStatus, before: asyncio.Task[None] | None) -> None:
         try:
@@ -391,16 +392,16 @@ class LiveScheduler:
             if self._patches.get(effect.pod.uid) is asyncio.current_task():
                 del self._patches[effect.pod.uid]
 
-    async def _evict(self, effect: Evict) -> None:
-        report = Evicted(effect.preemptor, "the eviction broke off")
+    async def _preempt(self, effect: PreemptVictims) -> None:
+        report = VictimsPreempted(effect.preemptor, "the preemption broke off")
         try:
-            report = await self._binder.evict(effect)
+            report = await self._binder.preempt(effect)
         finally:
             # Without a report the pod would be held back for ever.
             self._report(report)
 
-    def _look_for_others(self, change: Change[Any]) -> None:
-        """Notice a pod that somebody else bound."""
+    def _count_foreign_bind(self, change: Change[Any]) -> None:
+        """Count a pod that somebody else bound."""
         pod = change.object
         if not (isinstance(change, Put) and isinstance(pod, Pod) and pod.node_name):
             return
@@ -411,7 +412,7 @@ class LiveScheduler:
         if known is None and name in self._runtimes:
             return  # created with its node, such as a static pod
         self.metrics.foreign_bind(name)
-        if name not in self._foreign and len(self._foreign) < _FOREIGN:
+        if name not in self._foreign and len(self._foreign) < _MOST_FOREIGN:
             self._foreign.add(name)
             log.warning(
                 "scheduler %s binds pods to the same nodes, such as %s to %s",
@@ -421,4 +422,4 @@ class LiveScheduler:
 
 def _is_failure(effect: Effect) -> bool:
     """Whether it only says that a pod could not be scheduled."""
-    return isinstance(effect, PatchStatus) or (isinstance(effect, Tell) and effect.warning)
+    return isinstance(effect, PatchStatus) or (isinstance(effect, RecordEvent) and effect.warning)

@@ -3,8 +3,8 @@
 Names, labels and buckets are kube-scheduler's own, so that its dashboards and alerts work; what
 only mooring has begins with ``mooring_``. Metrics of the process are there as well.
 
-The loop counts here; what can be looked up when somebody asks is in `scraping`. One `Metrics`
-belongs to one scheduler, not to the process.
+The loop counts here; what can be looked up when somebody asks is in `scraped_metrics`. One
+`SchedulerMetrics` belongs to one scheduler, not to the process.
 """
 
 # parity v1.36.4: pkg/scheduler/metrics/metrics.go
@@ -24,7 +24,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from mooring.serving.metric_labels import LabelValues
+from mooring.process.metric_labels import LabelValues
 
 #: Pods that were tried more often have one label together.
 _MOST_ATTEMPTS: Final = 15
@@ -39,7 +39,7 @@ _ATTEMPT_SECONDS: Final = _buckets(0.001, 2, 15)
 _POINT_SECONDS: Final = _buckets(0.0001, 2, 12)
 
 
-class Metrics:
+class SchedulerMetrics:
     """Counts what the scheduler does.
 
     The methods are called for every pod, so children with labels are looked up once.
@@ -51,7 +51,7 @@ class Metrics:
         registry = self._registry = CollectorRegistry()
         self.attempts = Counter(
             "scheduler_schedule_attempts",
-            "Attempts to schedule a pod, by result: scheduled, unschedulable (plugins refused) or "
+            "Attempts to schedule a pod, by result: scheduled, unschedulable (plugins rejected) or "
             "error (something failed).",
             ["result", "profile"], registry=registry,
         )  # fmt: skip
@@ -74,11 +74,11 @@ class Metrics:
             buckets=_buckets(1, 2, 5), registry=registry,
         )  # fmt: skip
         self.victims = Histogram(
-            "scheduler_preemption_victims", "Pods evicted to make room for one.",
+            "scheduler_preemption_victims", "Pods preempted to make room for one.",
             buckets=_buckets(1, 2, 7), registry=registry,
         )  # fmt: skip
         self.preemption_attempts = Counter(
-            "scheduler_preemption_attempts", "Searches for pods whose eviction would make room.",
+            "scheduler_preemption_attempts", "Searches for pods whose preemption would make room.",
             registry=registry,
         )  # fmt: skip
         self.point_seconds = Histogram(
@@ -94,16 +94,16 @@ class Metrics:
         )  # fmt: skip
         self.event_seconds = Histogram(
             "scheduler_event_handling_duration_seconds",
-            "Time to take one change of the cluster, by kind.",
+            "Time to apply one change of the cluster, by kind.",
             ["event"], buckets=_POINT_SECONDS, registry=registry,
         )  # fmt: skip
         self.pending = Gauge(
             "scheduler_pending_pods",
-            "Pods that wait, by part of the queue: active, backoff, unschedulable, gated.",
+            "Pods that wait, by sub-queue: active, backoff, unschedulable, gated.",
             ["queue"], registry=registry,
         )  # fmt: skip
         self.incoming = Counter(
-            "scheduler_queue_incoming_pods", "Pods that came to a part of the queue, and why.",
+            "scheduler_queue_incoming_pods", "Pods that came to a sub-queue, and why.",
             ["queue", "event"], registry=registry,
         )  # fmt: skip
         self.inflight_events = Gauge(
@@ -112,7 +112,7 @@ class Metrics:
         )  # fmt: skip
         self.unschedulable = Gauge(
             "scheduler_unschedulable_pods",
-            "Pods that a plugin refused; a pod that several refused counts for each.",
+            "Pods that a plugin rejected; a pod that several rejected counts for each.",
             ["plugin", "profile"], registry=registry,
         )  # fmt: skip
         self.cache_size = Gauge(
@@ -133,7 +133,7 @@ class Metrics:
         )  # fmt: skip
         self.kubelet_rejections = Counter(
             "mooring_kubelet_rejections",
-            "Pods of ours that a kubelet refused to run, by its reason, such as OutOfcpu; the "
+            "Pods of ours that a kubelet rejected, by its reason, such as OutOfcpu; the "
             "first 50 reasons count for themselves, further ones as other.",
             ["reason"], registry=registry,
         )  # fmt: skip
@@ -160,10 +160,10 @@ class Metrics:
             "mooring_informer_objects", "Objects of the resource that are known.",
             ["resource"], registry=registry,
         )  # fmt: skip
-        self.informer_happenings = Counter(
-            "mooring_informer_happenings",
+        self.informer_events = Counter(
+            "mooring_informer_events",
             "What an informer went through: lists, watches, events, errors, skipped (objects "
-            "that cannot be understood), replayed (events that tell of the past and change "
+            "that cannot be understood), replayed (events about the past, which change "
             "nothing), stalls (watches on which nothing came any more).",
             ["resource", "what"], registry=registry,
         )  # fmt: skip
@@ -206,14 +206,14 @@ class Metrics:
         self._sli(label).observe(seconds)
 
     def preempted(self, victims: int) -> None:
-        """Victims are to be evicted for a pod."""
+        """Victims are to be preempted for a pod."""
         self.victims.observe(victims)
 
-    def searched_room(self) -> None:
+    def preemption_attempt(self) -> None:
         """A search for victims began."""
         self.preemption_attempts.inc()
 
-    def ran(self, point: str, status: str, profile: str, seconds: float) -> None:
+    def extension_point_ran(self, point: str, status: str, profile: str, seconds: float) -> None:
         """The plugins of an extension point, such as ``Filter``, took so long."""
         self._point(point, status, profile).observe(seconds)
 
@@ -221,8 +221,8 @@ class Metrics:
         """A pod waited so long for a Permit plugin; ``Success`` or ``Unschedulable``."""
         self.permit_seconds.labels(result).observe(seconds)
 
-    def handled(self, event: str, seconds: float) -> None:
-        """Changes of one kind were taken."""
+    def event_handled(self, event: str, seconds: float) -> None:
+        """Changes of one kind were applied."""
         self._event(event).observe(seconds)
 
     def foreign_bind(self, scheduler_name: str) -> None:
@@ -230,7 +230,7 @@ class Metrics:
         self.foreign_binds.labels(self._schedulers.of(scheduler_name)).inc()
 
     def kubelet_rejected(self, reason: str) -> None:
-        """A kubelet refused a pod of ours."""
+        """A kubelet rejected a pod of ours."""
         self.kubelet_rejections.labels(self._reasons.of(reason)).inc()
 
     def text(self) -> bytes:

@@ -1,6 +1,6 @@
-"""What ``moor run`` is told: its options, and what they change in the configuration.
+"""What ``moor run`` is given: its options, and what they change in the configuration.
 
-`cli` makes `Options`; `read_settings` turns them and the configuration into everything that is
+`cli` makes `RunOptions`; `read_settings` turns them and the configuration into everything that is
 known before a cluster is asked. Only here the two meet: options go first.
 """
 
@@ -11,19 +11,19 @@ from typing import Any, Final
 
 import msgspec
 
+from mooring.config.configuration import KubeSchedulerConfiguration, read_configuration
+from mooring.config.profiles import Profile
+from mooring.config.registry import Registry
+from mooring.config.runtimes import build_profiles
+from mooring.config.types import DEFAULT_SCHEDULER
 from mooring.errors import InputError
-from mooring.framework.building import build_profiles
-from mooring.framework.configuration import Configuration, read_configuration
-from mooring.framework.configuration_fields import DEFAULT_SCHEDULER
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
-from mooring.framework.profiles import Profile
-from mooring.framework.registry import Registry
-from mooring.kube.cluster import ClusterConfig
+from mooring.http.tls import Certificates
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.config import find_config
 from mooring.kube.lease import LeaseSettings
 from mooring.plugins.in_tree import IN_TREE, default_registry
-from mooring.serving.tls import Certificates
 
 #: kube-scheduler's port.
 DEFAULT_PORT: Final = 10259
@@ -43,7 +43,7 @@ class HookLimits(msgspec.Struct, frozen=True):
     binding_seconds: float = 600.0
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a scheduler.
 
     Attributes:
@@ -90,14 +90,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key)
 
 
-class Rate(msgspec.Struct, frozen=True):
+class RateLimit(msgspec.Struct, frozen=True):
     """So many requests to the API server are sent a second, and so many at once after a pause."""
 
     qps: float
     burst: int
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is known before the cluster is asked.
 
     Attributes:
@@ -115,19 +115,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         hook_limits: how long plugins may take.
     """
 
-    configuration: Configuration
+    configuration: KubeSchedulerConfiguration
     profiles: Mapping[str, Profile]
     registry: Registry
     policies: tuple[Policy, ...] = ()
     cluster: ClusterConfig
     lease: LeaseSettings | None = None
-    rate: Rate | None = None
+    rate: RateLimit | None = None
     whole_objects: bool = False
     whole_victims: bool = False
     hook_limits: HookLimits = HookLimits()
 
 
-def read_settings(options: Options) -> Settings:
+def read_settings(options: RunOptions) -> SchedulerSettings:
     """Read what is configured.
 
     Raises:
@@ -148,7 +148,7 @@ def read_settings(options: Options) -> Settings:
     own = {plugin.name for plugin in IN_TREE}
     foreign = any(name not in own for one in profiles.values() for name in one.plugins)
     extenders = configuration.extenders
-    return Settings(
+    return SchedulerSettings(
         configuration=configuration,
         profiles=profiles,
         registry=registry,
@@ -162,7 +162,7 @@ def read_settings(options: Options) -> Settings:
     )
 
 
-def _overridden(options: Options) -> dict[str, Any]:
+def _overridden(options: RunOptions) -> dict[str, Any]:
     """The configuration as it was written, with what the options change."""
     raw = dict(options.config or {})
     if options.scheduler_name or options.leader_elect is not None:
@@ -181,7 +181,7 @@ def _overridden(options: Options) -> dict[str, Any]:
     return raw
 
 
-def _cluster(options: Options, configuration: Configuration) -> ClusterConfig:
+def _cluster(options: RunOptions, configuration: KubeSchedulerConfiguration) -> ClusterConfig:
     named = configuration.client_connection.kubeconfig
     kubeconfig = options.kubeconfig or (Path(named) if named else None)
     # A kubeconfig in the home folder is used only when asked for: it may be any cluster.
@@ -194,7 +194,9 @@ def _cluster(options: Options, configuration: Configuration) -> ClusterConfig:
     return config
 
 
-def _lease(configuration: Configuration, raw: Mapping[str, Any]) -> LeaseSettings | None:
+def _lease(
+    configuration: KubeSchedulerConfiguration, raw: Mapping[str, Any]
+) -> LeaseSettings | None:
     election = configuration.leader_election
     if not election.leader_elect:
         return None
@@ -213,9 +215,9 @@ def _lease(configuration: Configuration, raw: Mapping[str, Any]) -> LeaseSetting
     )
 
 
-def _rate(configuration: Configuration, raw: Mapping[str, Any]) -> Rate | None:
+def _rate(configuration: KubeSchedulerConfiguration, raw: Mapping[str, Any]) -> RateLimit | None:
     written = raw.get("clientConnection") or {}
     connection = configuration.client_connection
     if not (written.get("qps") or written.get("burst")) or connection.qps < 0:
         return None
-    return Rate(connection.qps, connection.burst)
+    return RateLimit(connection.qps, connection.burst)

@@ -1,7 +1,8 @@
 """``moor run`` as a process: what is configured, a socket, an event loop, a scheduler.
 
-The server answers from the beginning to the end; what happens in between is in `life`. `scheduling`
-is for those who have a process already: ``moor demo``, ``moor cluster --scheduler`` and tests.
+The server answers from the beginning to the end; what happens in between is in `lifecycle`.
+`scheduling` is for those who have a process already: ``moor demo``, ``moor cluster --scheduler``
+and tests.
 """
 
 import asyncio
@@ -13,40 +14,41 @@ from contextlib import asynccontextmanager
 import uvloop
 
 from mooring.errors import KubeError
-from mooring.live.assembly import Parts, assembled
+from mooring.http.sockets import listen
+from mooring.http.tls import Certificates
+from mooring.live.assembly import SchedulerComponents, assembled
 from mooring.live.configz import shown_configuration
-from mooring.live.life import Running
-from mooring.live.options import Options, Settings, read_settings
-from mooring.live.server import App, serving
-from mooring.serving.leaving import leave
-from mooring.serving.memory import keep_little
-from mooring.serving.sockets import listen
-from mooring.serving.tls import Certificates
+from mooring.live.lifecycle import SchedulerLifecycle
+from mooring.live.options import RunOptions, SchedulerSettings, read_settings
+from mooring.live.server import SchedulerApp, serving
+from mooring.process.exiting import exit_now
+from mooring.process.foreign_tasks import run_to_end
+from mooring.process.memory import keep_little_memory
 from mooring.version import __version__
 
 log = logging.getLogger("mooring.live")
 
 
-def main(options: Options) -> int:
+def main(options: RunOptions) -> int:
     """Run a scheduler until a signal says stop; the process's exit code.
 
     Raises:
         InputError: something in the options, the configuration or the policy is wrong.
-        KubeError: the API server refuses what the scheduler has to read.
+        KubeError: the API server rejects what the scheduler has to read.
     """
     settings = read_settings(options)
     certificates = options.certificates()
-    keep_little()
+    keep_little_memory()
     with (
         listen(options.host, options.port, option="--bind-address") as sock,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        return runner.run(run(options, settings, sock, certificates))
+        return run_to_end(runner, run(options, settings, sock, certificates))
 
 
 async def run(
-    options: Options,
-    settings: Settings,
+    options: RunOptions,
+    settings: SchedulerSettings,
     sock: socket.socket,
     certificates: Certificates | None = None,
 ) -> int:
@@ -60,20 +62,24 @@ async def run(
 
     Raises:
         InputError: a plugin or an extender cannot be used.
-        KubeError: the API server refuses what the scheduler has to read.
+        KubeError: the API server rejects what the scheduler has to read.
     """
-    async with assembled(settings) as parts:
-        app = App(parts.health, parts.scrape.text, lambda: shown_configuration(settings))
+    async with assembled(settings) as components:
+        app = SchedulerApp(
+            components.health,
+            components.scraped_metrics.text,
+            lambda: shown_configuration(settings),
+        )
         async with serving(app, sock, certificates, options.allow_hosts) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)
             _warn_of_long_hooks(settings)
-            return await Running(parts, serving_tasks, drain=options.drain).run()
+            return await SchedulerLifecycle(components, serving_tasks, drain=options.drain).run()
 
 
 @asynccontextmanager
 async def scheduling(
-    settings: Settings, *, drain: float = 5.0, leave: Callable[[int], object] = leave
-) -> AsyncIterator[Parts]:
+    settings: SchedulerSettings, *, drain: float = 5.0, exit_now: Callable[[int], object] = exit_now
+) -> AsyncIterator[SchedulerComponents]:
     """Run a scheduler on this event loop beside other work, for the length of a block.
 
     It serves nothing and leaves signals alone. If it ends by itself, the block is cancelled and its
@@ -86,29 +92,29 @@ async def scheduling(
 
     Raises:
         InputError: a plugin or an extender cannot be used.
-        KubeError: the API server refuses what the scheduler has to read.
+        KubeError: the API server rejects what the scheduler has to read.
     """
-    async with assembled(settings, leave) as parts:
-        running = Running(parts, [], drain=drain, whole_process=False)
+    async with assembled(settings, exit_now) as components:
+        lifecycle = SchedulerLifecycle(components, [], drain=drain, whole_process=False)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(_until_stopped(running))
+                group.create_task(_until_stopped(lifecycle))
                 try:
-                    yield parts
+                    yield components
                 finally:
-                    running.stop()
+                    lifecycle.stop()
         except BaseExceptionGroup as errors:
             # Of two that failed at the same time, one sentence is enough.
             raise errors.exceptions[0] from None
 
 
-async def _until_stopped(running: Running) -> None:
-    code = await running.run()
+async def _until_stopped(lifecycle: SchedulerLifecycle) -> None:
+    code = await lifecycle.run()
     if code:
         raise KubeError("the scheduler ended by itself; its log says why")
 
 
-def _warn_of_long_hooks(settings: Settings) -> None:
+def _warn_of_long_hooks(settings: SchedulerSettings) -> None:
     """While a plugin runs, nobody renews the Lease."""
     lease, seconds = settings.lease, settings.hook_limits.decision_seconds
     if lease is not None and seconds > lease.renew_seconds / 2:
@@ -119,7 +125,7 @@ def _warn_of_long_hooks(settings: Settings) -> None:
         )  # fmt: skip
 
 
-def _announce(settings: Settings, sock: socket.socket, *, tls: bool) -> None:
+def _announce(settings: SchedulerSettings, sock: socket.socket, *, tls: bool) -> None:
     """Say in one line what runs here."""
     address = sock.getsockname()
     host = f"[{address[0]}]" if ":" in address[0] else address[0]

@@ -1,8 +1,8 @@
 """The scheduler's endpoints: health, readiness, metrics, configuration.
 
-They are kube-scheduler's own, without its authentication: served on loopback unless told otherwise,
-and nothing can be changed here. `run` starts it; the same event loop makes the decisions, so that
-no answer at all means that a decision does not end.
+They are kube-scheduler's own, without its authentication: served on loopback unless configured
+otherwise, and nothing can be changed here. `run` starts it; the same event loop makes the
+decisions, so that no answer at all means that a decision does not end.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mooring.live.health import Check, Health, examine
-from mooring.serving import running
-from mooring.serving.admission import Admission
-from mooring.serving.admitted import connections
-from mooring.serving.origin import OwnOrigin
-from mooring.serving.running import make_server
-from mooring.serving.tls import Certificates
+from mooring.http import server as http_server
+from mooring.http.limited_connections import limited_connections
+from mooring.http.load_limits import LoadLimits
+from mooring.http.origin import OwnOrigin
+from mooring.http.server import make_server
+from mooring.http.tls import Certificates
+from mooring.live.health import Check, Health, run_checks
 from mooring.version import __version__
 
 #: Probes and Prometheus need a few; everybody else must not cost the scheduler its descriptors.
@@ -36,7 +36,7 @@ _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 Checks = Callable[[], list[Check]]
 
 
-class App:
+class SchedulerApp:
     """The endpoints.
 
     Args:
@@ -85,7 +85,7 @@ class App:
 
 def _all_checks(name: str, checks: Checks) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        report = examine(name, checks(), request.query_params.getlist("exclude"))
+        report = run_checks(name, checks(), request.query_params.getlist("exclude"))
         if report.well and "verbose" not in request.query_params:
             return PlainTextResponse("ok")
         return PlainTextResponse(report.text, 200 if report.well else 500)
@@ -106,7 +106,7 @@ def _one_check(checks: Checks) -> Callable[[Request], Awaitable[Response]]:
 
 
 def serving(
-    app: App,
+    app: SchedulerApp,
     sock: socket.socket,
     certificates: Certificates | None,
     allow_hosts: frozenset[str] = frozenset(),
@@ -114,9 +114,11 @@ def serving(
     """Serve for the length of a block; gives the tasks that do it, which should not end."""
     server = make_server(
         OwnOrigin(app.asgi(), sock, allow_hosts),
-        http=connections(
-            Admission(_MAX_BYTES, MAX_CONNECTIONS), max_body=_MAX_BODY, reply_seconds=_REPLY_SECONDS
+        http=limited_connections(
+            LoadLimits(_MAX_BYTES, MAX_CONNECTIONS),
+            max_body=_MAX_BODY,
+            reply_seconds=_REPLY_SECONDS,
         ),
         certificates=certificates,
     )
-    return running.serving(server, sock, certificates)
+    return http_server.serving(server, sock, certificates)

@@ -2,8 +2,8 @@
 
 The event loop hears of signals between two turns only, and a plugin's hook may hold a turn up for
 long. So the handler is Python's own, which runs on the main thread wherever it is, inside a hook,
-too. It only looks at the stack and tells the loop; whatever it interrupted goes on. Only code that
-does not come back to Python delays it. `life` has it.
+too. It only looks at the stack and notifies the loop; whatever it interrupted goes on. Only code
+that does not come back to Python delays it. `lifecycle` has it.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, Final
 
-from mooring.framework.asked import asked_in
 from mooring.framework.foreign import is_crossed
+from mooring.framework.running_hook import asked_in
 
 log = logging.getLogger("mooring.live")
 
@@ -27,26 +27,26 @@ class StopSignals:
 
     Args:
         stop: called on the event loop at the first signal.
-        leave: called with an exit code, at once, at the second.
+        exit_now: called with an exit code, at once, at the second.
     """
 
-    def __init__(self, stop: Callable[[], object], leave: Callable[[int], object]) -> None:
+    def __init__(self, stop: Callable[[], object], exit_now: Callable[[int], object]) -> None:
         self._stop = stop
-        self._leave = leave
+        self._exit_now = exit_now
         self._loop: asyncio.AbstractEventLoop | None = None
         self._before: list[Any] = []
         self._stopping = False
 
     def __enter__(self) -> "StopSignals":
         self._loop = asyncio.get_running_loop()
-        self._before = [signal.signal(number, self.heard) for number in _STOPS]
+        self._before = [signal.signal(number, self.on_signal) for number in _STOPS]
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in zip(_STOPS, self._before, strict=True):
             signal.signal(number, handler)
 
-    def heard(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         """A signal came.
 
         Args:
@@ -56,7 +56,7 @@ class StopSignals:
         name = signal.Signals(number).name
         if self._stopping:
             _say(logging.WARNING, "%s, the second signal: the process ends at once", name)
-            self._leave(1)
+            self._exit_now(1)
             return
         self._stopping = True
         if is_crossed(frame):

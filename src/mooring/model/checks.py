@@ -1,7 +1,7 @@
 """Finds what kube-scheduler could not work with in an object: impossible amounts and selectors.
 
 Owns the rules for quantities, label selectors and node selectors. Called for objects that did not
-come from an API server, which would have refused them. It walks all fields of all kinds, by their
+come from an API server, which would have rejected them. It walks all fields of all kinds, by their
 declared types, so a new field of a known type is checked without further work here.
 """
 
@@ -20,7 +20,7 @@ from mooring.model.meta import KubeObject
 from mooring.model.quantity import parse_quantity
 from mooring.model.resources import ResourceList
 from mooring.model.selectors import LabelSelector, NodeSelectorTerm, Requirement
-from mooring.model.storage import TopologyRequirement
+from mooring.model.storage import TopologySelectorLabelRequirement
 
 #: Where something is wrong, as a path inside what was checked, and what is wrong.
 Problems = list[tuple[str, str]]
@@ -177,7 +177,7 @@ def _field(one: Requirement) -> Problems:
     return found
 
 
-def _topology_requirement(one: TopologyRequirement) -> Problems:
+def _topology_requirement(one: TopologySelectorLabelRequirement) -> Problems:
     # parity v1.36.4: component-helpers/scheduling/corev1: the values are read as the operator In
     return _requirement(Requirement(one.key, "In", one.values), _LABEL_OPERATORS)
 
@@ -234,5 +234,5 @@ _CHECKS: Final[dict[Any, Check]] = {
     ResourceList: _resource_list,
     LabelSelector: _remembered(_label_selector),
     NodeSelectorTerm: _remembered(_node_term),
-    TopologyRequirement: _remembered(_topology_requirement),
+    TopologySelectorLabelRequirement: _remembered(_topology_requirement),
 }

@@ -12,7 +12,7 @@ import msgspec
 
 from mooring.errors import InputError, QuantityError
 from mooring.model.checks import check_object
-from mooring.model.meta import KubeObject, Meta, keep_raw
+from mooring.model.meta import KubeObject, ObjectMeta, keep_raw
 from mooring.model.node import Node, NodeStatus
 from mooring.model.pod import Pod, PodSpec
 from mooring.model.pod_defaults import (
@@ -104,7 +104,7 @@ class Defaults:
         )
 
 
-def default_meta(thing: KubeObject) -> Meta:
+def default_meta(thing: KubeObject) -> ObjectMeta:
     """The metadata with a namespace, where the kind has one, and a unique id."""
     metadata = thing.metadata
     namespace = metadata.namespace

@@ -6,13 +6,13 @@ are not modelled yet.
 
 from typing import ClassVar, Final
 
-from mooring.model.meta import KubeObject, Part
+from mooring.model.meta import KubeObject, KubeStruct
 
 #: Every class provides the extended resource of this prefix and its name.
 DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 
-class DeviceClassSpec(Part, frozen=True, rename="camel"):
+class DeviceClassSpec(KubeStruct, frozen=True, rename="camel"):
     """What a class says of its devices; of it, only the resource that they are offered as."""
 
     extended_resource_name: str | None = None

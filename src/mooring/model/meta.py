@@ -1,7 +1,7 @@
 """Object metadata and the shape every modelled Kubernetes object shares.
 
-Owns `Meta`, the base struct settings and `raw`. Structs hold what scheduling reads; JSON keys are
-camel case, fields are snake case, unknown keys are ignored, ``null`` means absent where a field
+Owns `ObjectMeta`, the base struct settings and `raw`. Structs hold what scheduling reads; JSON keys
+are camel case, fields are snake case, unknown keys are ignored, ``null`` means absent where a field
 is optional in Kubernetes.
 """
 
@@ -17,11 +17,11 @@ from mooring.model.deep_json import decode_deep
 EMPTY: dict[str, str] = {}
 
 
-class Part(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class KubeStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Base of every struct inside an object."""
 
 
-class OwnerReference(Part, frozen=True, rename="camel"):
+class OwnerReference(KubeStruct, frozen=True, rename="camel"):
     """The object this one belongs to."""
 
     kind: str = ""
@@ -31,7 +31,7 @@ class OwnerReference(Part, frozen=True, rename="camel"):
     controller: bool | None = None
 
 
-class Meta(Part, frozen=True, rename="camel"):
+class ObjectMeta(KubeStruct, frozen=True, rename="camel"):
     """An object's metadata, without managed fields."""
 
     name: str = ""
@@ -53,7 +53,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     #: Whether objects of this kind live in a namespace.
     namespaced: ClassVar[bool] = True
 
-    metadata: Meta = Meta()
+    metadata: ObjectMeta = ObjectMeta()
     # Read for every node in every decision, so they are fields, the fastest there is, and not
     # properties. Their keys are in no JSON.
     #: The object's name.

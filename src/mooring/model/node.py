@@ -10,13 +10,13 @@ from typing import ClassVar, Protocol
 import msgspec
 
 from mooring.errors import NotAvailable
-from mooring.model.meta import KubeObject, Part
+from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.pod import Pod
 from mooring.model.resources import ResourceList, Resources, read_resources
 from mooring.model.taints import Taint
 
 
-class NodeSpec(Part, frozen=True, rename="camel"):
+class NodeSpec(KubeStruct, frozen=True, rename="camel"):
     """What is set for a node."""
 
     taints: list[Taint] | None = None
@@ -24,14 +24,14 @@ class NodeSpec(Part, frozen=True, rename="camel"):
     provider_id: str | None = msgspec.field(default=None, name="providerID")
 
 
-class ContainerImage(Part, frozen=True, rename="camel"):
+class ContainerImage(KubeStruct, frozen=True, rename="camel"):
     """An image on a node, under all its names."""
 
     names: list[str] | None = None
     size_bytes: int = 0
 
 
-class NodeCondition(Part, frozen=True, rename="camel"):
+class NodeCondition(KubeStruct, frozen=True, rename="camel"):
     """A condition in a node's status."""
 
     type: str = ""
@@ -39,7 +39,7 @@ class NodeCondition(Part, frozen=True, rename="camel"):
     reason: str | None = None
 
 
-class NodeStatus(Part, frozen=True, rename="camel"):
+class NodeStatus(KubeStruct, frozen=True, rename="camel"):
     """What a node reports."""
 
     capacity: ResourceList | None = None

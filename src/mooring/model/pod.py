@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from mooring.model.meta import KubeObject, Part
+from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.resources import (
     ResourceList,
     ResourceRequirements,
@@ -18,7 +18,7 @@ from mooring.model.taints import Toleration
 from mooring.model.volumes import Volume
 
 
-class ContainerPort(Part, frozen=True, rename="camel"):
+class ContainerPort(KubeStruct, frozen=True, rename="camel"):
     """A port of a container."""
 
     container_port: int = 0
@@ -27,13 +27,13 @@ class ContainerPort(Part, frozen=True, rename="camel"):
     protocol: str = "TCP"
 
 
-class RestartRule(Part, frozen=True, rename="camel"):
+class ContainerRestartRule(KubeStruct, frozen=True, rename="camel"):
     """What happens when a container ends in a certain way."""
 
     action: str = ""
 
 
-class Container(Part, frozen=True, rename="camel"):
+class Container(KubeStruct, frozen=True, rename="camel"):
     """A container; ``restart_policy`` is ``Always`` for a sidecar among the init containers."""
 
     name: str = ""
@@ -41,10 +41,10 @@ class Container(Part, frozen=True, rename="camel"):
     resources: ResourceRequirements | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
-    restart_policy_rules: list[RestartRule] | None = None
+    restart_policy_rules: list[ContainerRestartRule] | None = None
 
 
-class TopologySpreadConstraint(Part, frozen=True, rename="camel"):
+class TopologySpreadConstraint(KubeStruct, frozen=True, rename="camel"):
     """How evenly pods are to be spread over parts of the topology."""
 
     max_skew: int = 0
@@ -57,19 +57,19 @@ class TopologySpreadConstraint(Part, frozen=True, rename="camel"):
     match_label_keys: list[str] | None = None
 
 
-class SchedulingGate(Part, frozen=True, rename="camel"):
+class PodSchedulingGate(KubeStruct, frozen=True, rename="camel"):
     """A named hold; a pod with gates is not scheduled."""
 
     name: str = ""
 
 
-class ResourceClaim(Part, frozen=True, rename="camel"):
+class PodResourceClaim(KubeStruct, frozen=True, rename="camel"):
     """A claim for devices that are handed out dynamically; the pod's name for it."""
 
     name: str = ""
 
 
-class SchedulingGroup(Part, frozen=True, rename="camel"):
+class PodSchedulingGroup(KubeStruct, frozen=True, rename="camel"):
     """The group with which a pod is to be scheduled; only that there is one matters."""
 
 
@@ -78,7 +78,7 @@ def _shared(toleration: Toleration) -> Toleration:
     return toleration
 
 
-class PodSpec(Part, frozen=True, rename="camel"):
+class PodSpec(KubeStruct, frozen=True, rename="camel"):
     """What a pod asks for."""
 
     containers: list[Container] | None = None
@@ -92,14 +92,14 @@ class PodSpec(Part, frozen=True, rename="camel"):
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
     topology_spread_constraints: list[TopologySpreadConstraint] | None = None
-    scheduling_gates: list[SchedulingGate] | None = None
+    scheduling_gates: list[PodSchedulingGate] | None = None
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     host_network: bool | None = None
     host_users: bool | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[ResourceClaim] | None = None
-    scheduling_group: SchedulingGroup | None = None
+    resource_claims: list[PodResourceClaim] | None = None
+    scheduling_group: PodSchedulingGroup | None = None
 
     def __post_init__(self) -> None:
         """Share tolerations: an API server gives the same two to nearly every pod."""
@@ -107,7 +107,7 @@ class PodSpec(Part, frozen=True, rename="camel"):
             self.tolerations[:] = map(_shared, self.tolerations)
 
 
-class PodCondition(Part, frozen=True, rename="camel"):
+class PodCondition(KubeStruct, frozen=True, rename="camel"):
     """A condition in a pod's status."""
 
     type: str = ""
@@ -116,7 +116,7 @@ class PodCondition(Part, frozen=True, rename="camel"):
     message: str | None = None
 
 
-class PodStatus(Part, frozen=True, rename="camel"):
+class PodStatus(KubeStruct, frozen=True, rename="camel"):
     """What is known of a pod's life."""
 
     phase: str | None = None

@@ -92,7 +92,7 @@ def parse_quantity(text: str | int | float) -> Quantity:
     else:
         scaled, places = mantissa, len(fraction) - _decimal_power(suffix, text)
     # parity v1.36.4: apimachinery/pkg/api/resource/quantity.go reads a missing number as zero where
-    # 64 bits are enough, and refuses it where it computes with more.
+    # 64 bits are enough, and rejects it where it computes with more.
     if not whole + fraction and (suffix in ("Pi", "Ei") or places > 9):
         raise _wrong(text)
     nano = _shift(scaled, 9 - places)

@@ -7,7 +7,7 @@ of memory, devices, pods), rounded up as kube-scheduler rounds. Called by `Pod` 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from mooring.model.meta import Part
+from mooring.model.meta import KubeStruct
 from mooring.model.quantity import Quantity, parse_quantity
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MIN: Final = -(2**63)
 _MAX: Final = 2**63 - 1
 
 #: Exact amounts, before rounding.
-Exact = dict[str, Quantity]
+ExactResources = dict[str, Quantity]
 
 
 class Resources(dict[str, int]):
@@ -40,14 +40,14 @@ class Resources(dict[str, int]):
         return 0
 
 
-class ResourceRequirements(Part, frozen=True, rename="camel"):
+class ResourceRequirements(KubeStruct, frozen=True, rename="camel"):
     """What a container or a pod asks for and may use at most."""
 
     requests: ResourceList | None = None
     limits: ResourceList | None = None
 
 
-class ResourceStatus(Part, frozen=True, rename="camel"):
+class ResourceStatus(KubeStruct, frozen=True, rename="camel"):
     """What the kubelet reports for a container while its resources are being changed in place."""
 
     name: str = ""
@@ -86,7 +86,7 @@ def read_resources(resources: ResourceList | None) -> Resources:
     )
 
 
-def read_exact(resources: ResourceList | None) -> Exact:
+def read_exact(resources: ResourceList | None) -> ExactResources:
     """A resource list of an object, exactly."""
     return {name: parse_quantity(text) for name, text in (resources or {}).items()}
 
@@ -146,7 +146,7 @@ def container_scoring_requests(pod: "Pod") -> Resources:
     return _whole(_requests(pod, use_status=False, pod_level=False, silent=SILENT))
 
 
-def _whole(exact: Exact) -> Resources:
+def _whole(exact: ExactResources) -> Resources:
     return Resources({name: amount(name, quantity) for name, quantity in exact.items()})
 
 
@@ -156,7 +156,7 @@ def _requests(
     use_status: bool = True,
     pod_level: bool = True,
     silent: Mapping[str, Quantity] | None = None,
-) -> Exact:
+) -> ExactResources:
     """The exact requests of a pod.
 
     Args:
@@ -179,17 +179,19 @@ def _requests(
     return total
 
 
-def _pod_level_requests(pod: "Pod") -> Exact:
+def _pod_level_requests(pod: "Pod") -> ExactResources:
     level = pod.spec.resources
     if level is None or not level.requests:
         return {}
     return {name: q for name, q in read_exact(level.requests).items() if is_pod_level(name)}
 
 
-def _container_requests(pod: "Pod", use_status: bool, silent: Mapping[str, Quantity]) -> Exact:
+def _container_requests(
+    pod: "Pod", use_status: bool, silent: Mapping[str, Quantity]
+) -> ExactResources:
     reported = _reported(pod) if use_status else {}
 
-    def asked(container: "Container", runs_on: bool) -> Exact:
+    def container_requests(container: "Container", runs_on: bool) -> ExactResources:
         amounts = read_exact(container.resources.requests if container.resources else None)
         status = reported.get(container.name) if runs_on else None
         if status is not None and status.resources is not None:
@@ -200,23 +202,25 @@ def _container_requests(pod: "Pod", use_status: bool, silent: Mapping[str, Quant
             amounts.setdefault(name, quantity)
         return amounts
 
-    return combine_containers(pod.spec, asked)
+    return combine_containers(pod.spec, container_requests)
 
 
-def combine_containers(spec: "PodSpec", amounts: Callable[["Container", bool], Exact]) -> Exact:
+def combine_containers(
+    spec: "PodSpec", amounts: Callable[["Container", bool], ExactResources]
+) -> ExactResources:
     """What the containers of a pod come to at the time they need most.
 
     Args:
         spec: the pod's spec.
-        amounts: what one container counts, in a new dict; told whether the container runs on beside
+        amounts: what one container counts, in a new dict, given whether it runs on beside
             the others (a container or a sidecar) or ends before they start (an init container).
     """
     # parity v1.36.4: component-helpers/resource/helpers.go AggregateContainerRequests
-    total: Exact = {}
+    total: ExactResources = {}
     for container in spec.containers or ():
         _add(total, amounts(container, True))
-    sidecars: Exact = {}
-    init_peak: Exact = {}
+    sidecars: ExactResources = {}
+    init_peak: ExactResources = {}
     for container in spec.init_containers or ():
         if container.restart_policy == "Always":
             asked = amounts(container, True)
@@ -240,9 +244,9 @@ def _reported(pod: "Pod") -> dict[str, ResourceStatus]:
 
 
 def _effective(
-    pod: "Pod", spec: Exact, actual: ResourceList | None, allocated: ResourceList | None
-) -> Exact:
-    result: Exact = {}
+    pod: "Pod", spec: ExactResources, actual: ResourceList | None, allocated: ResourceList | None
+) -> ExactResources:
+    result: ExactResources = {}
     for part in (read_exact(actual), read_exact(allocated)):
         _raise_to(result, part)
     if not resize_infeasible(pod):
@@ -263,13 +267,13 @@ def is_pod_level(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith("hugepages-")
 
 
-def _add(total: Exact, more: Exact) -> None:
+def _add(total: ExactResources, more: ExactResources) -> None:
     for name, quantity in more.items():
         have = total.get(name)
         total[name] = quantity if have is None else have + quantity
 
 
-def _raise_to(total: Exact, other: Exact) -> None:
+def _raise_to(total: ExactResources, other: ExactResources) -> None:
     for name, quantity in other.items():
         have = total.get(name)
         if have is None or quantity > have:

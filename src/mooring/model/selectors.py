@@ -7,10 +7,10 @@ satisfies ``NotIn`` and ``DoesNotExist``; ``Gt`` and ``Lt`` compare whole number
 from collections.abc import Callable, Mapping
 
 from mooring.errors import InputError
-from mooring.model.meta import Part
+from mooring.model.meta import KubeStruct
 
 
-class Requirement(Part, frozen=True, rename="camel"):
+class Requirement(KubeStruct, frozen=True, rename="camel"):
     """One condition on a label or a field."""
 
     key: str = ""
@@ -46,7 +46,7 @@ def _whole(text: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()):
         return None
     digits = digits.lstrip("0") or "0"
-    if len(digits) > 19:  # more than 64 bits; `int` itself refuses thousands of digits
+    if len(digits) > 19:  # more than 64 bits; `int` itself rejects thousands of digits
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if -(2**63) <= number < 2**63 else None
@@ -62,7 +62,7 @@ _OPERATORS: dict[str, Callable[[str | None, list[str]], bool]] = {
 }
 
 
-class LabelSelector(Part, frozen=True, rename="camel"):
+class LabelSelector(KubeStruct, frozen=True, rename="camel"):
     """Selects objects by their labels; an empty selector selects all."""
 
     match_labels: dict[str, str] | None = None
@@ -76,7 +76,7 @@ class LabelSelector(Part, frozen=True, rename="camel"):
         return all(one.matches(labels) for one in self.match_expressions or ())
 
 
-class NodeSelectorTerm(Part, frozen=True, rename="camel"):
+class NodeSelectorTerm(KubeStruct, frozen=True, rename="camel"):
     """Conditions on a node's labels and on its name; an empty term matches nothing."""
 
     match_expressions: list[Requirement] | None = None
@@ -92,7 +92,7 @@ class NodeSelectorTerm(Part, frozen=True, rename="camel"):
         )
 
 
-class NodeSelector(Part, frozen=True, rename="camel"):
+class NodeSelector(KubeStruct, frozen=True, rename="camel"):
     """Selects nodes by any of its terms; without terms it selects none."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
@@ -102,21 +102,23 @@ class NodeSelector(Part, frozen=True, rename="camel"):
         return any(term.matches(labels, name) for term in self.node_selector_terms or ())
 
 
-class PreferredNode(Part, frozen=True, rename="camel"):
+class PreferredSchedulingTerm(KubeStruct, frozen=True, rename="camel"):
     """A wish for nodes, with its weight from 1 to 100."""
 
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(Part, frozen=True, rename="camel"):
+class NodeAffinity(KubeStruct, frozen=True, rename="camel"):
     """What a pod demands and wishes of a node's labels."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    preferred_during_scheduling_ignored_during_execution: list[PreferredNode] | None = None
+    preferred_during_scheduling_ignored_during_execution: list[PreferredSchedulingTerm] | None = (
+        None
+    )
 
 
-class PodAffinityTerm(Part, frozen=True, rename="camel"):
+class PodAffinityTerm(KubeStruct, frozen=True, rename="camel"):
     """Selects pods, and the part of the topology in which they count."""
 
     topology_key: str = ""
@@ -127,14 +129,14 @@ class PodAffinityTerm(Part, frozen=True, rename="camel"):
     mismatch_label_keys: list[str] | None = None
 
 
-class WeightedPodAffinityTerm(Part, frozen=True, rename="camel"):
+class WeightedPodAffinityTerm(KubeStruct, frozen=True, rename="camel"):
     """A wish about pods nearby, with its weight from 1 to 100."""
 
     weight: int = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
-class PodAffinity(Part, frozen=True, rename="camel"):
+class PodAffinity(KubeStruct, frozen=True, rename="camel"):
     """What a pod demands and wishes of the pods nearby; for anti-affinity, what it avoids."""
 
     required_during_scheduling_ignored_during_execution: list[PodAffinityTerm] | None = None
@@ -143,7 +145,7 @@ class PodAffinity(Part, frozen=True, rename="camel"):
     )
 
 
-class Affinity(Part, frozen=True, rename="camel"):
+class Affinity(KubeStruct, frozen=True, rename="camel"):
     """All affinity rules of a pod."""
 
     node_affinity: NodeAffinity | None = None

@@ -10,18 +10,18 @@ from typing import ClassVar, Final, TypeVar, cast
 
 import msgspec
 
-from mooring.model.meta import KubeObject, Part
+from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.quantity import Quantity, parse_quantity
 from mooring.model.resources import ResourceList, ResourceRequirements
 from mooring.model.selectors import LabelSelector, NodeSelector
 from mooring.model.volumes import (
-    AwsElasticBlockStore,
-    AzureDisk,
-    AzureFile,
-    Cinder,
-    GcePersistentDisk,
-    PortworxVolume,
-    VsphereVolume,
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CinderVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    PortworxVolumeSource,
+    VsphereVirtualDiskVolumeSource,
     default_azure_disk,
 )
 
@@ -49,7 +49,7 @@ MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
-class ClaimSpec(Part, frozen=True, rename="camel"):
+class PersistentVolumeClaimSpec(KubeStruct, frozen=True, rename="camel"):
     """What a claim asks for, and the volume it has."""
 
     access_modes: list[str] | None = None
@@ -61,7 +61,7 @@ class ClaimSpec(Part, frozen=True, rename="camel"):
     volume_attributes_class_name: str | None = None
 
 
-class PhaseStatus(Part, frozen=True, rename="camel"):
+class PhaseStatus(KubeStruct, frozen=True, rename="camel"):
     """The stage a claim or volume is in."""
 
     phase: str = ""
@@ -72,7 +72,7 @@ class PersistentVolumeClaim(KubeObject, frozen=True, rename="camel", dict=True):
 
     kind_name: ClassVar[str] = "PersistentVolumeClaim"
 
-    spec: ClaimSpec = ClaimSpec()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: PhaseStatus = PhaseStatus()
 
     @property
@@ -105,7 +105,7 @@ class PersistentVolumeClaim(KubeObject, frozen=True, rename="camel", dict=True):
         return self.namespace == namespace and owner is not None and owner.uid == uid
 
 
-class ClaimReference(Part, frozen=True, rename="camel"):
+class ObjectReference(KubeStruct, frozen=True, rename="camel"):
     """The claim a volume is meant for."""
 
     namespace: str = ""
@@ -113,37 +113,37 @@ class ClaimReference(Part, frozen=True, rename="camel"):
     uid: str = ""
 
 
-class CsiSource(Part, frozen=True, rename="camel"):
+class CSIPersistentVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A volume of a CSI driver."""
 
     driver: str = ""
     volume_handle: str = ""
 
 
-class VolumeNodeAffinity(Part, frozen=True, rename="camel"):
+class VolumeNodeAffinity(KubeStruct, frozen=True, rename="camel"):
     """From which nodes a volume can be reached."""
 
     required: NodeSelector | None = None
 
 
-class VolumeSpec(Part, frozen=True, rename="camel"):
+class PersistentVolumeSpec(KubeStruct, frozen=True, rename="camel"):
     """What a persistent volume is."""
 
     capacity: ResourceList | None = None
     access_modes: list[str] | None = None
-    claim_ref: ClaimReference | None = None
+    claim_ref: ObjectReference | None = None
     storage_class_name: str = ""
     volume_mode: str | None = None
     volume_attributes_class_name: str | None = None
     node_affinity: VolumeNodeAffinity | None = None
-    csi: CsiSource | None = None
-    gce_persistent_disk: GcePersistentDisk | None = None
-    aws_elastic_block_store: AwsElasticBlockStore | None = None
-    azure_disk: AzureDisk | None = None
-    azure_file: AzureFile | None = None
-    cinder: Cinder | None = None
-    portworx_volume: PortworxVolume | None = None
-    vsphere_volume: VsphereVolume | None = None
+    csi: CSIPersistentVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
 class PersistentVolume(KubeObject, frozen=True, rename="camel", dict=True):
@@ -152,7 +152,7 @@ class PersistentVolume(KubeObject, frozen=True, rename="camel", dict=True):
     kind_name: ClassVar[str] = "PersistentVolume"
     namespaced: ClassVar[bool] = False
 
-    spec: VolumeSpec = VolumeSpec()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PhaseStatus = PhaseStatus()
 
     @property
@@ -187,17 +187,17 @@ class PersistentVolume(KubeObject, frozen=True, rename="camel", dict=True):
         )
 
 
-class TopologyRequirement(Part, frozen=True, rename="camel"):
+class TopologySelectorLabelRequirement(KubeStruct, frozen=True, rename="camel"):
     """A node's label must have one of these values."""
 
     key: str = ""
     values: list[str] | None = None
 
 
-class TopologyTerm(Part, frozen=True, rename="camel"):
+class TopologySelectorTerm(KubeStruct, frozen=True, rename="camel"):
     """Conditions on a node's labels, all of which must hold."""
 
-    match_label_expressions: list[TopologyRequirement] | None = None
+    match_label_expressions: list[TopologySelectorLabelRequirement] | None = None
 
 
 class StorageClass(KubeObject, frozen=True, rename="camel", dict=True):
@@ -208,31 +208,31 @@ class StorageClass(KubeObject, frozen=True, rename="camel", dict=True):
 
     provisioner: str = ""
     volume_binding_mode: str | None = None
-    allowed_topologies: list[TopologyTerm] | None = None
+    allowed_topologies: list[TopologySelectorTerm] | None = None
 
     @property
-    def waits(self) -> bool:
+    def waits_for_first_consumer(self) -> bool:
         """Whether volumes are bound only once a pod that uses them is scheduled."""
         return self.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-class NodeDriverResources(Part, frozen=True, rename="camel"):
+class VolumeNodeResources(KubeStruct, frozen=True, rename="camel"):
     """How many volumes of a driver a node can have."""
 
     count: int | None = None
 
 
-class NodeDriver(Part, frozen=True, rename="camel"):
+class CSINodeDriver(KubeStruct, frozen=True, rename="camel"):
     """A CSI driver on a node."""
 
     name: str = ""
-    allocatable: NodeDriverResources | None = None
+    allocatable: VolumeNodeResources | None = None
 
 
-class CSINodeSpec(Part, frozen=True, rename="camel"):
+class CSINodeSpec(KubeStruct, frozen=True, rename="camel"):
     """The CSI drivers of a node."""
 
-    drivers: list[NodeDriver] | None = None
+    drivers: list[CSINodeDriver] | None = None
 
 
 class CSINode(KubeObject, frozen=True, rename="camel", dict=True):
@@ -258,7 +258,7 @@ class CSINode(KubeObject, frozen=True, rename="camel", dict=True):
         return frozenset(self.annotations.get(MIGRATED_PLUGINS, "").split(",")) - {""}
 
 
-class CSIDriverSpec(Part, frozen=True, rename="camel"):
+class CSIDriverSpec(KubeStruct, frozen=True, rename="camel"):
     """What a CSI driver can do."""
 
     storage_capacity: bool | None = None
@@ -295,18 +295,18 @@ class CSIStorageCapacity(KubeObject, frozen=True, rename="camel", dict=True):
         return None if size is None else parse_quantity(size).value
 
 
-class AttachmentSource(Part, frozen=True, rename="camel"):
+class VolumeAttachmentSource(KubeStruct, frozen=True, rename="camel"):
     """What is attached."""
 
     persistent_volume_name: str | None = None
 
 
-class AttachmentSpec(Part, frozen=True, rename="camel"):
+class VolumeAttachmentSpec(KubeStruct, frozen=True, rename="camel"):
     """What is attached where, and by whom."""
 
     attacher: str = ""
     node_name: str = ""
-    source: AttachmentSource = AttachmentSource()
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
 
 
 class VolumeAttachment(KubeObject, frozen=True, rename="camel", dict=True):
@@ -315,7 +315,7 @@ class VolumeAttachment(KubeObject, frozen=True, rename="camel", dict=True):
     kind_name: ClassVar[str] = "VolumeAttachment"
     namespaced: ClassVar[bool] = False
 
-    spec: AttachmentSpec = AttachmentSpec()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
 
 
 T = TypeVar("T", bound=KubeObject)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from mooring.model.meta import Part
+from mooring.model.meta import KubeStruct
 
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 
 
-class Taint(Part, frozen=True, rename="camel"):
+class Taint(KubeStruct, frozen=True, rename="camel"):
     """A mark on a node that repels pods which do not tolerate it."""
 
     key: str = ""
@@ -22,7 +22,7 @@ class Taint(Part, frozen=True, rename="camel"):
         )
 
 
-class Toleration(Part, frozen=True, rename="camel"):
+class Toleration(KubeStruct, frozen=True, rename="camel"):
     """A pod's permission to ignore taints; an empty key with ``Exists`` tolerates all."""
 
     key: str = ""

@@ -9,24 +9,24 @@ from typing import Final
 
 import msgspec
 
-from mooring.model.meta import Part
+from mooring.model.meta import KubeStruct
 
 #: Where Ceph images are looked for if a volume does not say.
 RBD_POOL: Final = "rbd"
 
 
-class ClaimVolume(Part, frozen=True, rename="camel"):
+class PersistentVolumeClaimVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A claim in the pod's namespace, by name."""
 
     claim_name: str = ""
     read_only: bool = False
 
 
-class EphemeralVolume(Part, frozen=True, rename="camel"):
+class EphemeralVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A claim that is made for the pod and named after it; see `Volume.claim_for`."""
 
 
-class GcePersistentDisk(Part, frozen=True, rename="camel"):
+class GCEPersistentDiskVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A disk of Google Compute Engine."""
 
     pd_name: str = ""
@@ -34,14 +34,14 @@ class GcePersistentDisk(Part, frozen=True, rename="camel"):
     read_only: bool = False
 
 
-class AwsElasticBlockStore(Part, frozen=True, rename="camel"):
+class AWSElasticBlockStoreVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A disk of Amazon Web Services."""
 
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
 
 
-class Rbd(Part, frozen=True, rename="camel"):
+class RBDVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A Ceph image; monitors may list only some of the cluster's."""
 
     monitors: list[str] | None = None
@@ -50,74 +50,74 @@ class Rbd(Part, frozen=True, rename="camel"):
     read_only: bool = False
 
 
-class Iscsi(Part, frozen=True, rename="camel"):
+class ISCSIVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """An iSCSI disk."""
 
     iqn: str = ""
     read_only: bool = False
 
 
-class AzureDisk(Part, frozen=True, rename="camel"):
+class AzureDiskVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A disk of Azure; ``kind`` is Shared, Dedicated or Managed."""
 
     disk_uri: str = msgspec.field(default="", name="diskURI")
     kind: str | None = None
 
 
-class AzureFile(Part, frozen=True, rename="camel"):
+class AzureFileVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A file share of Azure."""
 
     share_name: str = ""
     secret_name: str = ""
 
 
-class Cinder(Part, frozen=True, rename="camel"):
+class CinderVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A disk of OpenStack."""
 
     volume_id: str = msgspec.field(default="", name="volumeID")
 
 
-class PortworxVolume(Part, frozen=True, rename="camel"):
+class PortworxVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A Portworx volume."""
 
     volume_id: str = msgspec.field(default="", name="volumeID")
 
 
-class VsphereVolume(Part, frozen=True, rename="camel"):
+class VsphereVirtualDiskVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A disk of vSphere."""
 
     volume_path: str = ""
 
 
-class InlineCsi(Part, frozen=True, rename="camel"):
+class CSIVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A volume that a CSI driver makes for the pod; it takes up no attachment."""
 
     driver: str = ""
 
 
-class ImageVolume(Part, frozen=True, rename="camel"):
+class ImageVolumeSource(KubeStruct, frozen=True, rename="camel"):
     """A container image mounted as a volume."""
 
     reference: str = ""
 
 
-class Volume(Part, frozen=True, rename="camel"):
+class Volume(KubeStruct, frozen=True, rename="camel"):
     """A volume of a pod; at most one source is set."""
 
     name: str = ""
-    persistent_volume_claim: ClaimVolume | None = None
-    ephemeral: EphemeralVolume | None = None
-    gce_persistent_disk: GcePersistentDisk | None = None
-    aws_elastic_block_store: AwsElasticBlockStore | None = None
-    rbd: Rbd | None = None
-    iscsi: Iscsi | None = None
-    azure_disk: AzureDisk | None = None
-    azure_file: AzureFile | None = None
-    cinder: Cinder | None = None
-    portworx_volume: PortworxVolume | None = None
-    vsphere_volume: VsphereVolume | None = None
-    csi: InlineCsi | None = None
-    image: ImageVolume | None = None
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    image: ImageVolumeSource | None = None
 
     @property
     def counts(self) -> bool:
@@ -137,7 +137,7 @@ _COUNTING: Final = tuple(
 )
 
 
-def default_azure_disk(disk: AzureDisk) -> AzureDisk:
+def default_azure_disk(disk: AzureDiskVolumeSource) -> AzureDiskVolumeSource:
     """The disk with the API server's defaults; the same object if nothing was missing."""
     return msgspec.structs.replace(disk, kind="Shared") if disk.kind is None else disk
 

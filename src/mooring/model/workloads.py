@@ -6,7 +6,7 @@ topology spread, pod affinity, preemption and the API server's defaults read the
 
 from typing import ClassVar
 
-from mooring.model.meta import KubeObject, Part
+from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.selectors import LabelSelector
 
 
@@ -28,7 +28,7 @@ class PriorityClass(KubeObject, frozen=True, rename="camel", dict=True):
     preemption_policy: str | None = None
 
 
-class ServiceSpec(Part, frozen=True, rename="camel"):
+class ServiceSpec(KubeStruct, frozen=True, rename="camel"):
     """The pods a service is for; None selects none."""
 
     selector: dict[str, str] | None = None
@@ -42,23 +42,23 @@ class Service(KubeObject, frozen=True, rename="camel", dict=True):
     spec: ServiceSpec = ServiceSpec()
 
 
-class TemplateMeta(Part, frozen=True, rename="camel"):
+class PodTemplateMeta(KubeStruct, frozen=True, rename="camel"):
     """The metadata a controller gives its pods."""
 
     labels: dict[str, str] | None = None
 
 
-class PodTemplate(Part, frozen=True, rename="camel"):
+class PodTemplateSpec(KubeStruct, frozen=True, rename="camel"):
     """What a controller makes its pods of."""
 
-    metadata: TemplateMeta = TemplateMeta()
+    metadata: PodTemplateMeta = PodTemplateMeta()
 
 
-class ReplicationControllerSpec(Part, frozen=True, rename="camel"):
+class ReplicationControllerSpec(KubeStruct, frozen=True, rename="camel"):
     """The pods of a replication controller; without a selector, the template's labels select."""
 
     selector: dict[str, str] | None = None
-    template: PodTemplate | None = None
+    template: PodTemplateSpec | None = None
 
 
 class ReplicationController(KubeObject, frozen=True, rename="camel", dict=True):
@@ -69,7 +69,7 @@ class ReplicationController(KubeObject, frozen=True, rename="camel", dict=True):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
-class ControllerSpec(Part, frozen=True, rename="camel"):
+class ControllerSpec(KubeStruct, frozen=True, rename="camel"):
     """The pods of a replica set or stateful set."""
 
     selector: LabelSelector | None = None
@@ -91,13 +91,13 @@ class StatefulSet(KubeObject, frozen=True, rename="camel", dict=True):
     spec: ControllerSpec = ControllerSpec()
 
 
-class DisruptionBudgetSpec(Part, frozen=True, rename="camel"):
+class PodDisruptionBudgetSpec(KubeStruct, frozen=True, rename="camel"):
     """The pods a budget protects."""
 
     selector: LabelSelector | None = None
 
 
-class DisruptionBudgetStatus(Part, frozen=True, rename="camel"):
+class PodDisruptionBudgetStatus(KubeStruct, frozen=True, rename="camel"):
     """How many pods may be evicted now, and which evictions are already under way, by pod name."""
 
     disruptions_allowed: int = 0
@@ -109,5 +109,5 @@ class PodDisruptionBudget(KubeObject, frozen=True, rename="camel", dict=True):
 
     kind_name: ClassVar[str] = "PodDisruptionBudget"
 
-    spec: DisruptionBudgetSpec = DisruptionBudgetSpec()
-    status: DisruptionBudgetStatus = DisruptionBudgetStatus()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()

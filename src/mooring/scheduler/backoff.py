@@ -23,7 +23,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
     Attributes:
         initial_backoff: after the first attempt (``podInitialBackoffSeconds``).
         max_backoff: after many (``podMaxBackoffSeconds``); 0 for no backoff at all.
-        max_unschedulable: a refused pod for which nothing happens is tried again after this time.
+        max_unschedulable: a rejected pod for which nothing happens is tried again after this time.
     """
 
     initial_backoff: float = 1
@@ -39,13 +39,13 @@ class QueueSettings(msgspec.Struct, frozen=True):
     def backoff_end(self, queued: QueuedPod) -> float:
         """The second in which a pod's backoff ends; it may be taken when that is over."""
         # parity v1.36.4: backend/queue/backoff_queue.go getBackoffTime
-        attempts = queued.errors or queued.refusals
+        attempts = queued.errors or queued.rejections
         if not attempts or not self.max_backoff:
             return LONG_AGO
         return _window(queued.since + self.backoff(attempts))
 
     def deadline(self, queued: QueuedPod) -> float:
-        """When a pod that is held is to be looked at, whatever happens."""
+        """When an unschedulable pod is to be tried again, whatever happens."""
         return max(queued.since, queued.flushed_at) + self.max_unschedulable
 
 

@@ -1,7 +1,7 @@
 """The scheduler's heart: changes and reports in, effects out.
 
     informers ──changes──> handle ─┐
-                                   ├──> queue ──> turn ──> Bind, Evict, PatchStatus, Tell
+                                   ├──> queue ──> schedule_one ──> effects
     shell ────reports────> report ─┘
 
 `Core` owns which pod is where: waiting in the queue, being decided, waiting for permission, being
@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from mooring.errors import MooringError
 from mooring.framework import foreign
 from mooring.framework.binding import Binding
+from mooring.framework.cluster_events import ClusterEvent, event_between
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Refusal
-from mooring.framework.happenings import Happening, happening_of
+from mooring.framework.filtering import Rejection
 from mooring.framework.hook import Action
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import failure_of
@@ -34,17 +34,18 @@ from mooring.scheduler.effects import (
     BindFailed,
     Bound,
     Effect,
-    Evict,
-    Evicted,
     PatchStatus,
+    PreemptVictims,
+    RecordEvent,
     Report,
-    Tell,
+    VictimsPreempted,
+    failed_scheduling,
 )
-from mooring.scheduler.evictions import Evictions, Evictor
+from mooring.scheduler.preemptions_in_progress import PreemptingPlugin, PreemptionsInProgress
 from mooring.scheduler.queue import Queue
-from mooring.scheduler.queued_pod import Part, QueuedPod
-from mooring.scheduler.schedule import Choose, Chosen, NoNode, choose_node
-from mooring.scheduler.waiting import WaitingPod, WaitingPods
+from mooring.scheduler.queued_pod import QueuedPod, SubQueue
+from mooring.scheduler.scheduling_cycle import Choose, Chosen, NoNode, choose_node
+from mooring.scheduler.waiting_pods import WaitingPod, WaitingPods
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.scheduler")
@@ -52,14 +53,10 @@ log = logging.getLogger("mooring.scheduler")
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 #: One decision: questions to extenders come out, answers go in, effects are the result.
-Turn = Generator[AskExtenders, Any, list[Effect]]
-#: A note of a Kubernetes event has at most so many bytes.
-_NOTE = 1024
-#: Plugins write as much as they like; a condition has at most so many bytes.
-_MESSAGE = 32 * 1024
+SchedulingCycle = Generator[AskExtenders, Any, list[Effect]]
 
 
-class Flight(NamedTuple):
+class BindingCycle(NamedTuple):
     """A pod that is being bound, and since when."""
 
     queued: QueuedPod
@@ -94,8 +91,8 @@ class Core:
         self._choose = choose
         self._extended = extended
         # By unique id: a pod may be gone, and another of its name there, before its report comes.
-        self._flights: dict[str, Flight] = {}
-        self._evictions = Evictions()
+        self._binding_cycles: dict[str, BindingCycle] = {}
+        self._preemptions = PreemptionsInProgress()
         # Pods that will look for victims when it is seen what becomes of those of others.
         self._deferred: dict[str, Pod] = {}
 
@@ -111,106 +108,108 @@ class Core:
             runtime.waiting = waiting
 
     @property
-    def binding(self) -> list[Flight]:
+    def binding(self) -> list[BindingCycle]:
         """The pods that are being bound; two may have one name, if the first is deleted by now."""
-        return list(self._flights.values())
+        return list(self._binding_cycles.values())
 
-    # -- what happened in the cluster
+    # -- changes of the cluster
 
     def handle(self, changes: Iterable[Put[Any] | Gone[Any]], now: float) -> list[Effect]:
-        """Take what informers saw, in order."""
+        """Apply what informers saw, in order."""
         for change in changes:
             thing: KubeObject = change.object
             put = isinstance(change, Put)
             if isinstance(thing, Pod):
-                self._pod(thing if put and not thing.finished else None, thing, now)
+                self._on_pod(thing if put and not thing.finished else None, thing, now)
             elif isinstance(thing, Node):
                 old_node = self.cluster.nodes.get(thing.name)
                 self.cluster.put_node(thing) if put else self.cluster.remove_node(thing.name)
-                self._happened(old_node, thing if put else None, now)
+                self._on_event(old_node, thing if put else None, now)
             else:
                 old = self.cluster.catalog.get(type(thing), thing.key)
                 self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)
-                self._happened(old, thing if put else None, now)
+                self._on_event(old, thing if put else None, now)
         return []
 
-    def _pod(self, pod: Pod | None, seen: Pod, now: float) -> None:
+    def _on_pod(self, pod: Pod | None, seen: Pod, now: float) -> None:
         """A pod is there, or not any more."""
         key = seen.key
         known = self.cluster.pod(seen.namespace, seen.name)
         if known is not None and known.uid != seen.uid:
             if pod is None:
                 return  # an older pod of the same name is gone; the new one is not
-            self._leave(known, now)
+            self._pod_deleted(known, now)
             known = None
         if pod is None:
             if known is not None:
-                self._leave(known, now)
+                self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
             self.waiting.remove(key)
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
-            assumed = pod.uid in self._flights or before is None
+            assumed = pod.uid in self._binding_cycles or before is None
             self.cluster.put_pod(pod)
-            self._happened_on_node(pod.uid, None if assumed else before, pod, now)
+            self._on_assigned_pod_event(pod.uid, None if assumed else before, pod, now)
         elif pod.scheduler_name in self._runtimes:
-            self._wait(known, pod, now)
+            self._pod_pending(known, pod, now)
 
-    def _wait(self, known: Pod | None, pod: Pod, now: float) -> None:
+    def _pod_pending(self, known: Pod | None, pod: Pod, now: float) -> None:
         """A pod of ours has no node yet."""
         nominations = self.cluster.nominations
-        promised = nominations.node_of(pod.key)
+        nominated_node = nominations.node_of(pod.key)
         self.cluster.put_pod(pod)
         if known is not None and known.node_name:
             return  # it is assumed and being bound
         before = (known.status.nominated_node_name or "") if known is not None else ""
         after = pod.status.nominated_node_name or ""
-        if promised and not after and not before:
-            # parity v1.36.4: backend/queue/nominator.go: a promise the API server does not know of
-            # yet outlives updates that know nothing of it.
-            nominations.put(pod, promised)
+        if nominated_node and not after and not before:
+            # parity v1.36.4: backend/queue/nominator.go: a nomination that the API server does not
+            # know of yet outlives updates without it.
+            nominations.put(pod, nominated_node)
         elif known is not None and before and before != after:
-            self.queue.happened_to_promise(known, now)
+            self.queue.nomination_removed(known, now)
         if known is None:
             self.queue.add(pod, now)
         else:
             self.queue.update(known, pod, now)
 
-    def _leave(self, known: Pod, now: float) -> None:
+    def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
             waiting = self.waiting.get(known.key)
             if waiting is not None:
-                waiting.refuse("", "the pod was deleted")
+                waiting.reject("", "the pod was deleted")
             self.cluster.remove_pod(known.key)
-            self._happened_on_node(known.uid, known, None, now)
+            self._on_assigned_pod_event(known.uid, known, None, now)
             return
-        promised = self.cluster.nominations.node_of(known.key)
+        nominated_node = self.cluster.nominations.node_of(known.key)
         self.queue.remove(known)
         self.cluster.remove_pod(known.key)
-        if promised:
-            status = replace(known.status, nominated_node_name=promised)
-            self.queue.happened_to_promise(replace(known, status=status), now)
+        if nominated_node:
+            status = replace(known.status, nominated_node_name=nominated_node)
+            self.queue.nomination_removed(replace(known, status=status), now)
 
-    def _happened(self, old: KubeObject | None, new: KubeObject | None, now: float) -> None:
-        happening = happening_of(old, new)
-        if happening is not None:
-            self.queue.happened(happening, now)
+    def _on_event(self, old: KubeObject | None, new: KubeObject | None, now: float) -> None:
+        event = event_between(old, new)
+        if event is not None:
+            self.queue.on_event(event, now)
 
-    def _happened_on_node(self, uid: str, old: Pod | None, new: Pod | None, now: float) -> None:
+    def _on_assigned_pod_event(
+        self, uid: str, old: Pod | None, new: Pod | None, now: float
+    ) -> None:
         """A pod on a node changed or is gone; if pods waited for it to go, they may be tried."""
-        if uid not in self._evictions or (new is not None and not new.deleting):
-            self._happened(old, new, now)
+        if uid not in self._preemptions or (new is not None and not new.deleting):
+            self._on_event(old, new, now)
             return
-        waited = self._evictions.seen(uid)
-        self._open(waited)
-        self._happened(old, new, now)
-        self._go_on(waited, now)
+        waited = self._preemptions.seen(uid)
+        self._end_preemption_of(waited)
+        self._on_event(old, new, now)
+        self._retry_preemptors(waited, now)
 
     # -- decisions
 
-    def turn(self, now: float) -> Turn | None:
+    def schedule_one(self, now: float) -> SchedulingCycle | None:
         """The next decision; None if no pod is ready.
 
         The result must be run to its end, and nothing else be called meanwhile.
@@ -218,7 +217,7 @@ class Core:
         queued = self.queue.pop(now)
         return self._schedule(queued, now) if queued is not None else None
 
-    def _schedule(self, queued: QueuedPod, now: float) -> Turn:
+    def _schedule(self, queued: QueuedPod, now: float) -> SchedulingCycle:
         pod = queued.pod
         runtime = self._runtimes[pod.scheduler_name]
         if pod.deleting:
@@ -227,21 +226,21 @@ class Core:
         extended = self._extended is not None and self._extended(pod)
         try:
             found = yield from choose_node(
-                runtime, self._with_promise(pod), self._choose,
-                extended=extended, leaving=self._evictions.leaving,
+                runtime, self._with_nominated_node(pod), self._choose,
+                extended=extended, leaving=self._preemptions.leaving,
             )  # fmt: skip
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
-            return self._broke(queued, error, now)
+            return self._decision_failed(queued, error, now)
         if isinstance(found, NoNode):
             return self._no_node(queued, found, now)
         return self._place(runtime, queued, found, now)
 
-    def _with_promise(self, pod: Pod) -> Pod:
-        """The pod with the node it is promised, whether or not the watch has shown that yet."""
-        promise = self.cluster.nominations.node_of(pod.key)
-        if not promise or promise == pod.status.nominated_node_name:
+    def _with_nominated_node(self, pod: Pod) -> Pod:
+        """The pod with its nominated node, whether or not the watch has shown that yet."""
+        nominated_node = self.cluster.nominations.node_of(pod.key)
+        if not nominated_node or nominated_node == pod.status.nominated_node_name:
             return pod
-        return replace(pod, status=replace(pod.status, nominated_node_name=promise))
+        return replace(pod, status=replace(pod.status, nominated_node_name=nominated_node))
 
     def _place(
         self, runtime: Runtime, queued: QueuedPod, chosen: Chosen, now: float
@@ -251,21 +250,21 @@ class Core:
         node = self.cluster.nodes[chosen.node_name]
         self.cluster.assume(pod, node.name)
         try:
-            refusal = runtime.placing.reserve(cycle, node)
+            rejection = runtime.binding_hooks.reserve(cycle, node)
         except Exception as error:  # noqa: BLE001 - as above; what was reserved is given back
             self.cluster.forget(pod.key)
-            return self._broke(queued, error, now)
-        if refusal is not None:
+            return self._decision_failed(queued, error, now)
+        if rejection is not None:
             self.cluster.forget(pod.key)
-            return self._refused(queued, refusal, now)
+            return self._rejected(queued, rejection, now)
         try:
-            waits = runtime.placing.permit(cycle, node)
+            waits = runtime.binding_hooks.permit(cycle, node)
         except Exception as error:  # noqa: BLE001
-            self._take_back(runtime, cycle, node, pod)
-            return self._broke(queued, error, now)
-        if isinstance(waits, Refusal):
-            self._take_back(runtime, cycle, node, pod)
-            return self._refused(queued, waits, now)
+            self._undo_placement(runtime, cycle, node, pod)
+            return self._decision_failed(queued, error, now)
+        if isinstance(waits, Rejection):
+            self._undo_placement(runtime, cycle, node, pod)
+            return self._rejected(queued, waits, now)
         if waits:
             self.waiting.add(WaitingPod(queued, cycle, node, waits, now))
             return [PatchStatus(pod, nominated_node=node.name)]
@@ -274,7 +273,7 @@ class Core:
     def _bind(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> Bind:
         pod = queued.pod
         self.queue.done(queued)
-        self._flights[pod.uid] = Flight(queued, cycle, node, now)
+        self._binding_cycles[pod.uid] = BindingCycle(queued, cycle, node, now)
         binding = Binding(
             namespace=pod.namespace,
             name=pod.name,
@@ -295,13 +294,13 @@ class Core:
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
                 runtime = self._runtimes[waiting.pod.scheduler_name]
-                self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
-                effects += self._broke(waiting.queued, error, now)
-        late = self._evictions.late(now)
+                self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
+                effects += self._decision_failed(waiting.queued, error, now)
+        late = self._preemptions.late(now)
         if late:
-            self._open(late)
+            self._end_preemption_of(late)
             self.queue.activate(late, now)
-            self._go_on(late, now)
+            self._retry_preemptors(late, now)
         return effects
 
     def _settle(self, waiting: WaitingPod, now: float) -> list[Effect]:
@@ -309,97 +308,98 @@ class Core:
         if not waiting.reason:
             return [self._bind(waiting.queued, waiting.cycle, waiting.node, now)]
         runtime = self._runtimes[waiting.pod.scheduler_name]
-        placed = self._take_back(runtime, waiting.cycle, waiting.node, waiting.pod)
+        placed = self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
         message = f"0/1 nodes are available: 1 {waiting.reason}."
         effects = self._failed(
-            waiting.queued, UNSCHEDULABLE, message, {waiting.refused_by}, now, promise=""
+            waiting.queued, UNSCHEDULABLE, message, {waiting.rejected_by}, now, nominated_node=""
         )
-        self._room_again(placed, now)
+        self._placement_undone(placed, now)
         return effects
 
     def next_time(self) -> float | None:
         """When `tick` has something to do."""
-        parts = (self.queue, self.waiting, self._evictions)
+        parts = (self.queue, self.waiting, self._preemptions)
         return min((t for one in parts if (t := one.next_time()) is not None), default=None)
 
     # -- what came of effects
 
     def report(self, report: Report, now: float) -> list[Effect]:
-        """Take what came of an effect."""
+        """Note what came of an effect."""
         if isinstance(report, Bound):
             return self._bound(report)
         if isinstance(report, BindFailed):
             return self._not_bound(report, now)
-        return self._evicted(report, now)
+        return self._victims_preempted(report, now)
 
     def _bound(self, report: Bound) -> list[Effect]:
         pod = report.pod
-        self._flights.pop(pod.uid, None)
+        self._binding_cycles.pop(pod.uid, None)
         self.cluster.confirm(pod.key, pod.uid)
         note = f"Successfully assigned {pod.key} to {report.node}"
-        return [Tell(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
+        return [RecordEvent(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
 
     def _not_bound(self, report: BindFailed, now: float) -> list[Effect]:
         pod = report.pod
-        flight = self._flights.pop(pod.uid, None)
-        if flight is None:
+        binding_cycle = self._binding_cycles.pop(pod.uid, None)
+        if binding_cycle is None:
             return []
         runtime = self._runtimes[pod.scheduler_name]
-        placed = self._take_back(runtime, flight.cycle, flight.node, pod)
+        placed = self._undo_placement(runtime, binding_cycle.cycle, binding_cycle.node, pod)
+        queued, message = binding_cycle.queued, report.message
         effects = self._failed(
-            flight.queued, SCHEDULER_ERROR, report.message, set(), now, promise="", flown=True
+            queued, SCHEDULER_ERROR, message, set(), now, nominated_node="", bind_failed=True
         )
-        self._room_again(placed, now)
+        self._placement_undone(placed, now)
         return effects
 
-    def _evicted(self, report: Evicted, now: float) -> list[Effect]:
+    def _victims_preempted(self, report: VictimsPreempted, now: float) -> list[Effect]:
         pod = report.preemptor
-        if self._evictions.reported(pod, now, failed=bool(report.error)):
-            self._open([pod])
+        if self._preemptions.reported(pod, now, failed=bool(report.error)):
+            self._end_preemption_of([pod])
             if report.error:
                 self.queue.activate([pod], now)
-            self._go_on([pod], now)
+            self._retry_preemptors([pod], now)
         return []
 
-    def _open(self, pods: list[Pod]) -> None:
+    def _end_preemption_of(self, pods: list[Pod]) -> None:
         """Hold these pods back no longer."""
         for pod in pods:
-            for plugin in self._evictors(pod):
-                plugin.evicting.discard(pod.uid)
+            for plugin in self._preempting_plugins(pod):
+                plugin.preempting.discard(pod.uid)
 
-    def _go_on(self, pods: list[Pod], now: float) -> None:
+    def _retry_preemptors(self, pods: list[Pod], now: float) -> None:
         """Try pods that still stand at the open gate, and those that waited for others' victims.
 
         No further change may come that lets them go.
         """
         for pod in pods:
-            queued = self.queue.pending(pod.key)
-            if queued is not None and queued.part is Part.GATED:
+            queued = self.queue.get(pod.key)
+            if queued is not None and queued.sub_queue is SubQueue.GATED:
                 self.queue.activate([pod], now)
         deferred, self._deferred = self._deferred, {}
         self.queue.activate(deferred.values(), now)
 
     # -- failures
 
-    def _take_back(self, runtime: Runtime, cycle: Cycle, node: Node, pod: Pod) -> Pod | None:
+    def _undo_placement(self, runtime: Runtime, cycle: Cycle, node: Node, pod: Pod) -> Pod | None:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
         placed = self.cluster.pod(pod.namespace, pod.name)
-        runtime.placing.unreserve(cycle, node)
+        runtime.binding_hooks.unreserve(cycle, node)
         self.cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 
-    def _room_again(self, placed: Pod | None, now: float) -> None:
+    def _placement_undone(self, placed: Pod | None, now: float) -> None:
         """A placement was undone: its room is free for others, which is no help to the pod."""
         if placed is not None:
-            was_victim = placed.uid in self._evictions
-            waited = self._evictions.seen(placed.uid)
-            self._open(waited)
-            gone = Happening(Pod, Action.DELETE, placed, None)
-            self.queue.happened(gone, now, functools.partial(_is_another, placed))
+            was_victim = placed.uid in self._preemptions
+            waited = self._preemptions.seen(placed.uid)
+            self._end_preemption_of(waited)
+            gone = ClusterEvent(Pod, Action.DELETE, placed, None)
+            self.queue.on_event(gone, now, functools.partial(_is_another, placed))
             if was_victim:
-                self._go_on(waited, now)
+                self._retry_preemptors(waited, now)
 
-    def _broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
+    def _decision_failed(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
         """A decision failed."""
         message, shown = foreign.tell(error)
         if issubclass(type(error), MooringError):
@@ -408,32 +408,39 @@ class Core:
         else:
             log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
             message = f"mooring failed: {message}"
-        return self._failed(queued, SCHEDULER_ERROR, message, set(), now, promise="")
+        return self._failed(queued, SCHEDULER_ERROR, message, set(), now, nominated_node="")
 
-    def _refused(self, queued: QueuedPod, refusal: Refusal, now: float) -> list[Effect]:
-        if refusal.verdict.error:
-            reasons = ", ".join(refusal.verdict.reasons)
-            return self._failed(queued, SCHEDULER_ERROR, reasons, set(), now, promise="")
-        counted = ", ".join(sorted(f"1 {reason}" for reason in refusal.verdict.reasons))
+    def _rejected(self, queued: QueuedPod, rejection: Rejection, now: float) -> list[Effect]:
+        if rejection.verdict.error:
+            reasons = ", ".join(rejection.verdict.reasons)
+            return self._failed(queued, SCHEDULER_ERROR, reasons, set(), now, nominated_node="")
+        counted = ", ".join(sorted(f"1 {reason}" for reason in rejection.verdict.reasons))
         message = f"0/1 nodes are available: {counted}."
-        return self._failed(queued, UNSCHEDULABLE, message, {refusal.plugin}, now, promise="")
+        return self._failed(
+            queued, UNSCHEDULABLE, message, {rejection.plugin}, now, nominated_node=""
+        )
 
     def _no_node(self, queued: QueuedPod, found: NoNode, now: float) -> list[Effect]:
         pod = queued.pod
-        if found.evict is None:
+        if found.preempt is None:
             if found.deferred:
                 self._deferred[pod.uid] = pod
-            promise = None if found.keep_promise else ""
+            nominated_node = None if found.keep_nomination else ""
             return self._failed(
-                queued, UNSCHEDULABLE, found.message, found.plugins, now, promise=promise
+                queued,
+                UNSCHEDULABLE,
+                found.message,
+                found.plugins,
+                now,
+                nominated_node=nominated_node,
             )
-        target = found.evict
+        target = found.preempt
         effects: list[Effect] = []
-        for plugin in self._evictors(pod):
-            plugin.evicting.add(pod.uid)
+        for plugin in self._preempting_plugins(pod):
+            plugin.preempting.add(pod.uid)
         going = [one.uid for one in target.victims if not one.deleting]
-        self._evictions.start(pod, target.node, going)
-        # Promises to less important pods on that node are taken back: they may fit elsewhere.
+        self._preemptions.start(pod, target.node, going)
+        # Less important pods lose their nomination to that node: they may fit elsewhere.
         for other in self.cluster.nominations.on(target.node):
             if other.priority < pod.priority and other.key != pod.key:
                 self.cluster.nominations.remove(other.key)
@@ -442,12 +449,12 @@ class Core:
         for victim in target.victims:
             waiting = self.waiting.get(victim.key)
             if waiting is not None:
-                waiting.refuse("DefaultPreemption", "preempted")
+                waiting.reject("DefaultPreemption", "preempted")
             else:
                 victims.append(victim)
-        effects.append(Evict(tuple(victims), pod, target.node, pod.scheduler_name))
+        effects.append(PreemptVictims(tuple(victims), pod, target.node, pod.scheduler_name))
         effects += self._failed(
-            queued, UNSCHEDULABLE, found.message, found.plugins, now, promise=target.node
+            queued, UNSCHEDULABLE, found.message, found.plugins, now, nominated_node=target.node
         )
         return effects
 
@@ -459,43 +466,30 @@ class Core:
         plugins: set[str],
         now: float,
         *,
-        promise: str | None,
-        flown: bool = False,
+        nominated_node: str | None,
+        bind_failed: bool = False,
     ) -> list[Effect]:
-        """Put the pod back and tell why; `promise` is its new promised node, None keeps the old."""
+        """Put the pod back and record why; `nominated_node` is its new one, None keeps the old."""
         # parity v1.36.4: schedule_one.go handleSchedulingFailure
         tried = queued.pod
         pod = self.cluster.pod(tried.namespace, tried.name)
         if pod is None or pod.uid != tried.uid or pod.node_name:
-            if not flown:
+            if not bind_failed:
                 self.queue.done(queued)
             return []
-        if promise:
-            self.cluster.nominations.put(pod, promise)
-        elif promise == "":
+        if nominated_node:
+            self.cluster.nominations.put(pod, nominated_node)
+        elif nominated_node == "":
             self.cluster.nominations.remove(pod.key)
         self.queue.requeue(
-            queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, flown=flown
+            queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, bind_failed=bind_failed
         )
-        told = Tell(
-            pod, "FailedScheduling", "Scheduling", _cut(message, _NOTE), warning=True,
-            reporter=pod.scheduler_name,
-        )  # fmt: skip
-        return [told, PatchStatus(pod, reason, _cut(message, _MESSAGE), promise)]
+        return failed_scheduling(pod, reason, message, nominated_node)
 
-    def _evictors(self, pod: Pod) -> list[Evictor]:
+    def _preempting_plugins(self, pod: Pod) -> list[PreemptingPlugin]:
         runtime = self._runtimes[pod.scheduler_name]
-        found = [one for _, one in runtime.post_filters if isinstance(one, Evictor)]
-        return [one for one in found if type(one.evicting) is set]
-
-
-def _cut(text: str, most: int) -> str:
-    """A text of at most so many bytes."""
-    # Half a surrogate pair, which a plugin may write, is no text for the API server.
-    data = text.encode(errors="replace")
-    if len(data) > most:
-        return data[: most - 4].decode(errors="ignore") + " ..."
-    return text if len(data) == len(text) else data.decode()
+        found = [one for _, one in runtime.post_filters if isinstance(one, PreemptingPlugin)]
+        return [one for one in found if type(one.preempting) is set]
 
 
 def _is_another(pod: Pod, other: Pod) -> bool:

@@ -1,16 +1,21 @@
 """What the scheduler wants done, and what it is told about it afterwards, as values.
 
 `Core` returns effects; a shell carries them out, in any order and at the same time, and answers
-`Bind` and `Evict` with a report. Nothing is lost if an effect fails: the report says so.
+`Bind` and `PreemptVictims` with a report. Nothing is lost if an effect fails: the report says so.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.model.pod import Pod
+
+#: A note of a Kubernetes event has at most so many bytes.
+_NOTE: Final = 1024
+#: Plugins write as much as they like; a condition has at most so many bytes.
+_MESSAGE: Final = 32 * 1024
 
 
 class Bind(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +45,7 @@ class PatchStatus(msgspec.Struct, frozen=True, gc=False):
         pod: the pod as last seen.
         reason: such as ``Unschedulable``; empty leaves the condition alone.
         message: the condition's text.
-        nominated_node: the node it is promised; empty takes a promise back, None leaves it.
+        nominated_node: its nominated node; empty clears it, None leaves it.
     """
 
     pod: Pod
@@ -49,7 +54,7 @@ class PatchStatus(msgspec.Struct, frozen=True, gc=False):
     nominated_node: str | None = None
 
 
-class Tell(msgspec.Struct, frozen=True, gc=False):
+class RecordEvent(msgspec.Struct, frozen=True, gc=False):
     """Record a Kubernetes event about a pod.
 
     Attributes:
@@ -71,8 +76,8 @@ class Tell(msgspec.Struct, frozen=True, gc=False):
     related: Pod | None = None
 
 
-class Evict(msgspec.Struct, frozen=True, gc=False):
-    """Delete victims so that a pod fits; answered by `Evicted`.
+class PreemptVictims(msgspec.Struct, frozen=True, gc=False):
+    """Delete victims so that a pod fits; answered by `VictimsPreempted`.
 
     Attributes:
         victims: the pods to delete, each with the condition ``DisruptionTarget`` before.
@@ -87,7 +92,27 @@ class Evict(msgspec.Struct, frozen=True, gc=False):
     profile: str
 
 
-Effect = Bind | PatchStatus | Tell | Evict
+Effect = Bind | PatchStatus | RecordEvent | PreemptVictims
+
+
+def failed_scheduling(
+    pod: Pod, reason: str, message: str, nominated_node: str | None
+) -> list[Effect]:
+    """The event and the status of a pod that was not scheduled; the arguments of `PatchStatus`."""
+    note = _cut(message, _NOTE)
+    event = RecordEvent(
+        pod, "FailedScheduling", "Scheduling", note, warning=True, reporter=pod.scheduler_name
+    )
+    return [event, PatchStatus(pod, reason, _cut(message, _MESSAGE), nominated_node)]
+
+
+def _cut(text: str, most: int) -> str:
+    """A text of at most so many bytes."""
+    # Half a surrogate pair, which a plugin may write, is no text for the API server.
+    data = text.encode(errors="replace")
+    if len(data) > most:
+        return data[: most - 4].decode(errors="ignore") + " ..."
+    return text if len(data) == len(text) else data.decode()
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
@@ -104,18 +129,18 @@ class BindFailed(msgspec.Struct, frozen=True, gc=False):
         pod: the pod.
         node: where it was to go.
         message: why, for the event.
-        plugin: whose hook refused or failed; empty if the API server did.
-        refused: a plugin said no; otherwise something failed.
+        plugin: whose hook rejected or failed; empty if the API server did.
+        rejected: a plugin said no; otherwise something failed.
     """
 
     pod: Pod
     node: str
     message: str
     plugin: str = ""
-    refused: bool = False
+    rejected: bool = False
 
 
-class Evicted(msgspec.Struct, frozen=True, gc=False):
+class VictimsPreempted(msgspec.Struct, frozen=True, gc=False):
     """Victims were deleted, or could not be.
 
     Attributes:
@@ -127,7 +152,7 @@ class Evicted(msgspec.Struct, frozen=True, gc=False):
     error: str = ""
 
 
-Report = Bound | BindFailed | Evicted
+Report = Bound | BindFailed | VictimsPreempted
 
 
 class AskExtenders(msgspec.Struct, frozen=True):

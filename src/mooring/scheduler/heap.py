@@ -1,4 +1,4 @@
-"""A heap whose items can be taken out and moved, for the parts of the queue that have an order.
+"""A heap whose items can be taken out and moved, for the sub-queues that have an order.
 
 Used by the queue alone. Items are known by identity; one that leaves stays in the heap as a dead
 entry until it comes up or the dead outnumber the living, so every operation takes O(log n) on

@@ -2,39 +2,39 @@
 
     add ──> gate ──> ACTIVE ──pop──> IN FLIGHT ──done──> out
                        ^                 │ requeue
-                       │                 ├── refused ──> UNSCHEDULABLE
-               backoff │                 │                     │ a change helps its refusers,
-               is over │                 │ refused, but        │ or 5 minutes
+                       │                 ├── rejected ──> UNSCHEDULABLE
+               backoff │                 │                     │ a cluster event helps the plugins
+               is over │                 │ rejected, but       │ that rejected it, or 5 minutes
                        │                 │ helped meanwhile    │
                        ├── BACKOFF <─────┼─────── gate <───────┘
                        │                 │ failed
                        └── ERROR BACKOFF <─────── gate
 
-    gate ── pre_enqueue refuses ──> GATED ── its plugin is told something, or 5 minutes ──> gate
+    gate ── pre_enqueue rejects ──> GATED ── an event for its plugin, or 5 minutes ──> gate
 
 - Who passes the gate and has no backoff left is ACTIVE.
-- The backoff doubles with every attempt that plugins refused, and separately with every error in a
+- The backoff doubles with every attempt that plugins rejected, and separately with every error in a
   row. When nothing is ACTIVE, `pop` takes pods from BACKOFF before their time, as there is nothing
   better to do; never from ERROR BACKOFF, to spare the API server.
-- What happens while a pod is in flight is kept and shown to it when it comes back (`inflight`).
-- Which changes help is the word of the plugins that refused (`waking`).
+- Cluster events during a pod's scheduling cycle are kept until it comes back (`in_flight_pods`).
+- Which events help is the word of the plugins that rejected the pod (`requeue_hints`).
 
-`Core` calls it, with the time; it does no I/O. No operation but `happened` looks at more pods than
-it is about, and `happened` only at those whose refusers want to know. Behind `order` and
+`Core` calls it, with the time; it does no I/O. No operation but `on_event` looks at more pods than
+it is about, and `on_event` only at those whose rejecting plugins want to know. Behind `order` and
 `pre_enqueue` are plugins; who builds the queue turns their failures into answers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from mooring.framework.happenings import Happening
-from mooring.framework.hook import Action, Wake
+from mooring.framework.cluster_events import ClusterEvent
+from mooring.framework.hook import Action, RequeueHint
 from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
-from mooring.scheduler.inflight import InFlight
-from mooring.scheduler.parts import Order, Parts, PreEnqueue
-from mooring.scheduler.queued_pod import Part, QueuedPod
-from mooring.scheduler.waking import HintFailed, Strategy, Wakes, own_change
+from mooring.scheduler.in_flight_pods import InFlightPods
+from mooring.scheduler.queued_pod import QueuedPod, SubQueue
+from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, Strategy, own_update
+from mooring.scheduler.sub_queues import Order, PreEnqueue, SubQueues
 
 __all__ = ["Queue", "QueueSettings"]
 
@@ -50,33 +50,33 @@ class Queue:
     Args:
         order: a pod's place among the pods that are ready, from when it was queued; the smallest
             first (`QueueSort`).
-        wakes: what the plugins want to be told, by scheduler name and plugin name
-            (`happenings.wakes_of`). A refuser that is not named is told everything.
+        hints: the plugins' requeue hints, by scheduler name and plugin name
+            (`cluster_events.hints_of`). For a plugin that is not named, every event counts.
         pre_enqueue: the plugin that holds a pod back; None if none does.
         settings: how long pods wait.
-        hint_failed: told when a plugin cannot say whether a change helps; it counts as helping.
+        hint_failed: called when a hint fails; the event then counts as one that helps.
 
     Attributes:
-        incoming: how often pods came to a part and why (``queue_incoming_pods_total``).
-        refused: how many waiting pods each plugin of a profile refused (``unschedulable_pods``).
+        incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
+        rejected: how many waiting pods each plugin of a profile rejected (``unschedulable_pods``).
         flights: the pods that are being decided.
     """
 
     def __init__(
         self,
         order: Order,
-        wakes: Mapping[str, Mapping[str, Sequence[Wake]]],
+        hints: Mapping[str, Mapping[str, Sequence[RequeueHint]]],
         pre_enqueue: PreEnqueue,
         settings: QueueSettings,
         hint_failed: HintFailed | None = None,
     ) -> None:
         self._settings = settings
-        self._wakes = Wakes(wakes, hint_failed)
-        self._parts = Parts(order, pre_enqueue, settings)
-        self.flights = InFlight()
+        self._hints = RequeueHints(hints, hint_failed)
+        self._sub_queues = SubQueues(order, pre_enqueue, settings)
+        self.in_flight = InFlightPods()
         self._pods: dict[str, QueuedPod] = {}
-        self.incoming = self._parts.incoming
-        self.refused = self._parts.refused
+        self.incoming = self._sub_queues.incoming
+        self.rejected = self._sub_queues.rejected
 
     # -- pods come, change and go
 
@@ -87,14 +87,15 @@ class Queue:
             if known.is_for(pod):
                 self.update(known.pod, pod, now)
                 return
-            self._leave(known)
+            self._remove(known)
         queued = self._pods[pod.key] = QueuedPod(pod, now)
-        self._parts.admit(queued, _ADDED, now)
+        self._sub_queues.admit(queued, _ADDED, now)
 
     def update(self, old: Pod | None, new: Pod, now: float) -> None:
         """A waiting pod changed; one that is not known yet is added.
 
-        A held pod is woken if its refusers say that this helps, as when its last gate is removed.
+        An unschedulable pod is requeued if the plugins that rejected it say that this helps, as
+        when its last gate is removed.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go Update
         queued = self._pods.get(new.key)
@@ -103,43 +104,43 @@ class Queue:
             return
         old = queued.pod if old is None else old
         queued.pod = new
-        self._parts.reorder(queued)
-        flies = queued.part is Part.IN_FLIGHT
-        change = own_change(old, new) if flies or queued.held else None
-        if change is not None and flies:
-            self.flights.record(change, only=queued)
+        self._sub_queues.reorder(queued)
+        in_flight = queued.sub_queue is SubQueue.IN_FLIGHT
+        change = own_update(old, new) if in_flight or queued.waits_for_event else None
+        if change is not None and in_flight:
+            self.in_flight.record(change, only=queued)
         elif change is not None:
-            self._wake(queued, change, now)
+            self._requeue_on(queued, change, now)
 
     def remove(self, pod: Pod) -> None:
         """A pod is gone or bound, and will not come back; another one of the same name stays."""
         queued = self._pods.get(pod.key)
         if queued is not None and queued.is_for(pod):
-            self._leave(queued)
+            self._remove(queued)
 
-    def _leave(self, queued: QueuedPod) -> None:
+    def _remove(self, queued: QueuedPod) -> None:
         del self._pods[queued.key]
-        if queued.part is Part.IN_FLIGHT:
-            queued.part = Part.OUT
+        if queued.sub_queue is SubQueue.IN_FLIGHT:
+            queued.sub_queue = SubQueue.OUT
         else:
-            self._parts.drop(queued)
+            self._sub_queues.drop(queued)
 
     # -- attempts
 
     def pop(self, now: float) -> QueuedPod | None:
         """Take the next pod, None if none is ready; it is in flight until `done` or `requeue`."""
-        self._parts.flush(now)
-        queued = self._parts.take()
+        self._sub_queues.flush(now)
+        queued = self._sub_queues.pop()
         if queued is not None:
-            queued.part = Part.IN_FLIGHT
+            queued.sub_queue = SubQueue.IN_FLIGHT
             queued.attempts += 1
-            self.flights.start(queued)
+            self.in_flight.start(queued)
         return queued
 
     def done(self, queued: QueuedPod) -> None:
-        """A pod in flight will not be refused any more: it is being bound, or it is gone."""
-        if self.flights.finish(queued) and queued.part is Part.IN_FLIGHT:
-            self._leave(queued)
+        """A pod in flight will not be rejected any more: it is being bound, or it is gone."""
+        if self.in_flight.finish(queued) and queued.sub_queue is SubQueue.IN_FLIGHT:
+            self._remove(queued)
 
     def requeue(
         self,
@@ -150,59 +151,62 @@ class Queue:
         pending: Collection[str] = (),
         error: bool = False,
         pod: Pod | None = None,
-        flown: bool = False,
-    ) -> Part:
+        bind_failed: bool = False,
+    ) -> SubQueue:
         """Put a pod back whose attempt failed; says where it is now.
 
         Nothing is done if it is not in flight any more: it is gone, or was put back before.
 
         Args:
             queued: what `pop` gave.
-            plugins: who refused.
+            plugins: who rejected.
             now: the time.
             pending: who said that the pod waits for something of theirs; that ends the backoff.
-            error: something went wrong and nobody refused; `plugins` do not matter then.
+            error: something went wrong and nobody rejected; `plugins` do not matter then.
             pod: the pod as it is known now, if the queue was not told.
-            flown: it was `done` before, and binding failed; the caller knows that it still waits.
+            bind_failed: it was `done` before, and its binding cycle failed; the caller knows that
+                it still waits.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
-        if flown and queued.part is Part.OUT and queued.key not in self._pods:
+        if bind_failed and queued.sub_queue is SubQueue.OUT and queued.key not in self._pods:
             self._pods[queued.key] = queued
-        elif flown or queued.part is not Part.IN_FLIGHT:
-            self.flights.finish(queued)
-            return queued.part
+        elif bind_failed or queued.sub_queue is not SubQueue.IN_FLIGHT:
+            self.in_flight.finish(queued)
+            return queued.sub_queue
         if pod is not None:
             queued.pod = pod
         queued.fail(() if error else plugins, () if error else pending, now)
         queued.backoff_until = self._settings.backoff_end(queued)
         # Nobody kept what happened while a pod was being bound: it must be tried again.
-        helped = flown or self.flights.helped(queued)
-        strategy = self._wakes.meanwhile(queued, self.flights.since(queued), helped=helped)
-        self.flights.finish(queued)
-        self._parts.refused.update((plugin, queued.profile) for plugin in queued.refusers)
-        self._parts.retry(queued, strategy, _FAILED, now)
-        return queued.part
+        helped = bind_failed or self.in_flight.helped(queued)
+        strategy = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
+        self.in_flight.finish(queued)
+        self._sub_queues.rejected.update(
+            (plugin, queued.profile) for plugin in queued.rejector_plugins
+        )
+        self._sub_queues.retry(queued, strategy, _FAILED, now)
+        return queued.sub_queue
 
-    # -- what wakes pods
+    # -- cluster events
 
-    def happened(
-        self, happening: Happening, now: float, among: Callable[[Pod], bool] | None = None
+    def on_event(
+        self, event: ClusterEvent, now: float, among: Callable[[Pod], bool] | None = None
     ) -> None:
-        """Something changed in the cluster: wake the pods it may help.
+        """Something changed in the cluster: requeue the pods it may help.
 
-        With `among`, only those of which it is true; pods in flight are told anyway.
+        With `among`, only those of which it is true; pods in flight get the event anyway.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue
-        for queued in self._parts.concerned(self._wakes, happening):
+        for queued in self._sub_queues.concerned_by(self._hints, event):
             if among is None or among(queued.pod):
-                self._wake(queued, happening, now)
-        self.flights.record(happening)
+                self._requeue_on(queued, event, now)
+        self.in_flight.record(event)
 
-    def happened_to_promise(self, pod: Pod, now: float) -> None:
-        """A waiting pod gave up its promised node; pods of no higher priority have room there."""
+    def nomination_removed(self, pod: Pod, now: float) -> None:
+        """A waiting pod lost its nominated node; pods of no higher priority have room there."""
         # parity v1.36.4: scheduler/eventhandlers.go getLEPriorityPreCheck
-        gone = Happening(Pod, Action.DELETE, pod, None)
-        self.happened(
+        gone = ClusterEvent(Pod, Action.DELETE, pod, None)
+        self.on_event(
             gone, now, lambda other: other.priority <= pod.priority and other.uid != pod.uid
         )
 
@@ -213,35 +217,35 @@ class Queue:
             queued = self._pods.get(pod.key)
             if queued is None or not queued.is_for(pod):
                 continue
-            if queued.part is Part.IN_FLIGHT:
-                self.flights.help(queued)
-            elif queued.held:
-                self._parts.admit(queued, _ACTIVATED, now)
-            elif queued.part is not Part.ACTIVE:
-                self._parts.make_ready(queued, _ACTIVATED, now)
+            if queued.sub_queue is SubQueue.IN_FLIGHT:
+                self.in_flight.help(queued)
+            elif queued.waits_for_event:
+                self._sub_queues.admit(queued, _ACTIVATED, now)
+            elif queued.sub_queue is not SubQueue.ACTIVE:
+                self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
-    def _wake(self, queued: QueuedPod, happening: Happening, now: float) -> None:
-        strategy = self._wakes.strategy(queued, happening)
+    def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
+        strategy = self._hints.strategy(queued, event)
         if strategy is not Strategy.SKIP:
-            self._parts.retry(queued, strategy, happening.label(), now)
+            self._sub_queues.retry(queued, strategy, event.label(), now)
 
     def flush(self, now: float) -> None:
-        """Time passed: backoffs are over, pods were held too long."""
-        self._parts.flush(now)
+        """Time passed: backoffs are over, pods were unschedulable for too long."""
+        self._sub_queues.flush(now)
 
     def next_time(self) -> float | None:
         """When `flush` has something to do; None if never."""
-        return self._parts.next_time()
+        return self._sub_queues.next_time()
 
     # -- what is known
 
-    def pending(self, key: str) -> QueuedPod | None:
+    def get(self, key: str) -> QueuedPod | None:
         """The pod of this namespace and name that waits or is being decided."""
         return self._pods.get(key)
 
     def counts(self) -> dict[str, int]:
         """How many pods wait in each part, as in kube-scheduler's metric ``pending_pods``."""
-        return self._parts.counts()
+        return self._sub_queues.counts()
 
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._pods.values()))

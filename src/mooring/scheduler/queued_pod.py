@@ -16,12 +16,12 @@ LONG_AGO: Final = -math.inf
 _NOBODY: Final[frozenset[str]] = frozenset()
 
 
-class Part(enum.Enum):
+class SubQueue(enum.Enum):
     """Where a pod is; see the drawing in `mooring.scheduler.queue`."""
 
     ACTIVE = "active"
     BACKOFF = "backoff"
-    #: In backoff as well, but because something failed and not because a plugin refused.
+    #: In backoff as well, but because something failed and not because a plugin rejected.
     ERROR_BACKOFF = "error backoff"
     UNSCHEDULABLE = "unschedulable"
     GATED = "gated"
@@ -36,36 +36,37 @@ class QueuedPod:
     Attributes:
         pod: the pod as last seen, also while it is in flight.
         profile: the scheduler name whose plugins decide.
-        part: where it is.
+        sub_queue: where it is.
         since: when it was added or put back after an attempt.
         first_tried: when it was ready for its first attempt; None if it never was.
         attempts: how often it was taken out of the queue to be decided.
-        refusals: how many attempts ended because plugins refused.
+        rejections: how many attempts ended because plugins rejected.
         errors: how many of the last attempts, one after the other, ended because something failed.
-        plugins: who refused in the last attempt, or holds the pod back.
-        pending: who made it wait in the last attempt; their word ends the backoff.
+        unschedulable_plugins: who rejected it in the last attempt, or holds the pod back.
+        pending_plugins: who made it wait in the last attempt; their word ends the backoff.
         gate: who holds it back outside the queue; empty if nobody does.
         backoff_until: the second in which its backoff ends.
-        flushed: whether it was last woken by time alone and not by a change.
+        flushed: whether it was last requeued by time alone and not by an event.
         flushed_at: when that was.
     """
 
     __slots__ = (
         "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
-        "part", "pending", "plugins", "pod", "profile", "refusals", "since",
+        "pending_plugins", "pod", "profile", "rejections", "since", "sub_queue",
+        "unschedulable_plugins",
     )  # fmt: skip
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.pod = pod
         self.profile = pod.scheduler_name
-        self.part = Part.OUT
+        self.sub_queue = SubQueue.OUT
         self.since = now
         self.first_tried: float | None = None
         self.attempts = 0
-        self.refusals = 0
+        self.rejections = 0
         self.errors = 0
-        self.plugins = _NOBODY
-        self.pending = _NOBODY
+        self.unschedulable_plugins = _NOBODY
+        self.pending_plugins = _NOBODY
         self.gate = ""
         self.backoff_until = LONG_AGO
         self.flushed = False
@@ -77,26 +78,28 @@ class QueuedPod:
         return self.pod.key
 
     @property
-    def refusers(self) -> frozenset[str]:
-        """Everybody who refused, made it wait or holds it back; a change must help one of them."""
-        return self.plugins | self.pending if self.pending else self.plugins
+    def rejector_plugins(self) -> frozenset[str]:
+        """All plugins that rejected it, made it wait or gate it; an event must help one of them."""
+        if not self.pending_plugins:
+            return self.unschedulable_plugins
+        return self.unschedulable_plugins | self.pending_plugins
 
     @property
-    def held(self) -> bool:
-        """Whether it waits for a change."""
-        return self.part is Part.UNSCHEDULABLE or self.part is Part.GATED
+    def waits_for_event(self) -> bool:
+        """Whether it waits for a cluster event."""
+        return self.sub_queue is SubQueue.UNSCHEDULABLE or self.sub_queue is SubQueue.GATED
 
     def is_for(self, pod: Pod) -> bool:
         """Whether this is about the same pod, and not one of the same name before or after it."""
         return self.pod.uid == pod.uid and self.key == pod.key
 
     def fail(self, plugins: Collection[str], pending: Collection[str], now: float) -> None:
-        """An attempt failed; if nobody is to blame, something went wrong."""
+        """An attempt failed; if no plugin rejected the pod, something went wrong."""
         # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
-        self.plugins = _shared(frozenset(plugins))
-        self.pending = _shared(frozenset(pending))
-        if self.refusers:
-            self.refusals += 1
+        self.unschedulable_plugins = _shared(frozenset(plugins))
+        self.pending_plugins = _shared(frozenset(pending))
+        if self.rejector_plugins:
+            self.rejections += 1
             self.errors = 0
         else:
             self.errors += 1
@@ -105,7 +108,7 @@ class QueuedPod:
         self.flushed_at = LONG_AGO
 
     def __repr__(self) -> str:
-        return f"<QueuedPod {self.key} {self.part.value}>"
+        return f"<QueuedPod {self.key} {self.sub_queue.value}>"
 
 
 @functools.lru_cache(maxsize=256)

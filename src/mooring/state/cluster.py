@@ -23,16 +23,16 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.counts import PodCounts, TermCounts
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.nominations import Nominations
 from mooring.state.shapes import shape_of
 from mooring.state.usage import NodeUsage
 
 
-class Assumption(NamedTuple):
+class AssumedPod(NamedTuple):
     """A pod counted on a node before the API server says so, and how to take that back."""
 
     waiting: Pod
@@ -61,7 +61,7 @@ class Cluster:
     """Nodes and pods, kept up to date by changes.
 
     Args:
-        has_pods: whether pods are told at all; if not, what is in use on a node is not known.
+        has_pods: whether pods are known at all; if not, what is in use on a node is not known.
         bounds: how much is remembered of what pods ask for.
 
     Attributes:
@@ -72,12 +72,12 @@ class Cluster:
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
-        nominations: the waiting pods that were promised a node.
+        nominations: the waiting pods that have a nominated node.
         thinkers: the hooks under way that may change the state in thought, the innermost last;
             kept by `framework.what_ifs`.
     """
 
-    def __init__(self, *, has_pods: bool = True, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, *, has_pods: bool = True, bounds: MemoryBounds = BOUNDS) -> None:
         self.nodes: dict[str, Node] = {}
         self.columns = Columns(bounds)
         self.catalog = Catalog()
@@ -91,10 +91,10 @@ class Cluster:
         self._usage: dict[str, NodeUsage] = {}
         self._pods: dict[str, Pod] = {}
         self._by_uid: dict[str, Pod] = {}
-        self._assumed: dict[str, Assumption] = {}
+        self._assumed: dict[str, AssumedPod] = {}
         self._claims: dict[str, int] = {}
         self.thinkers: list[Any] = []
-        self._thoughts: dict[tuple[int, str], int] = {}
+        self._what_ifs: dict[tuple[int, str], int] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -157,7 +157,7 @@ class Cluster:
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
-            placed = Assumption(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
+            placed = AssumedPod(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
             self._replace(key, placed.placed())
             self._assumed[key] = placed
             return
@@ -180,7 +180,7 @@ class Cluster:
         Returns:
             The pod as it is counted.
         """
-        assumption = Assumption(pod, node_name, annotations or {})
+        assumption = AssumedPod(pod, node_name, annotations or {})
         placed = assumption.placed()
         self._replace(pod.key, placed)
         self._assumed[pod.key] = assumption
@@ -191,11 +191,11 @@ class Cluster:
 
         With `uid`, only if it is that pod, and not another one that has its name by now.
         """
-        assumed = self._assumption(key, uid)
+        assumed = self._assumed_pod(key, uid)
         if assumed is not None:
             self._assumed[key] = assumed._replace(confirmed=True)
 
-    def assumption(self, key: str) -> Assumption | None:
+    def assumed_pod(self, key: str) -> AssumedPod | None:
         """How an assumed pod is counted; None if the pod is not assumed."""
         return self._assumed.get(key)
 
@@ -204,40 +204,40 @@ class Cluster:
 
         With `uid`, only if it is that pod, and not another one that has its name by now.
         """
-        assumed = self._assumption(key, uid)
+        assumed = self._assumed_pod(key, uid)
         if assumed is not None and not assumed.confirmed:
             del self._assumed[key]
             self._replace(key, assumed.waiting)
 
-    def _assumption(self, key: str, uid: str) -> "Assumption | None":
+    def _assumed_pod(self, key: str, uid: str) -> "AssumedPod | None":
         assumed = self._assumed.get(key)
         return assumed if assumed is not None and uid in ("", assumed.waiting.uid) else None
 
-    def add_in_thought(self, pod: Pod, row: int) -> None:
-        """Count a pod on a node for a what-if; `remove_in_thought` takes that back."""
+    def add_what_if(self, pod: Pod, row: int) -> None:
+        """Count a pod on a node for a what-if; `remove_what_if` takes that back."""
         shape_of(pod)  # an impossible quantity raises here, before anything changed
         self.columns.usage(row).add(pod)
         self._count(row, pod, 1)
-        self._think(row, pod, 1)
+        self._note_what_if(row, pod, 1)
 
-    def remove_in_thought(self, pod: Pod, row: int) -> None:
-        """Count a pod on a node no more, for a what-if; `add_in_thought` takes that back."""
+    def remove_what_if(self, pod: Pod, row: int) -> None:
+        """Count a pod on a node no more, for a what-if; `add_what_if` takes that back."""
         removed = self.columns.usage(row).remove(pod.key)
         self._count(row, removed, -1)
-        self._think(row, removed, -1)
+        self._note_what_if(row, removed, -1)
 
-    def _think(self, row: int, pod: Pod, sign: int) -> None:
-        # parity v1.36.4: framework/types.go HostPortInfo is a set: a pod that is taken off in
-        # thought frees its ports even if another pod on the node has them too.
+    def _note_what_if(self, row: int, pod: Pod, sign: int) -> None:
+        # parity v1.36.4: framework/types.go HostPortInfo is a set: a pod that is taken off in a
+        # what-if frees its ports even if another pod on the node has them too.
         for port in shape_of(pod).host_ports:
-            self.columns.take_port_in_thought(row, port, taken=sign > 0)
+            self.columns.take_port_what_if(row, port, taken=sign > 0)
         key = (row, pod.key)
-        if self._thoughts.get(key, 0) + sign:
-            self._thoughts[key] = sign
+        if self._what_ifs.get(key, 0) + sign:
+            self._what_ifs[key] = sign
         else:
-            del self._thoughts[key]
-            if not self._thoughts:
-                self.columns.end_thought()
+            del self._what_ifs[key]
+            if not self._what_ifs:
+                self.columns.end_what_ifs()
 
     def forget_unused(self) -> None:
         """Forget answers that nobody has asked for since the last call.
@@ -275,7 +275,7 @@ class Cluster:
     def usage(self, node_name: str) -> NodeUsage | None:
         """What is in use on a node, whether or not the node is known; valid until the next change.
 
-        None if no pods are told.
+        None if pods are not known.
         """
         if not self._has_pods:
             return None

@@ -2,7 +2,7 @@
 
 Owns the rows' numbers, the amounts, the labels, taints, images and host ports of all nodes.
 `Cluster` is the only writer; plugins read. What pods and nodes name costs as much as there are pods
-and nodes that name it, and what is remembered for those who ask has a limit (see `bounds`).
+and nodes that name it, and what is remembered for those who ask has a limit (see `memory_bounds`).
 """
 
 from collections.abc import Callable, Hashable
@@ -15,11 +15,11 @@ from mooring.model.node import Node
 from mooring.model.resources import PODS, Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
-from mooring.state.amounts import Amounts, Ints, add_wrapped
-from mooring.state.bounds import BOUNDS, Bounds
-from mooring.state.growing import Table, Tally
+from mooring.state.lru_cache import LruCache, size_of
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
-from mooring.state.recent import Recent, size_of
+from mooring.state.resource_columns import Ints, ResourceColumns, add_wrapped
+from mooring.state.table import SparseColumn, Table
 from mooring.state.usage import NodeUsage
 
 __all__ = ["Columns", "ImageState", "LabelColumn"]
@@ -39,25 +39,25 @@ _STALE_TAINTS = 1024
 class ImageState:
     """An image, where it is, and its size on the first node that had it."""
 
-    __slots__ = ("_tally", "size")
+    __slots__ = ("_counts", "size")
 
     def __init__(self, table: Table, size: int) -> None:
         self.size = size
-        self._tally = table.tally()
+        self._counts = table.new_sparse_column()
 
     @property
     def spread(self) -> int:
         """On how many nodes it is."""
-        return len(self._tally.rows)
+        return len(self._counts.rows)
 
     @property
     def mask(self) -> Mask:
         """(n,) on which nodes it is."""
-        return self._tally.array > 0
+        return self._counts.array > 0
 
     def count(self, row: int, count: int) -> None:
         """Note that a node has the image, or not any more; a node may name it twice."""
-        self._tally.add(row, count)
+        self._counts.add(row, count)
 
 
 class Columns:
@@ -74,7 +74,7 @@ class Columns:
         taint_sets: the different sets of taints; see `taint_ids`.
     """
 
-    def __init__(self, bounds: Bounds = BOUNDS) -> None:
+    def __init__(self, bounds: MemoryBounds = BOUNDS) -> None:
         self.bounds = bounds
         self.table = Table(bounds)
         self.nodes: list[Node] = []
@@ -83,20 +83,20 @@ class Columns:
         self.taint_sets: list[tuple[Taint, ...]] = [()]
         self._usage: list[NodeUsage] = []
         self._taint_index: dict[tuple[Taint, ...], int] = {(): 0}
-        self._allocatable = Amounts(self.table)
-        self._used = Amounts(self.table)
-        self._nonzero_cpu = self.table.new()
-        self._nonzero_memory = self.table.new()
-        self._unschedulable = self.table.new(np.bool_)
-        self._taint_ids = self.table.new(np.int32)
-        self._generation = self.table.new()
+        self._allocatable = ResourceColumns(self.table)
+        self._used = ResourceColumns(self.table)
+        self._nonzero_cpu = self.table.new_column()
+        self._nonzero_memory = self.table.new_column()
+        self._unschedulable = self.table.new_column(np.bool_)
+        self._taint_ids = self.table.new_column(np.int32)
+        self._generation = self.table.new_column()
         self._changes = 0
         self._recent: list[int] = []
         self._labels = NodeLabels(self.table, self.nodes)
         self._images: dict[str, ImageState] = {}
-        self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
-        self._ports_in_thought: dict[Port, dict[int, bool]] = {}
-        self._memo: Recent[Hashable, tuple[Any]] = self.table.recent(
+        self._ports: dict[tuple[str, int], dict[str, SparseColumn]] = {}
+        self._what_if_ports: dict[Port, dict[int, bool]] = {}
+        self._memo: LruCache[Hashable, tuple[Any]] = self.table.new_lru_cache(
             bounds.results, bounds.result_bytes
         )
 
@@ -211,18 +211,16 @@ class Columns:
         """(n,) where a host port is taken already."""
         mask = np.zeros(len(self), np.bool_)
         addresses = self._ports.get((protocol, port), {})
-        if not self._ports_in_thought:
-            for taken, tally in addresses.items():
+        if not self._what_if_ports:
+            for taken, counts in addresses.items():
                 if _ANY_IP in (ip, taken) or ip == taken:
-                    mask |= tally.array > 0
+                    mask |= counts.array > 0
             return mask
-        thought = {one[0] for one in self._ports_in_thought if one[1:] == (protocol, port)}
-        for taken in thought | set(addresses):
+        changed = {one[0] for one in self._what_if_ports if one[1:] == (protocol, port)}
+        for taken in changed | set(addresses):
             if _ANY_IP in (ip, taken) or ip == taken:
                 here = addresses[taken].array > 0 if taken in addresses else np.zeros_like(mask)
-                for row, is_taken in self._ports_in_thought.get(
-                    (taken, protocol, port), {}
-                ).items():
+                for row, is_taken in self._what_if_ports.get((taken, protocol, port), {}).items():
                     here[row] = is_taken
                 mask |= here
         return mask
@@ -295,22 +293,22 @@ class Columns:
         """Count a host port."""
         ip, protocol, number = port
         taken = self._ports.setdefault((protocol, number), {})
-        tally = taken.get(ip)
-        if tally is None:
-            tally = taken[ip] = self.table.tally()
-        tally.add(row, sign)
-        if not tally:
+        counts = taken.get(ip)
+        if counts is None:
+            counts = taken[ip] = self.table.new_sparse_column()
+        counts.add(row, sign)
+        if not counts:
             del taken[ip]
             if not taken:
                 del self._ports[protocol, number]
 
-    def take_port_in_thought(self, row: int, port: Port, *, taken: bool) -> None:
+    def take_port_what_if(self, row: int, port: Port, *, taken: bool) -> None:
         """Take or free a host port for a what-if, whoever else may have it."""
-        self._ports_in_thought.setdefault(port, {})[row] = taken
+        self._what_if_ports.setdefault(port, {})[row] = taken
 
-    def end_thought(self) -> None:
+    def end_what_ifs(self) -> None:
         """No what-if is going on any more."""
-        self._ports_in_thought.clear()
+        self._what_if_ports.clear()
 
     def touch(self, row: int) -> None:
         """Something in the row changed."""

@@ -5,11 +5,11 @@ pods or one hundred thousand:
 
 - how many pods that match a selector are on each node (`PodCounts.matching`): topology spread and a
   pod's own affinity terms;
-- how many pods with a term that is about *this* pod are on each node (`TermCounts.about`): the
-  symmetry of affinity.
+- how many pods with a term that matches *this* pod are on each node (`TermCounts.matching_terms`):
+  the symmetry of affinity.
 
-Pods with the same namespace and labels form a `Group`; a selector is asked at most once for each
-group, and not for those without a label it needs. `Cluster` tells who comes and goes.
+Pods with the same namespace and labels form a `PodLabelGroup`; a selector is asked at most once for
+each group, and not for those without a label it needs. `Cluster` calls it when pods come and go.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -18,43 +18,45 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.selectors import LabelSelector
-from mooring.state.growing import Growing, Table, Tally, fill
-from mooring.state.needs import Holders, Seekers
-from mooring.state.recent import Recent, size_of
-from mooring.state.shapes import Shape, Term
+from mooring.state.lru_cache import LruCache, size_of
+from mooring.state.selector_index import LabelIndex, SelectorIndex
+from mooring.state.shapes import AffinityTerm, Shape
+from mooring.state.table import GrowingColumn, SparseColumn, Table, fill
 
 Counts = npt.NDArray[np.int32]
 
 
-class Group:
+class PodLabelGroup:
     """Pods of one namespace with the same labels, terminating or not."""
 
-    __slots__ = ("followers", "labels", "namespace", "tally", "terminating")
+    __slots__ = ("counts", "followers", "labels", "namespace", "terminating")
 
     def __init__(
-        self, namespace: str, labels: Mapping[str, str], tally: Tally, *, terminating: bool
+        self, namespace: str, labels: Mapping[str, str], counts: SparseColumn, *, terminating: bool
     ) -> None:
         self.namespace = namespace
         self.labels = labels
         self.terminating = terminating
-        self.tally = tally
+        self.counts = counts
         #: Who counts this group; some of them may be forgotten.
-        self.followers: list[_Followed] = []
+        self.followers: list[_FollowedCount] = []
 
 
-Test = Callable[[Group], bool]
+GroupTest = Callable[[PodLabelGroup], bool]
 #: Namespace, labels, and whether the pods are terminating.
 _GroupKey = tuple[str, frozenset[tuple[str, str]], bool]
 
 
-class _Followed:
+class _FollowedCount:
     """The number of pods on each node of all groups that pass a test."""
 
     __slots__ = ("array", "selectors", "test")
 
-    def __init__(self, array: Growing, test: Test, selectors: Sequence[LabelSelector]) -> None:
+    def __init__(
+        self, array: GrowingColumn, test: GroupTest, selectors: Sequence[LabelSelector]
+    ) -> None:
         #: None once nobody follows it any more.
-        self.array: Growing | None = array
+        self.array: GrowingColumn | None = array
         self.test = test
         self.selectors = selectors
 
@@ -64,11 +66,11 @@ class PodCounts:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._groups: dict[_GroupKey, Group] = {}
-        self._holders: Holders[Group] = Holders()
-        self._seekers: Seekers[_Followed] = Seekers()
+        self._groups: dict[_GroupKey, PodLabelGroup] = {}
+        self._by_labels: LabelIndex[PodLabelGroup] = LabelIndex()
+        self._by_selector: SelectorIndex[_FollowedCount] = SelectorIndex()
         bounds = table.bounds
-        self._followed: Recent[Hashable, _Followed] = table.recent(
+        self._followed: LruCache[Hashable, _FollowedCount] = table.new_lru_cache(
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
         self._forgotten = 0
@@ -79,40 +81,43 @@ class PodCounts:
         key = (shape.namespace, shape.label_key, terminating)
         group = self._groups.get(key)
         if group is None:
-            group = Group(
-                shape.namespace, shape.labels, self._table.tally(), terminating=terminating
+            group = PodLabelGroup(
+                shape.namespace,
+                shape.labels,
+                self._table.new_sparse_column(),
+                terminating=terminating,
             )
             self._groups[key] = group
-            self._holders.add(shape.label_key, group)
+            self._by_labels.add(shape.label_key, group)
             group.followers = [
                 one
-                for one in self._seekers.candidates(shape.label_key)
+                for one in self._by_selector.candidates(shape.label_key)
                 if one.array is not None and one.test(group)
             ]
-        elif not group.tally:
+        elif not group.counts:
             self._empty -= 1
             # Often an older version of this pod had it: nothing of that one is kept.
             del self._groups[key]
             self._groups[key] = group
             group.labels = shape.labels
-        group.tally.add(row, sign)
+        group.counts.add(row, sign)
         for one in group.followers:
             if one.array is not None:
                 one.array.data[row] += sign
-        if not group.tally:
+        if not group.counts:
             self._empty += 1
             if self._empty > self._table.bounds.empty + len(self._groups) // 2:
                 self._forget_empty()
 
     def _forget_empty(self) -> None:
-        self._groups = {key: one for key, one in self._groups.items() if one.tally}
-        self._holders = Holders()
+        self._groups = {key: one for key, one in self._groups.items() if one.counts}
+        self._by_labels = LabelIndex()
         for (_, label_key, _), group in self._groups.items():
-            self._holders.add(label_key, group)
+            self._by_labels.add(label_key, group)
         self._empty = 0
 
     def matching(
-        self, key: Hashable, test: Test, selectors: Sequence[LabelSelector] = ()
+        self, key: Hashable, test: GroupTest, selectors: Sequence[LabelSelector] = ()
     ) -> Counts:
         """(n,) how many pods of the groups that pass a test are on each node.
 
@@ -124,29 +129,29 @@ class PodCounts:
         known = self._followed.get(key)
         array = known.array if known is not None else None
         if array is None:
-            array = self._table.new(np.int32)
-            candidates = self._holders.candidates(selectors)
+            array = self._table.new_column(np.int32)
+            candidates = self._by_labels.candidates(selectors)
             if candidates is None:
                 candidates = list(self._groups.values())
             groups = [group for group in candidates if test(group)]
-            fill(array.data, (group.tally for group in groups))
-            followed = _Followed(array, test, selectors)
-            self._seekers.add(selectors, followed)
+            fill(array.data, (group.counts for group in groups))
+            followed = _FollowedCount(array, test, selectors)
+            self._by_selector.add(selectors, followed)
             for group in groups:
                 group.followers.append(followed)
             self._followed.put(key, followed, size_of(key))
         view: Counts = array.view
         return view
 
-    def _unfollow(self, followed: _Followed) -> None:
+    def _unfollow(self, followed: _FollowedCount) -> None:
         followed.array = None
         self._forgotten += 1
         # To look through all groups for each of them would take seconds when many are forgotten.
         if self._forgotten >= self._table.bounds.selectors:
             self._forgotten = 0
-            self._seekers = Seekers()
+            self._by_selector = SelectorIndex()
             for one in self._followed.values():
-                self._seekers.add(one.selectors, one)
+                self._by_selector.add(one.selectors, one)
             for group in self._groups.values():
                 group.followers = [one for one in group.followers if one.array is not None]
 
@@ -154,13 +159,13 @@ class PodCounts:
 class TermCount:
     """A term that pods on the cluster have, and how many of them are on each node."""
 
-    __slots__ = ("tally", "term", "weight")
+    __slots__ = ("counts", "term", "weight")
 
-    def __init__(self, term: Term, weight: int, tally: Tally) -> None:
+    def __init__(self, term: AffinityTerm, weight: int, counts: SparseColumn) -> None:
         self.term = term
         #: The weight of a preferred term, negative for anti-affinity; 0 for a required one.
         self.weight = weight
-        self.tally = tally
+        self.counts = counts
 
 
 class TermCounts:
@@ -170,47 +175,47 @@ class TermCounts:
         self._table = table
         self._terms: dict[Hashable, TermCount] = {}
         self._empty = 0
-        self._seekers: Seekers[TermCount] = Seekers()
+        self._by_selector: SelectorIndex[TermCount] = SelectorIndex()
         bounds = table.bounds
-        self._about: Recent[Hashable, tuple[int, list[TermCount]]] = table.recent(
+        self._matching_terms: LruCache[Hashable, tuple[int, list[TermCount]]] = table.new_lru_cache(
             bounds.selectors, bounds.match_bytes
         )
 
-    def count(self, key: Hashable, term: Term, weight: int, row: int, sign: int) -> None:
+    def count(self, key: Hashable, term: AffinityTerm, weight: int, row: int, sign: int) -> None:
         """A pod with this term came to a node, or left it."""
         found = self._terms.get(key)
         if found is None:
-            found = self._terms[key] = TermCount(term, weight, self._table.tally())
-            self._seek(found)
-        elif not found.tally:
+            found = self._terms[key] = TermCount(term, weight, self._table.new_sparse_column())
+            self._index(found)
+        elif not found.counts:
             self._empty -= 1
             # Often an older version of this pod had it: nothing of that one is kept.
             del self._terms[key]
             self._terms[key] = found
             found.term = term
-        found.tally.add(row, sign)
-        if not found.tally:
+        found.counts.add(row, sign)
+        if not found.counts:
             self._empty += 1
             if self._empty > self._table.bounds.empty + len(self._terms) // 2:
                 self._forget_empty()
 
-    def _seek(self, found: TermCount) -> None:
+    def _index(self, found: TermCount) -> None:
         selector = found.term.selector
-        if selector is not None:  # else it is about nobody
-            self._seekers.add((selector,), found)
+        if selector is not None:  # else it matches nobody
+            self._by_selector.add((selector,), found)
 
     def _forget_empty(self) -> None:
-        self._terms = {key: one for key, one in self._terms.items() if one.tally}
+        self._terms = {key: one for key, one in self._terms.items() if one.counts}
         self._empty = 0
-        self._seekers = Seekers()
+        self._by_selector = SelectorIndex()
         for one in self._terms.values():
-            self._seek(one)
-        self._about.clear()
+            self._index(one)
+        self._matching_terms.clear()
 
-    def about(
+    def matching_terms(
         self, shape: Shape, namespace_labels: Mapping[str, str], version: int
     ) -> Iterator[TermCount]:
-        """The terms that are about a pod, each with where the pods are that have it.
+        """The terms that match a pod, each with where the pods are that have it.
 
         Args:
             shape: the pod's description.
@@ -220,15 +225,17 @@ class TermCounts:
         if not self:
             return iter(())
         key = (shape.namespace, shape.label_key, version)
-        seen, matching = self._about.get(key) or (0, [])
-        if seen < len(self._seekers):
+        seen, matching = self._matching_terms.get(key) or (0, [])
+        if seen < len(self._by_selector):
             matching = matching + [
                 one
-                for one in self._seekers.candidates(shape.label_key, seen)
+                for one in self._by_selector.candidates(shape.label_key, seen)
                 if one.term.matches(shape.namespace, shape.labels, namespace_labels)
             ]
-            self._about.put(key, (len(self._seekers), matching), size_of(key) + 8 * len(matching))
-        return (one for one in matching if one.tally)
+            self._matching_terms.put(
+                key, (len(self._by_selector), matching), size_of(key) + 8 * len(matching)
+            )
+        return (one for one in matching if one.counts)
 
     def __bool__(self) -> bool:
         return len(self._terms) > self._empty

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.node import Node
-from mooring.state.growing import Table
+from mooring.state.table import Table
 
 Ids = npt.NDArray[np.int32]
 
@@ -29,7 +29,7 @@ class LabelColumn:
     __slots__ = ("_ids", "_index", "values")
 
     def __init__(self, table: Table) -> None:
-        self._ids = table.tally(np.int32)
+        self._ids = table.new_sparse_column(np.int32)
         self._index: dict[str, int] = {}
         self.values: list[str] = [""]
 

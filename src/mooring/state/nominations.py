@@ -1,4 +1,4 @@
-"""Waiting pods that were promised a node: they count there for pods of no higher priority.
+"""Waiting pods with a nominated node: they count there for pods of no higher priority.
 
 `Cluster` keeps it; the runtime reads it when it filters.
 """
@@ -14,13 +14,13 @@ class Nominations:
         self._node_of: dict[str, str] = {}
 
     def put(self, pod: Pod, node_name: str) -> None:
-        """Promise a node to a waiting pod; replaces an earlier promise."""
+        """Nominate a node for a waiting pod; replaces an earlier nomination."""
         self.remove(pod.key)
         self._by_node.setdefault(node_name, {})[pod.key] = pod
         self._node_of[pod.key] = node_name
 
     def remove(self, key: str) -> None:
-        """Forget a promise."""
+        """Forget a pod's nomination."""
         node = self._node_of.pop(key, None)
         if node is not None:
             pods = self._by_node[node]
@@ -29,15 +29,15 @@ class Nominations:
                 del self._by_node[node]
 
     def node_of(self, key: str) -> str | None:
-        """The node promised to a pod."""
+        """The node that is nominated for a pod."""
         return self._node_of.get(key)
 
     def on(self, node_name: str) -> list[Pod]:
-        """The pods that were promised a node."""
+        """The pods for which a node is nominated."""
         return list(self._by_node.get(node_name, {}).values())
 
     def counting(self, node_name: str, pod: Pod) -> list[Pod]:
-        """The other pods promised this node that a pod has to make room for."""
+        """The other pods nominated to this node that a pod has to make room for."""
         return [
             other
             for other in self._by_node.get(node_name, {}).values()
@@ -46,7 +46,7 @@ class Nominations:
 
     @property
     def nodes(self) -> list[str]:
-        """The nodes that are promised to somebody."""
+        """The nodes that are nominated for any pod."""
         return list(self._by_node)
 
     def __bool__(self) -> bool:

@@ -26,8 +26,8 @@ from mooring.model.selectors import (
     PodAffinityTerm,
     WeightedPodAffinityTerm,
 )
-from mooring.state.bounds import BOUNDS
-from mooring.state.recent import size_of
+from mooring.state.lru_cache import size_of
+from mooring.state.memory_bounds import BOUNDS
 
 #: What a shape of an empty pod takes.
 _SHAPE_BYTES = 2048
@@ -35,7 +35,7 @@ _SHAPE_BYTES = 2048
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
-class Term:
+class AffinityTerm:
     """A pod affinity term of one pod, with its namespaces resolved as far as the pod tells.
 
     Attributes:
@@ -84,12 +84,12 @@ def _only(namespace: str) -> frozenset[str]:
     return frozenset((namespace,))
 
 
-class Weighted:
+class WeightedAffinityTerm:
     """A preferred term with its weight; anti-affinity has a negative weight."""
 
     __slots__ = ("key", "term", "weight")
 
-    def __init__(self, term: Term, weight: int) -> None:
+    def __init__(self, term: AffinityTerm, weight: int) -> None:
         self.term = term
         self.weight = weight
         self.key = (term.key, weight)
@@ -269,16 +269,20 @@ def _host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:
                 yield (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104
 
 
-def _required(affinity: PodAffinity | None, namespace: str) -> Iterable[Term]:
+def _required(affinity: PodAffinity | None, namespace: str) -> Iterable[AffinityTerm]:
     if affinity is not None:
         for term in affinity.required_during_scheduling_ignored_during_execution or ():
-            yield Term(term, namespace)
+            yield AffinityTerm(term, namespace)
 
 
-def _preferred(affinity: PodAffinity | None, namespace: str, sign: int) -> Iterable[Weighted]:
+def _preferred(
+    affinity: PodAffinity | None, namespace: str, sign: int
+) -> Iterable[WeightedAffinityTerm]:
     if affinity is not None:
         terms: list[WeightedPodAffinityTerm] = (
             affinity.preferred_during_scheduling_ignored_during_execution or []
         )
         for weighted in terms:
-            yield Weighted(Term(weighted.pod_affinity_term, namespace), sign * weighted.weight)
+            yield WeightedAffinityTerm(
+                AffinityTerm(weighted.pod_affinity_term, namespace), sign * weighted.weight
+            )

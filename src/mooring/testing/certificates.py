@@ -1,6 +1,6 @@
 """A certificate authority for one test control plane, and the kubeconfigs made with it.
 
-Called by `mooring.testing.kube` only. Keys are throw-away ones: never use them elsewhere.
+Called by the control planes for tests only. Keys are throw-away ones: never use them elsewhere.
 """
 
 import base64

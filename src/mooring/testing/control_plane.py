@@ -1,7 +1,7 @@
 """etcd and kube-apiserver as one object that starts, answers requests and leaves nothing behind.
 
-For tests and benchmarks, through `mooring.testing.kube`. There is no controller manager and no
-kubelet: nothing creates service accounts, runs pods or ends namespaces.
+For tests and benchmarks, through `mooring.testing.real_kubernetes`. There is no controller manager
+and no kubelet: nothing creates service accounts, runs pods or ends namespaces.
 """
 
 import atexit
@@ -19,9 +19,9 @@ import msgspec
 import yaml
 
 from mooring.errors import InputError, KubeError
+from mooring.testing.base_control_plane import BaseControlPlane, file_name
 from mooring.testing.certificates import write_kubeconfig
-from mooring.testing.plane import Plane, file_name
-from mooring.testing.process import Process, ProcessError, free_port
+from mooring.testing.child_process import ChildProcess, ProcessError, free_port
 
 _START_SECONDS = 90.0
 
@@ -52,7 +52,7 @@ _AUDIT_POLICY: Final = {
 }
 
 
-class ControlPlane(Plane):
+class ControlPlane(BaseControlPlane):
     """etcd and kube-apiserver, with RBAC and client certificates, on free ports of 127.0.0.1.
 
     Use it with `with`, or call `start` and `stop`.
@@ -79,7 +79,7 @@ class ControlPlane(Plane):
         self._audit_policy = audit_policy or _AUDIT_POLICY
         self._api_args = tuple(api_args)
         self._etcd_command: list[str] = []
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, ChildProcess] = {}
         self._api_command: list[str] = []
         self._etcd_port = 0
 
@@ -124,7 +124,9 @@ class ControlPlane(Plane):
         """Start kube-apiserver again after `stop_apiserver`: same port, same data."""
         if "etcd" not in self._processes or "kube-apiserver" in self._processes:
             raise InputError("Only the API server of a control plane that lacks it can start.")
-        process = Process("kube-apiserver", self._api_command, self.folder / "kube-apiserver.log")
+        process = ChildProcess(
+            "kube-apiserver", self._api_command, self.folder / "kube-apiserver.log"
+        )
         self._processes["kube-apiserver"] = process
         try:
             process.wait_ready(self._api_ready, _START_SECONDS)
@@ -149,7 +151,7 @@ class ControlPlane(Plane):
         """Start etcd again after `stop_etcd` or `kill_etcd`: same port, same data."""
         if not self._etcd_command or "etcd" in self._processes:
             raise InputError("Only the etcd of a control plane that lacks it can start.")
-        process = Process("etcd", self._etcd_command, self.folder / "etcd.log")
+        process = ChildProcess("etcd", self._etcd_command, self.folder / "etcd.log")
         self._processes["etcd"] = process
         process.wait_ready(lambda: _etcd_ready(self._etcd_port), _START_SECONDS)
 
@@ -181,7 +183,7 @@ class ControlPlane(Plane):
     def kubeconfig_for(
         self, user: str, groups: Sequence[str] = (), *, name: str | None = None
     ) -> Path:
-        """Write a kubeconfig with a client certificate for a user; rights are not given to it.
+        """Write a kubeconfig with a client certificate for a user, who gets no permissions.
 
         Args:
             user: the user's name.
@@ -246,7 +248,7 @@ class ControlPlane(Plane):
             f"--service-account-key-file={tokens.certificate}",
             f"--service-account-signing-key-file={tokens.key}",
             "--service-cluster-ip-range=10.0.0.0/16",
-            # A loopback address is refused in the endpoints of the service `kubernetes`.
+            # A loopback address is rejected in the endpoints of the service `kubernetes`.
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             f"--disable-admission-plugins={','.join(_DISABLED_ADMISSION)}",

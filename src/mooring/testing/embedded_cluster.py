@@ -13,12 +13,12 @@ from mooring.errors import ApiError, InputError
 from mooring.framework.policy import Policy
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.testing.api import HttpClient
+from mooring.snapshot.manifests import objects_in, read_objects
+from mooring.testing.api_client import HttpClient
 from mooring.testing.builders import make_node, make_pod
+from mooring.testing.child_process import Startable
 from mooring.testing.embedded_thread import EmbeddedSettings, EmbeddedThread
-from mooring.testing.embedded_waiting import Waiting
-from mooring.testing.manifests import objects_in, read_objects
-from mooring.testing.process import Startable
+from mooring.testing.waiting_client import WaitingClient
 
 Manifest = Mapping[str, Any]
 
@@ -27,8 +27,8 @@ _APPLY = "application/apply-patch+yaml"
 _ZONES = ("zone-a", "zone-b", "zone-c")
 
 
-class Cluster(Waiting, Startable):
-    """A running cluster; `cluster` makes it.
+class TestCluster(WaitingClient, Startable):
+    """A cluster with mooring's scheduler; `cluster` makes it.
 
     Use it with ``with``, or call `start` and `stop`. Objects of any kind can be created, read and
     deleted with `create`, `get`, `list_objects` and `delete`.
@@ -37,6 +37,8 @@ class Cluster(Waiting, Startable):
         url: the API server's address, from `start` on.
         kubeconfig: a file for kubectl and other programs, from `start` on.
     """
+
+    __test__ = False  # no class of tests, whatever pytest thinks of its name
 
     url: str
     kubeconfig: Path
@@ -109,7 +111,7 @@ class Cluster(Waiting, Startable):
             spec: further fields of the spec, in Kubernetes' spelling.
 
         Raises:
-            ApiError: the API server refuses it.
+            ApiError: the API server rejects it.
         """
         made = make_pod(
             name, namespace=namespace, images=images, labels=labels, annotations=annotations,
@@ -143,7 +145,7 @@ class Cluster(Waiting, Startable):
 
         Raises:
             InputError: the text is no manifest.
-            ApiError: the API server refuses something.
+            ApiError: the API server rejects something.
         """
         objects = (
             read_objects(manifest) if isinstance(manifest, str) else list(objects_in(manifest))
@@ -202,7 +204,7 @@ def cluster(
     kubelet: bool = True,
     job_seconds: float | None = None,
     hook_timeout: float = 5.0,
-) -> Cluster:
+) -> TestCluster:
     """A cluster for the length of a ``with``: API server, fake nodes, mooring's scheduler.
 
     It runs in threads of this process and listens on a free port of 127.0.0.1. Controllers create
@@ -225,7 +227,7 @@ def cluster(
     made = [_numbered(number) for number in range(nodes)] if isinstance(nodes, int) else nodes
     if isinstance(config, str):
         config = _mapping(config)
-    return Cluster(
+    return TestCluster(
         EmbeddedSettings(
             nodes=[_manifest(one) for one in made],
             policy=str(policy) if isinstance(policy, Path) else policy,
@@ -251,7 +253,7 @@ def _manifest(node: Node | Manifest) -> Manifest:
 
 
 def _mapping(text: str) -> Manifest:
-    from mooring.explaining import yaml_text  # noqa: PLC0415 - slow to import
+    from mooring import yaml_text  # noqa: PLC0415 - slow to import
 
     try:
         found = yaml_text.parse(text)

@@ -15,8 +15,8 @@ from mooring.testing.loop_thread import LoopThread
 from mooring.testing.stuck_hook import StuckHook
 
 if TYPE_CHECKING:
-    from mooring.embedded.store import Entry
-    from mooring.live.options import Settings
+    from mooring.embedded.watch_history import WatchEvent
+    from mooring.live.options import SchedulerSettings
 
 
 class EmbeddedSettings(NamedTuple):
@@ -102,19 +102,19 @@ class EmbeddedThread:
     # -- in the threads
 
     async def _serve(self) -> None:
+        from mooring.embedded.kubeconfig import kubeconfig_text, write_private  # noqa: PLC0415
         from mooring.embedded.kubelet.kubelet import KubeletSettings  # noqa: PLC0415
-        from mooring.embedded.refusals import Refused  # noqa: PLC0415
         from mooring.embedded.resources import EVENTS, RESOURCES  # noqa: PLC0415
         from mooring.embedded.server import EmbeddedCluster, Options  # noqa: PLC0415
-        from mooring.testing.kubeconfigs import kubeconfig_text, write_private  # noqa: PLC0415
+        from mooring.embedded.status_errors import StatusError  # noqa: PLC0415
 
         wanted = self._settings
         kubelet = KubeletSettings(job_seconds=wanted.job_seconds) if wanted.kubelet else None
         nodes = [dict(one) for one in wanted.nodes]
         try:
             made = EmbeddedCluster(nodes, Options(kubelet=kubelet))
-        except Refused as refused:
-            raise InputError(f"a node cannot be used: {refused}") from refused
+        except StatusError as rejected:
+            raise InputError(f"a node cannot be used: {rejected}") from rejected
         async with made as embedded:
             for resource in RESOURCES:
                 if resource is not EVENTS:  # the store has both kinds of events as one
@@ -129,11 +129,11 @@ class EmbeddedThread:
         async with scheduling(self._scheduler_settings()):
             await self._scheduler.until_told()
 
-    def _scheduler_settings(self) -> "Settings":
-        from mooring.live.options import HookLimits, Options, read_settings  # noqa: PLC0415
+    def _scheduler_settings(self) -> "SchedulerSettings":
+        from mooring.live.options import HookLimits, RunOptions, read_settings  # noqa: PLC0415
 
         return read_settings(
-            Options(
+            RunOptions(
                 policy=self._settings.policy,
                 config=self._settings.config,
                 kubeconfig=self._kubeconfig,
@@ -142,7 +142,7 @@ class EmbeddedThread:
             )
         )
 
-    def _noticed(self, _: "Entry | None" = None) -> None:
+    def _noticed(self, _: "WatchEvent | None" = None) -> None:
         with self._news:
             self._changes += 1
             self._news.notify_all()

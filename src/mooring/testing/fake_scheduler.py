@@ -23,11 +23,11 @@ from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
 
-class Refused(MooringError):  # noqa: N818 - reads as the sentence it is raised with
+class Rejected(MooringError):  # noqa: N818 - reads as the sentence it is raised with
     """The extender answered with an error; kube-scheduler would show it in the pod's event."""
 
 
-class FilterReply(msgspec.Struct, frozen=True):
+class FilterResult(msgspec.Struct, frozen=True):
     """What a filter call said.
 
     Attributes:
@@ -75,22 +75,22 @@ class FakeKubeScheduler:
             for pod in pods:
                 self.cluster.put_pod(pod)
 
-    def filter(self, pod: Pod, nodes: Sequence[str] | None = None) -> FilterReply:
+    def filter(self, pod: Pod, nodes: Sequence[str] | None = None) -> FilterResult:
         """Ask which nodes a pod may go to.
 
         Raises:
-            Refused: the extender answered with an error.
+            Rejected: the extender answered with an error.
             MooringError: the request or the policy was at fault.
         """
         reply = msgspec.json.decode(self.answers.filter(self._args(pod, nodes)))
         if reply["Error"]:
-            raise Refused(reply["Error"])
+            raise Rejected(reply["Error"])
         if reply["Nodes"] is not None:
             kept = [item["metadata"]["name"] for item in reply["Nodes"]["items"]]
         else:
             kept = reply["NodeNames"] or []
         unresolvable = reply["FailedAndUnresolvableNodes"] or {}
-        return FilterReply(kept, {**(reply["FailedNodes"] or {}), **unresolvable}, unresolvable)
+        return FilterResult(kept, {**(reply["FailedNodes"] or {}), **unresolvable}, unresolvable)
 
     def prioritize(self, pod: Pod, nodes: Sequence[str] | None = None) -> dict[str, int]:
         """Ask how good nodes are for a pod; scores from 0 to 10 as they go over the wire.
@@ -130,7 +130,7 @@ class FakeKubeScheduler:
         """Bind a pod: run the policy's bind function and put the pod on the node.
 
         Raises:
-            Refused: the policy refused.
+            Rejected: the policy rejected.
             MooringError: the request or the policy was at fault.
         """
         if self.cluster is not None and self.cluster.pod(pod.namespace, pod.name) is None:
@@ -148,7 +148,7 @@ class FakeKubeScheduler:
                     raise
         if isinstance(prepared, Verdict):
             self._forget(pod)
-            raise Refused(prepared.reason)
+            raise Rejected(prepared.reason)
         if self.cluster is not None:
             self.cluster.put_pod(self.cluster.assume(pod, node, prepared.annotations))
         return prepared
@@ -159,7 +159,7 @@ class FakeKubeScheduler:
         The first of the best nodes is taken. Empty if no node is left.
 
         Raises:
-            Refused: the extender answered with an error.
+            Rejected: the extender answered with an error.
             MooringError: the request or the policy was at fault.
         """
         kept = self.filter(pod).kept

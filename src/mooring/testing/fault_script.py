@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mooring.testing.fault_targets import Asked
+from mooring.testing.fault_target import FaultTarget
 from mooring.testing.faults import Fault
 
 
@@ -27,7 +27,7 @@ class Strike(NamedTuple):
     number: int
 
 
-class Script:
+class FaultScript:
     """Decides which fault a request or an event meets: the first that strikes.
 
     Whether one does depends on the seed, on the fault's place in the script, and on which request
@@ -35,7 +35,7 @@ class Script:
     clients do meanwhile changes nothing, apart from `times` and `skip`, which count all.
 
     Args:
-        faults: in the order in which they are asked.
+        faults: in the order in which they are tried.
         seed: another one, other faults.
     """
 
@@ -46,15 +46,15 @@ class Script:
         self._seen = [0] * len(self.faults)
         self._struck = [0] * len(self.faults)
 
-    def decide(self, asked: Asked) -> Strike | None:
+    def decide(self, target: FaultTarget) -> Strike | None:
         """The fault that this one meets; None for none."""
         if not self.faults:
             return None
-        key = (asked.client, asked.method, asked.path, "event" if asked.event else asked.verb)
+        key = (target.client, target.method, target.path, "event" if target.event else target.verb)
         self._met[key] += 1
         strike: Strike | None = None
         for number, fault in enumerate(self.faults):
-            if not fault.on.match(asked):
+            if not fault.on.match(target):
                 continue
             self._seen[number] += 1
             if strike is not None or self._seen[number] <= fault.skip:
@@ -69,7 +69,7 @@ class Script:
         return strike
 
     def _draw(self, number: int, key: tuple[str, ...]) -> tuple[float, float]:
-        """Two numbers from 0 to 1 that only depend on the seed and on what is asked."""
+        """Two numbers from 0 to 1 that only depend on the seed and on the request."""
         text = "\0".join([str(self._seed), str(number), *key, str(self._met[key])])
         drawn = hashlib.blake2b(text.encode(), digest_size=16).digest()
         return int.from_bytes(drawn[:7]) / 2**56, int.from_bytes(drawn[8:15]) / 2**56

@@ -10,7 +10,7 @@ from typing import Literal, Self, TypedDict, Unpack, get_args
 import msgspec
 
 from mooring.errors import InputError
-from mooring.testing.fault_targets import EVENTS, METHODS, VERBS, Asked
+from mooring.testing.fault_target import EVENTS, METHODS, VERBS, FaultTarget
 
 Kind = Literal["delay", "drop", "cut", "duplicate", "reorder", "refuse"]
 
@@ -35,7 +35,7 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
     user_agent: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what no request can have.
+        """Reject what no request can have.
 
         Raises:
             InputError: which value is wrong, and what it can be.
@@ -45,17 +45,17 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
         _check_known("method", self.method, METHODS)
         _check_known("verb", self.verb, VERBS)
 
-    def match(self, asked: Asked) -> bool:
+    def match(self, target: FaultTarget) -> bool:
         """Whether a request is one of these; an event of a watch is not."""
-        return not asked.event and all(
+        return not target.event and all(
             not wanted or fnmatchcase(found, wanted)
             for wanted, found in (
-                (self.client, asked.client),
-                (self.method, asked.method),
-                (self.path, asked.path),
-                (self.verb, asked.verb),
-                (self.resource, asked.resource),
-                (self.user_agent, asked.user_agent),
+                (self.client, target.client),
+                (self.method, target.method),
+                (self.path, target.path),
+                (self.verb, target.verb),
+                (self.resource, target.resource),
+                (self.user_agent, target.user_agent),
             )
         )
 
@@ -75,7 +75,7 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
     type: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what no event can have.
+        """Reject what no event can have.
 
         Raises:
             InputError: which value is wrong, and what it can be.
@@ -84,14 +84,14 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
         _check_resource(self.resource)
         _check_known("type", self.type, EVENTS)
 
-    def match(self, asked: Asked) -> bool:
+    def match(self, target: FaultTarget) -> bool:
         """Whether it is one of these events."""
-        return bool(asked.event) and all(
+        return bool(target.event) and all(
             not wanted or fnmatchcase(found, wanted)
             for wanted, found in (
-                (self.client, asked.client),
-                (self.resource, asked.resource),
-                (self.type, asked.event),
+                (self.client, target.client),
+                (self.resource, target.resource),
+                (self.type, target.event),
             )
         )
 
@@ -103,14 +103,14 @@ def _check_texts(on: Requests | WatchEvents) -> None:
 
 
 def _check_known(name: str, wanted: str, known: Sequence[str]) -> None:
-    """Refuse a word, or a pattern, that is none of the known ones."""
+    """Reject a word, or a pattern, that is none of the known ones."""
     if wanted and not any(fnmatchcase(one, wanted) for one in known):
         words = ", ".join(one for one in known if one != "?")
         raise InputError(f"A fault's {name} is {wanted!r}, give one of {words}.")
 
 
 def _check_resource(wanted: str) -> None:
-    """Refuse a kind, and capitals: requests name resources in the plural and in small letters."""
+    """Reject a kind, and capitals: requests name resources in the plural and in small letters."""
     from mooring.embedded.resources import RESOURCES  # noqa: PLC0415 - only if there are faults
 
     name, slash, rest = wanted.partition("/")
@@ -120,7 +120,7 @@ def _check_resource(wanted: str) -> None:
         raise InputError(f"A fault's resource is {wanted!r}, give {right}{slash}{rest}.")
 
 
-class Often(TypedDict, total=False):
+class FaultOptions(TypedDict, total=False):
     """What every kind of fault can be told: for what, and how often."""
 
     on: Requests | WatchEvents
@@ -157,7 +157,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Reject what cannot be meant.
 
         Raises:
             InputError: which value is wrong.
@@ -191,58 +191,60 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(f"A refusal has a status from 400 to 599, not {self.status}.")
 
     @classmethod
-    def delay(cls, least: float, most: float | None = None, **often: Unpack[Often]) -> Self:
+    def delay(
+        cls, least: float, most: float | None = None, **options: Unpack[FaultOptions]
+    ) -> Self:
         """A request reaches the API server later; an event, and those behind it, the client.
 
         Args:
             least: seconds.
             most: seconds; as `least` if left out. The seed draws between the two.
-            often: `on`, `chance`, `times`, `skip`.
+            options: `on`, `chance`, `times`, `skip`.
         """
-        return cls(kind="delay", seconds=(least, least if most is None else most), **often)
+        return cls(kind="delay", seconds=(least, least if most is None else most), **options)
 
     @classmethod
-    def drop(cls, **often: Unpack[Often]) -> Self:
+    def drop(cls, **options: Unpack[FaultOptions]) -> Self:
         """A request is swallowed and never answered, and the connection stays open.
 
         Dropping an event of a watch silences the watch: neither that event nor a later one
         arrives.
         """
-        return cls(kind="drop", **often)
+        return cls(kind="drop", **options)
 
     @classmethod
-    def cut(cls, *, lost: bool = False, **often: Unpack[Often]) -> Self:
+    def cut(cls, *, lost: bool = False, **options: Unpack[FaultOptions]) -> Self:
         """The connection breaks in the middle of an answer, or of an event of a watch.
 
         Args:
             lost: it breaks before the first byte: the request took effect and nobody said so.
-            often: `on`, `chance`, `times`, `skip`.
+            options: `on`, `chance`, `times`, `skip`.
         """
-        return cls(kind="cut", lost=lost, **often)
+        return cls(kind="cut", lost=lost, **options)
 
     @classmethod
-    def duplicate(cls, *, later: int = 0, **often: Unpack[Often]) -> Self:
+    def duplicate(cls, *, later: int = 0, **options: Unpack[FaultOptions]) -> Self:
         """A request arrives twice, and the answer is the second's; an event comes twice.
 
         Args:
             later: so many other events come before the second copy of an event.
-            often: `on`, `chance`, `times`, `skip`.
+            options: `on`, `chance`, `times`, `skip`.
         """
-        return cls(kind="duplicate", later=later, **often)
+        return cls(kind="duplicate", later=later, **options)
 
     @classmethod
-    def reorder(cls, most: float = 1.0, **often: Unpack[Often]) -> Self:
+    def reorder(cls, most: float = 1.0, **options: Unpack[FaultOptions]) -> Self:
         """A request waits until the next one of the kind is answered; an event follows the next.
 
         Args:
             most: waits no longer than so many seconds for another.
-            often: `on`, `chance`, `times`, `skip`.
+            options: `on`, `chance`, `times`, `skip`.
         """
-        return cls(kind="reorder", seconds=(most, most), **often)
+        return cls(kind="reorder", seconds=(most, most), **options)
 
     @classmethod
     def refuse(
-        cls, status: int = 0, *, retry_after: int | None = None, **often: Unpack[Often]
+        cls, status: int = 0, *, retry_after: int | None = None, **options: Unpack[FaultOptions]
     ) -> Self:
         """A request is not carried out: the answer is an error, or the connection breaks.
 
@@ -251,6 +253,6 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             status: such as 429, 500 or 503; 0 breaks the connection without an answer.
             retry_after: seconds to be named in the header Retry-After.
-            often: `on`, `chance`, `times`, `skip`.
+            options: `on`, `chance`, `times`, `skip`.
         """
-        return cls(kind="refuse", status=status, retry_after=retry_after, **often)
+        return cls(kind="refuse", status=status, retry_after=retry_after, **options)

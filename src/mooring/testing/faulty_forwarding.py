@@ -19,11 +19,11 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.transport import Tls, proxy_for
 from mooring.testing.fault_script import Strike
-from mooring.testing.fault_targets import Asked
-from mooring.testing.faulty_watch import FaultyWatch, Step, status_object
+from mooring.testing.fault_target import FaultTarget
+from mooring.testing.faulty_watch import FaultyWatch, WatchStep, status_object
 
 #: These belong to one connection, not to a request.
 _OF_THE_CONNECTION: Final = frozenset(
@@ -36,7 +36,7 @@ _AUDIT_ID: Final = "Audit-ID"
 _HELD_SECONDS: Final = 1.0
 
 
-class Passed(NamedTuple):
+class ProxiedRequest(NamedTuple):
     """A request that came to the proxy.
 
     Attributes:
@@ -63,15 +63,15 @@ class Forwarding:
         name: the client's.
         config: the client's way to the API server, with its credentials.
         decide: the fault that a request or an event meets.
-        passed: told of every request.
+        passed: called with every request.
     """
 
     def __init__(
         self,
         name: str,
         config: ClusterConfig,
-        decide: Callable[[Asked], Strike | None],
-        passed: Callable[[Passed], None],
+        decide: Callable[[FaultTarget], Strike | None],
+        passed: Callable[[ProxiedRequest], None],
     ) -> None:
         self._name = name
         self._config = config
@@ -104,8 +104,8 @@ class Forwarding:
             return web.Response()
         body = b"".join([piece async for piece in request.content.iter_any()])
         agent = request.headers.get("User-Agent", "")
-        asked = Asked.of(self._name, request.method, request.raw_path, agent)
-        strike = self._decide(asked)
+        target = FaultTarget.of(self._name, request.method, request.raw_path, agent)
+        strike = self._decide(target)
         fault = strike.fault.kind if strike is not None else ""
         headers = CIMultiDict(
             (key, value)
@@ -113,13 +113,15 @@ class Forwarding:
             if key.lower() not in _OF_THE_CONNECTION
         )
         audit_id = headers.setdefault(_AUDIT_ID, str(uuid.uuid4()))
-        self._passed(Passed(time.time(), self._name, asked.method, asked.path, audit_id, fault))
+        self._passed(
+            ProxiedRequest(time.time(), self._name, target.method, target.path, audit_id, fault)
+        )
         if "Upgrade" in request.headers:
             return _refusal(501, None)
         try:
             if strike is not None and strike.fault.kind == "refuse":
                 return self._refuse(strike, transport)
-            return await self._answer(request, asked, (headers, body), strike)
+            return await self._answer(request, target, (headers, body), strike)
         except (aiohttp.ClientError, OSError):
             # Nobody answers there, or the client has gone: either way there is no answer.
             transport.abort()
@@ -134,7 +136,7 @@ class Forwarding:
     async def _answer(
         self,
         request: web.BaseRequest,
-        asked: Asked,
+        target: FaultTarget,
         content: tuple[CIMultiDict[str], bytes],
         strike: Strike | None,
     ) -> web.StreamResponse:
@@ -148,12 +150,12 @@ class Forwarding:
                 if key.lower() not in _OF_THE_CONNECTION
             )
             reply = web.StreamResponse(status=answer.status, headers=headers)
-            if asked.watch and answer.status < 300:
+            if target.watch and answer.status < 300:
                 if kind == "cut" and request.transport is not None:
                     request.transport.abort()
                     return reply
                 reply.enable_chunked_encoding()
-                await self._watch(request, asked, answer, reply)
+                await self._watch(request, target, answer, reply)
                 return reply
             whole = await answer.read()
         for event in self._held.values():
@@ -215,14 +217,14 @@ class Forwarding:
     async def _watch(
         self,
         request: web.BaseRequest,
-        asked: Asked,
+        target: FaultTarget,
         answer: aiohttp.ClientResponse,
         reply: web.StreamResponse,
     ) -> None:
         await reply.prepare(request)
         watch = FaultyWatch(
             answer.headers.get("Content-Type", ""),
-            lambda event: self._decide(asked._replace(event=event)),
+            lambda event: self._decide(target._replace(event=event)),
         )
         pieces = answer.content.iter_any()
         while True:
@@ -240,7 +242,9 @@ class Forwarding:
                     return
         await reply.write(watch.finish())
 
-    async def _step(self, request: web.BaseRequest, reply: web.StreamResponse, step: Step) -> bool:
+    async def _step(
+        self, request: web.BaseRequest, reply: web.StreamResponse, step: WatchStep
+    ) -> bool:
         """Do one step of a watch; whether it was the last."""
         if step.wait:
             await asyncio.sleep(step.wait)

@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple
 import yaml
 from aiohttp import web
 
-from mooring.kube.cluster import ClusterConfig
+from mooring.embedded.kubeconfig import NAME, write_private
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.kubeconfig import load_kubeconfig
 from mooring.testing.certificates import KeyPair
 from mooring.testing.faulty_forwarding import Forwarding
-from mooring.testing.kubeconfigs import NAME, write_private
 
 #: Whoever is cut off is cut off on purpose: nobody needs to read of it.
 _LOG: Final = logging.getLogger("mooring.testing.proxy")
@@ -26,7 +26,7 @@ _ADDRESS: Final = "127.0.0.1"
 _FILES: Final = ("client-certificate", "client-key", "tokenFile")
 
 
-class Way(NamedTuple):
+class ClientConfig(NamedTuple):
     """How a client reaches its API server.
 
     Attributes:
@@ -40,7 +40,7 @@ class Way(NamedTuple):
     client_certificate: bytes
 
 
-def read_way(kubeconfig: Path, context: str | None) -> Way:
+def read_client_config(kubeconfig: Path, context: str | None) -> ClientConfig:
     """Read a client's kubeconfig.
 
     Raises:
@@ -58,22 +58,24 @@ def read_way(kubeconfig: Path, context: str | None) -> Way:
     certificate = config.cert_data
     if not certificate and config.cert_file is not None:
         certificate = config.cert_file.read_bytes()
-    return Way(config, user, certificate)
+    return ClientConfig(config, user, certificate)
 
 
-def write_way(file: Path, way: Way, url: str, authority: Path | None) -> None:
+def write_proxy_kubeconfig(
+    file: Path, client: ClientConfig, url: str, authority: Path | None
+) -> None:
     """Write the kubeconfig with which a client goes through the proxy."""
     cluster: dict[str, Any] = {"server": url}
     if authority is not None:
         cluster["certificate-authority"] = str(authority)
-    inside = {"cluster": NAME, "user": NAME, "namespace": way.config.namespace}
+    inside = {"cluster": NAME, "user": NAME, "namespace": client.config.namespace}
     content = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": NAME,
         "clusters": [{"name": NAME, "cluster": cluster}],
         "contexts": [{"name": NAME, "context": inside}],
-        "users": [{"name": NAME, "user": way.user}],
+        "users": [{"name": NAME, "user": client.user}],
     }
     write_private(file, yaml.safe_dump(content, sort_keys=False))
 

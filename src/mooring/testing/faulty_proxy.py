@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 import msgspec
 
 from mooring.errors import InputError
-from mooring.testing.fault_script import Script, Strike
-from mooring.testing.fault_targets import Asked
+from mooring.testing.child_process import Startable, free_port
+from mooring.testing.fault_script import FaultScript, Strike
+from mooring.testing.fault_target import FaultTarget
 from mooring.testing.faults import Fault
-from mooring.testing.process import Startable, free_port
 
 if TYPE_CHECKING:
     from mooring.testing.certificates import Authority
-    from mooring.testing.faulty_forwarding import Passed
+    from mooring.testing.faulty_forwarding import ProxiedRequest
     from mooring.testing.faulty_listener import Listener
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class FaultyProxy(Startable):
         self._seed = seed
         self._journal = Path(journal) if journal is not None else None
         self._lock = threading.Lock()
-        self._script = Script()
+        self._script = FaultScript()
         self._counts: Counter[str] = Counter()
         self._passed = 0
         self._listeners: dict[str, Listener] = {}
@@ -100,7 +100,7 @@ class FaultyProxy(Startable):
         """A kubeconfig for a client that goes through the proxy, made of its own one.
 
         The client keeps its credentials. Tokens pass through; a client certificate is asked for
-        by the proxy and used again towards the API server, so nobody else can use this way.
+        by the proxy and used again towards the API server, so nobody else can use this client.
 
         Args:
             kubeconfig: the client's own one; of it, one context is used.
@@ -120,20 +120,22 @@ class FaultyProxy(Startable):
             raise InputError("The proxy does not run; call start() first.")
         if client in self._listeners:
             raise InputError(f"The proxy has a client {client!r} already; give this one a name.")
-        way = faulty_listener.read_way(kubeconfig, context)
+        access = faulty_listener.read_client_config(kubeconfig, context)
         pair = None
-        if way.config.secure:
+        if access.config.secure:
             from mooring.testing.certificates import Authority  # noqa: PLC0415
 
             self._authority = self._authority or Authority(self._folder)
             pair = self._authority.server(f"proxy-for-{len(self._listeners)}")
-        forwarding = Forwarding(client, way.config, self._decide, self._note)
-        listener = faulty_listener.Listener(forwarding, free_port(), pair, way.client_certificate)
+        forwarding = Forwarding(client, access.config, self._decide, self._note)
+        listener = faulty_listener.Listener(
+            forwarding, free_port(), pair, access.client_certificate
+        )
         self._run(listener.open())
         self._listeners[client] = listener
         file = self._folder / f"{client}.kubeconfig"
         authority = self._authority.file if self._authority is not None and pair else None
-        faulty_listener.write_way(file, way, listener.url, authority)
+        faulty_listener.write_proxy_kubeconfig(file, access, listener.url, authority)
         return file
 
     # -- what goes wrong
@@ -156,7 +158,7 @@ class FaultyProxy(Startable):
                     "proxy.set(Fault.drop(), Fault.cut())."
                 )
         with self._lock:
-            self._script = Script(faults, self._seed)
+            self._script = FaultScript(faults, self._seed)
 
     def clear(self) -> None:
         """From now on, nothing goes wrong."""
@@ -188,14 +190,14 @@ class FaultyProxy(Startable):
 
     # -- on the loop
 
-    def _decide(self, asked: Asked) -> Strike | None:
+    def _decide(self, target: FaultTarget) -> Strike | None:
         with self._lock:
-            strike = self._script.decide(asked)
+            strike = self._script.decide(target)
             if strike is not None:
                 self._counts[strike.fault.kind] += 1
             return strike
 
-    def _note(self, passed: "Passed") -> None:
+    def _note(self, passed: "ProxiedRequest") -> None:
         self._passed += 1
         if self._file is not None:
             self._file.write(msgspec.json.encode(passed._asdict()) + b"\n")
@@ -215,4 +217,4 @@ class FaultyProxy(Startable):
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         with contextlib.suppress(TimeoutError):
             return future.result(_SECONDS)
-        raise InputError(f"The proxy did not do what it was told within {_SECONDS:g} s.")
+        raise InputError(f"The proxy did not finish within {_SECONDS:g} s.")

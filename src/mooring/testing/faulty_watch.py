@@ -11,10 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from mooring.testing.fault_script import Strike
-from mooring.testing.watch_frames import Frames, event_type
+from mooring.testing.watch_frames import WatchFrames, event_type
 
 
-class Step(NamedTuple):
+class WatchStep(NamedTuple):
     """What to do next with a watch.
 
     Attributes:
@@ -37,15 +37,15 @@ class FaultyWatch:
     """
 
     def __init__(self, content_type: str, decide: Callable[[str], Strike | None]) -> None:
-        self._frames = Frames(content_type)
+        self._frames = WatchFrames(content_type)
         self._decide = decide
         self._held: bytes | None = None
         self._again: deque[tuple[int, bytes]] = deque()
         self._count = 0
 
-    def feed(self, piece: bytes) -> list[Step]:
+    def feed(self, piece: bytes) -> list[WatchStep]:
         """The next steps, after some more bytes of the API server; the last may be an end."""
-        steps: list[Step] = []
+        steps: list[WatchStep] = []
         for frame in self._frames.feed(piece):
             steps.append(self._event(frame))
             if steps[-1].end:
@@ -62,28 +62,32 @@ class FaultyWatch:
         """Whether an event waits for the one that follows it."""
         return self._held is not None
 
-    def _event(self, frame: bytes) -> Step:
+    def _event(self, frame: bytes) -> WatchStep:
         self._count += 1
         strike = self._decide(event_type(frame))
         kind = strike.fault.kind if strike is not None else ""
         if strike is None or kind == "delay":
-            return Step(self._with_others(frame), strike.seconds if strike is not None else 0.0)
+            return WatchStep(
+                self._with_others(frame), strike.seconds if strike is not None else 0.0
+            )
         if kind == "drop":
-            return Step(b"", end="silent")
+            return WatchStep(b"", end="silent")
         if kind == "cut":
-            return Step(b"" if strike.fault.lost else frame, end="cut")
+            return WatchStep(b"" if strike.fault.lost else frame, end="cut")
         if kind == "refuse":
             status = strike.fault.status
-            return Step(error_event(status) if status else b"", end="ended" if status else "cut")
+            return WatchStep(
+                error_event(status) if status else b"", end="ended" if status else "cut"
+            )
         if kind == "duplicate":
             if strike.fault.later:
                 self._again.append((self._count + strike.fault.later, frame))
-                return Step(self._with_others(frame))
-            return Step(self._with_others(frame) + frame)
+                return WatchStep(self._with_others(frame))
+            return WatchStep(self._with_others(frame) + frame)
         if self._held is not None:  # two in a row cannot both follow the other
-            return Step(self._with_others(frame))
+            return WatchStep(self._with_others(frame))
         self._held = frame
-        return Step(b"")
+        return WatchStep(b"")
 
     def _with_others(self, frame: bytes) -> bytes:
         """An event, with those behind it that are sent later than they came."""

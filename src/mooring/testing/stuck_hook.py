@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from mooring.framework.asked import asked_in, where_in
 from mooring.framework.foreign import is_border, is_crossed
+from mooring.framework.running_hook import asked_in, where_in
 from mooring.wording import counted
 
 

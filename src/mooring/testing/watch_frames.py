@@ -11,7 +11,7 @@ _LENGTH_BYTES: Final = 4
 _TYPE: Final = b'{"type":"'
 
 
-class Frames:
+class WatchFrames:
     """Puts the pieces of a stream together to whole events.
 
     Args:

@@ -169,10 +169,10 @@ def test_a_goal_that_is_missed_fails_only_a_check(
     [["--check"], ["--nodes", "5"], ["--nodes", "many"], ["--workload", "nothing"]],
     ids=" ".join,
 )
-def test_wrong_arguments_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as refused:
+def test_wrong_arguments_are_rejected(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as rejected:
         run(*wrong)
-    assert refused.value.code == 2
+    assert rejected.value.code == 2
     assert wrong[0] in capsys.readouterr().err
 
 

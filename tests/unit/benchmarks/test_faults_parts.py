@@ -8,7 +8,7 @@ from benchmarks.environment import environment
 from benchmarks.faults import objects
 from benchmarks.faults.goals import goals
 from benchmarks.faults.report import parts
-from benchmarks.faults.results import Found, Report
+from benchmarks.faults.results import FaultResults, Report
 from benchmarks.faults.slow import Slow
 from benchmarks.faults.waiting import Waiting
 from benchmarks.pages import tables, write_page
@@ -32,7 +32,7 @@ def waiting(scheduler: str = "mooring", **changes: float) -> Waiting:
 
 
 def met(one: Waiting, *, quiet: bool = True) -> list[bool]:
-    return [goal.met for goal in goals(Found(waiting=[one]), quiet=quiet)]
+    return [goal.met for goal in goals(FaultResults(waiting=[one]), quiet=quiet)]
 
 
 def test_all_goals_about_waiting_claims_can_fail() -> None:
@@ -62,7 +62,7 @@ def test_a_scheduler_that_spins_on_a_slow_api_server_misses_its_goal() -> None:
         cpu_seconds=40.0,
         cpu_percent=89.0,
     )
-    assert [one.met for one in goals(Found(slow=[slow]), quiet=True)] == [False]
+    assert [one.met for one in goals(FaultResults(slow=[slow]), quiet=True)] == [False]
 
 
 def test_a_page_gets_the_tables_of_a_run_and_keeps_the_rest(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_page_gets_the_tables_of_a_run_and_keeps_the_rest(tmp_path: Path) -> N
         quick=False,
         nodes=100,
         other_load=0.02,
-        found=Found(waiting=[waiting()]),
+        found=FaultResults(waiting=[waiting()]),
         goals=[],
         failures=[],
     )

@@ -118,7 +118,7 @@ def test_a_watch_sees_each_pod_bound_once_and_goes_on_where_it_was_ended() -> No
         b"HTTP/1.1 410 Gone\r\nContent-Length: 17\r\n\r\n" + b'{"kind":"Status"}',
         b"",
     ],
-    ids=["error", "refused", "closed"],
+    ids=["error", "rejected", "closed"],
 )
 def test_a_watch_that_cannot_go_on_ends_the_run(said: bytes) -> None:
     async def scenario() -> None:
@@ -270,8 +270,8 @@ def test_a_scheduler_that_breaks_rules_has_failed(
     ],
     ids=" ".join,
 )
-def test_wrong_arguments_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as refused:
+def test_wrong_arguments_are_rejected(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as rejected:
         command_line.main(wrong)
-    assert refused.value.code == 2
+    assert rejected.value.code == 2
     assert wrong[0] in capsys.readouterr().err

@@ -25,7 +25,7 @@ class ClusterServer:
 
     Attributes:
         lists: the objects of each collection, by its path.
-        refused: by path, the status and the message to answer with.
+        rejected: by path, the status and the message to answer with.
         asked: method and path of each request, with its query.
         bindings: the bindings as they came.
         expire_after: forget the moment of a list after so many pages of it.
@@ -33,7 +33,7 @@ class ClusterServer:
 
     def __init__(self) -> None:
         self.lists: dict[str, list[dict[str, Any]]] = {collection_path(one): [] for one in KINDS}
-        self.refused: dict[str, tuple[int, str]] = {}
+        self.rejected: dict[str, tuple[int, str]] = {}
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         self.bindings: list[dict[str, Any]] = []
         self.token = ""
@@ -56,7 +56,7 @@ class ClusterServer:
             f'{resource} is forbidden: User "joe" cannot {verb} resource "{resource}" in API group '
             f'"{group}" at the cluster scope'
         )
-        self.refused[path] = (403, message)
+        self.rejected[path] = (403, message)
 
     def kubeconfig(self, folder: Path, namespace: str = "", token: str = "") -> Path:
         """A kubeconfig for this server."""
@@ -82,8 +82,8 @@ class ClusterServer:
         self.asked.append((method, path, query))
         if token != self.token:
             return _status(401, "Unauthorized")
-        if path in self.refused:
-            return _status(*self.refused[path])
+        if path in self.rejected:
+            return _status(*self.rejected[path])
         binding = _BINDING.fullmatch(path)
         if binding is not None and method == "POST":
             self.bindings.append(json.loads(body))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import mooring
-from mooring.testing.kube import wait_for
+from mooring.testing.real_kubernetes import wait_for
 
 POLICY = """
 import os

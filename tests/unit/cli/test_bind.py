@@ -68,7 +68,7 @@ def test_a_pod_that_does_not_fit_is_shown_why(bind: Bind, cluster: ClusterServer
     assert err == "moor: pod shop/web does not fit on small; --force binds it all the same\n"
     assert "What each plugin says of small" in out
     assert "Insufficient cpu" in out
-    assert "✗ small is refused by NodeResourcesFit." in out
+    assert "✗ small is rejected by NodeResourcesFit." in out
     assert cluster.bindings == []
     code, out, _ = bind("shop/web", "off")
     assert code == 1
@@ -166,13 +166,13 @@ def test_a_claim_without_a_volume(bind: Bind, cluster: ClusterServer) -> None:
     )
 
 
-def test_the_api_server_refuses(bind: Bind, cluster: ClusterServer) -> None:
+def test_the_api_server_rejects(bind: Bind, cluster: ClusterServer) -> None:
     path = "/api/v1/namespaces/shop/pods/web/binding"
     cluster.forbid(path, "create", "pods/binding")
     code, out, err = bind("shop/web", "big")
     assert (code, out) == (1, "")
     assert 'cannot create resource "pods/binding"' in err
-    cluster.refused[path] = (409, 'pod web is already assigned to node "x"')
+    cluster.rejected[path] = (409, 'pod web is already assigned to node "x"')
     code, _, err = bind("shop/web", "big")
     assert code == 1
     assert 'already assigned to node "x"' in err

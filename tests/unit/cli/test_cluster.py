@@ -21,7 +21,7 @@ from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES, REPLICA_SE
 from mooring.embedded.server import EmbeddedCluster, Options
 from mooring.errors import InputError
 from mooring.testing.certificates import Authority
-from mooring.testing.kube import Binaries, wait_for
+from mooring.testing.real_kubernetes import Binaries, wait_for
 from tests.unit.cli.moor import environment
 
 FLEET = """
@@ -124,7 +124,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             one.process.wait()
 
 
-def refused(folder: Path, *arguments: str | Path) -> str:
+def rejected(folder: Path, *arguments: str | Path) -> str:
     """What a command says that is used in a wrong way."""
     done = subprocess.run(
         [sys.executable, "-m", "mooring.cli", "cluster", *arguments],
@@ -220,7 +220,7 @@ class TestWrongUsage:
         ],
     )
     def test_is_one_sentence(self, tmp_path: Path, arguments: list[str], sentence: str) -> None:
-        said = refused(tmp_path, *arguments)
+        said = rejected(tmp_path, *arguments)
         assert said.startswith("moor: ")
         assert sentence in said
         assert list(tmp_path.iterdir()) == []
@@ -230,14 +230,14 @@ class TestWrongUsage:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            said = refused(tmp_path, "--port", str(port))
+            said = rejected(tmp_path, "--port", str(port))
         assert f"cannot listen on 127.0.0.1 port {port}" in said
         assert "--port" in said
 
     def test_somebody_elses_file_is_not_overwritten(self, tmp_path: Path) -> None:
         file = tmp_path / "mooring.kubeconfig"
         file.write_text("mine")
-        assert "was not written by moor cluster" in refused(tmp_path)
+        assert "was not written by moor cluster" in rejected(tmp_path)
         assert file.read_text() == "mine"
 
 

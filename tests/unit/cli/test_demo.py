@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.demo_progress import NodeUse, Progress, Seen
+from mooring.cli.demo_progress import DemoNode, DemoPod, Progress
 from mooring.cli.demo_view import picture, zones
-from mooring.cli.demo_workload import GPU, IMAGE, acts, equip
+from mooring.cli.demo_workload import GPU, IMAGE, equip, steps
 from mooring.embedded.fleet import make_fleet
 from mooring.embedded.resources import PODS
 from mooring.embedded.store import Store
-from mooring.testing.process import wait_for
+from mooring.testing.child_process import wait_for
 from tests.unit.cli.moor import environment
 
 POLICY = """
@@ -280,9 +280,9 @@ class TestWorkload:
     def test_there_are_about_as_many_pods_as_asked_for(self, pods: int) -> None:
         fleet = make_fleet(20)
         equip(fleet)
-        planned = acts(fleet, pods)
-        assert pods <= sum(act.pods for act in planned) <= pods + 15
-        assert len({act.letter for act in planned}) == len(planned)
+        planned = steps(fleet, pods)
+        assert pods <= sum(step.pods for step in planned) <= pods + 15
+        assert len({step.letter for step in planned}) == len(planned)
 
 
 def node(name: str, zone: str = "a", cpu: str = "4") -> dict[str, Any]:
@@ -311,17 +311,17 @@ class TestProgress:
         store = Store()
         progress = Progress(store, [node("n1"), node("n2", "b")])
         store.put(PODS, pod("a", "web"))
-        tally = progress.all
-        assert (tally.pods, tally.placed, tally.running) == (1, 0, 0)
+        counts = progress.all
+        assert (counts.pods, counts.placed, counts.running) == (1, 0, 0)
         store.put(PODS, pod("a", "web", "n1"))
         store.put(PODS, pod("b", "web", "n2", cpu="500m"))
-        assert (tally.pods, tally.placed, tally.running) == (2, 2, 2)
+        assert (counts.pods, counts.placed, counts.running) == (2, 2, 2)
         assert progress.nodes["n1"].share == 0.25
         assert progress.nodes["n2"].apps["web"] == 500
         assert zones(progress, "web") == "1 + 1"
         store.remove(PODS, "demo", "a")
         assert (progress.nodes["n1"].share, progress.nodes["n1"].pods) == (0.0, 0)
-        assert (progress.tally("web").pods, progress.tally("db").pods) == (1, 0)
+        assert (progress.counts("web").pods, progress.counts("db").pods) == (1, 0)
         assert progress.evicted == []
 
     def test_a_pod_that_made_room_is_remembered(self) -> None:
@@ -334,8 +334,8 @@ class TestProgress:
 
     def test_why_a_pod_waits(self) -> None:
         condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}
-        assert Seen(pod("p", "web", conditions=[condition])).refused == "0/1 nodes"
-        assert Seen(pod("p", "web", "n1", conditions=[condition])).refused == ""
+        assert DemoPod(pod("p", "web", conditions=[condition])).rejected == "0/1 nodes"
+        assert DemoPod(pod("p", "web", "n1", conditions=[condition])).rejected == ""
 
 
 def test_every_workload_on_a_node_is_drawn_however_small(
@@ -351,7 +351,7 @@ def test_every_workload_on_a_node_is_drawn_however_small(
     store.put(PODS, pod("d", "db", "n1", cpu="50"))
     store.put(PODS, pod("l", "llm", "n1", cpu="1m"))
     store.put(PODS, pod("b", "burst", "n2", cpu="100"))  # more than there is
-    Console(width=60).print(picture(progress, acts(fleet, 20), 60))
+    Console(width=60).print(picture(progress, steps(fleet, 20), 60))
     lines = capsys.readouterr().out.splitlines()
     first, second = (line.split() for line in lines[1:3])
     assert re.fullmatch(r"wd+l·+", first[2])
@@ -359,4 +359,4 @@ def test_every_workload_on_a_node_is_drawn_however_small(
     assert re.fullmatch(r"b+", second[2])
     assert len(first[2]) == len(second[2])
     assert "w web   d db   l llm   b burst   · free" in lines[3]
-    assert isinstance(progress.nodes["n1"], NodeUse)
+    assert isinstance(progress.nodes["n1"], DemoNode)

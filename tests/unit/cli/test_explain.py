@@ -70,8 +70,8 @@ def explain(run: Explain, tmp_path: Path) -> Explain:
     return call
 
 
-def refused(result: Result) -> str:
-    """The one sentence of a refusal."""
+def rejected(result: Result) -> str:
+    """The one sentence of a rejection."""
     code, out, err = result
     assert (code, out) == (2, "")
     assert err.startswith("moor: ")
@@ -131,7 +131,7 @@ class TestTable:
         pod = make_pod("web", spec={"schedulingGates": [{"name": "g"}]})
         code, out, _ = explain("web", [*NODES, pod])
         assert code == 1
-        assert "Refused before any node was asked\n✗ SchedulingGates: waiting for" in out
+        assert "Rejected before any node was asked\n✗ SchedulingGates: waiting for" in out
         assert "1. remove the scheduling gate g" in out
 
     def test_a_scheduler_that_does_not_exist(self, explain: Explain) -> None:
@@ -201,7 +201,7 @@ class TestTable:
     def test_what_preemption_would_do(self, explain: Explain) -> None:
         vip = make_pod("vip", requests={"cpu": "4"}, priority=9)
         _, out, _ = explain("vip", [NODES[0], BUSY[0], vip])
-        assert "would make room: evict 1 pod of lower priority from a: default/x.\n" in out
+        assert "would make room: preempt 1 pod of lower priority on a: default/x.\n" in out
 
 
 class TestWide:
@@ -253,11 +253,11 @@ class TestNode:
         code, out, _ = explain("shop/web", [*NODES, *BUSY, WAITING], "--node", "c")
         assert code == 0
         assert "NodeUnschedulable     ✗  node(s) were unschedulable" in out
-        assert "✗ c is refused by NodeUnschedulable.\n" in out
+        assert "✗ c is rejected by NodeUnschedulable.\n" in out
         assert "1. uncordon c  → fits then on c and b\n" in out
 
     def test_a_node_that_is_not_there(self, explain: Explain) -> None:
-        assert refused(explain("shop/web", [*NODES, WAITING], "--node", "node")) == (
+        assert rejected(explain("shop/web", [*NODES, WAITING], "--node", "node")) == (
             "there is no node node in the snapshot, which has 3 nodes"
         )
 
@@ -318,7 +318,7 @@ class TestSnapshots:
     def test_a_manifest_with_two_pods(self, explain: Explain, tmp_path: Path) -> None:
         file = tmp_path / "pods.json"
         file.write_text(snapshot(WAITING, make_pod()))
-        assert refused(explain(str(file), NODES)).endswith(
+        assert rejected(explain(str(file), NODES)).endswith(
             "holds 2 pods; give a file with exactly one"
         )
 
@@ -333,53 +333,53 @@ class TestSnapshots:
         assert "shop/web goes to" in out
 
 
-class TestRefusals:
+class TestRejections:
     def test_no_such_file(self, run: Explain) -> None:
-        assert refused(run("web", "-s", "nothing.json")) == (
+        assert rejected(run("web", "-s", "nothing.json")) == (
             "nothing.json does not exist; give a file, a folder or -"
         )
 
     def test_an_empty_folder(self, run: Explain, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
-        assert "has no .json, .yaml or .yml files" in refused(run("web", "-s", "empty"))
+        assert "has no .json, .yaml or .yml files" in rejected(run("web", "-s", "empty"))
 
     def test_a_file_without_objects(self, run: Explain, tmp_path: Path) -> None:
         (tmp_path / "empty.yaml").write_text("# nothing\n")
-        assert refused(run("web", "-s", "empty.yaml")).startswith(
+        assert rejected(run("web", "-s", "empty.yaml")).startswith(
             "empty.yaml has no Kubernetes objects; get one with: kubectl get nodes,pods"
         )
 
     def test_a_file_that_is_broken(self, run: Explain, tmp_path: Path) -> None:
         (tmp_path / "broken.json").write_text('{"kind": "List", "items": [')
-        assert refused(run("web", "-s", "broken.json")).startswith("broken.json is no JSON: ")
+        assert rejected(run("web", "-s", "broken.json")).startswith("broken.json is no JSON: ")
 
     def test_a_pod_that_is_not_there(self, explain: Explain) -> None:
-        assert refused(explain("web", [*NODES, WAITING])) == (
+        assert rejected(explain("web", [*NODES, WAITING])) == (
             "there is no pod default/web in the snapshot; did you mean shop/web?"
         )
-        assert refused(explain("shop/wib", [*NODES, WAITING])) == (
+        assert rejected(explain("shop/wib", [*NODES, WAITING])) == (
             "there is no pod shop/wib in the snapshot; did you mean shop/web?"
         )
-        assert refused(explain("zzz", NODES)) == (
+        assert rejected(explain("zzz", NODES)) == (
             "there is no pod default/zzz in the snapshot, which has 0 pods"
         )
 
     def test_a_pod_that_could_not_be_read(self, explain: Explain) -> None:
         broken = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": 3}}
-        assert "1 object could not be used: Pod default/web cannot be read" in refused(
+        assert "1 object could not be used: Pod default/web cannot be read" in rejected(
             explain("web", [*NODES, broken])
         )
 
     def test_a_pod_that_is_wrong(self, explain: Explain) -> None:
         wrong = make_pod("web", requests={"cpu": "lots"})
-        assert "requests[cpu]: 'lots' is no Kubernetes quantity" in refused(
+        assert "requests[cpu]: 'lots' is no Kubernetes quantity" in rejected(
             explain("web", [*NODES, wrong])
         )
 
     def test_a_configuration_that_is_wrong(self, explain: Explain, tmp_path: Path) -> None:
         config = tmp_path / "config.yaml"
         config.write_text("profiles:\n- plugins: {score: {enabled: [{name: ImageLocalty}]}}\n")
-        said = refused(explain("shop/web", [*NODES, WAITING], "--config", config))
+        said = rejected(explain("shop/web", [*NODES, WAITING], "--config", config))
         assert said.startswith(f"{config}: profiles[0].plugins.score.enabled[0].name: ")
         assert "did you mean ImageLocality?" in said
 
@@ -389,10 +389,10 @@ class TestRefusals:
     ) -> None:
         config = tmp_path / "config.yaml"
         config.write_text(text)
-        assert str(config) in refused(explain("shop/web", [*NODES, WAITING], "--config", config))
+        assert str(config) in rejected(explain("shop/web", [*NODES, WAITING], "--config", config))
 
     def test_a_policy_that_is_not_there(self, explain: Explain) -> None:
-        assert "nope.py does not exist" in refused(
+        assert "nope.py does not exist" in rejected(
             explain("shop/web", [*NODES, WAITING], "--policy", "nope.py")
         )
 
@@ -440,7 +440,7 @@ class TestConfigurationAndPolicy:
             "def racks(pod, node):\n"
             "    return node.labels['rack'] == 'r1'\n"
         )
-        sentence = refused(explain("shop/web", [*NODES, WAITING], "--policy", "mine.py"))
+        sentence = rejected(explain("shop/web", [*NODES, WAITING], "--policy", "mine.py"))
         assert "racks" in sentence
         assert "KeyError" in sentence
         assert "--hook-timeout" not in sentence
@@ -458,7 +458,10 @@ class TestConfigurationAndPolicy:
         things = [*NODES, WAITING]
         code, out, err = explain("shop/web", things, "--policy", "mine.py", "--hook-timeout", "0.1")
         assert (code, out) == (2, "")
-        assert "filter 'stuck' failed on node a: it did not return within 0.1 seconds" in err
+        assert (
+            "filter 'stuck' was interrupted on node a: the decision took longer than 0.1 seconds"
+            in err
+        )
         assert err.endswith("; correct it, or allow more with --hook-timeout\n")
         assert len(err.splitlines()) == 1
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from mooring.testing import make_node, make_pod
-from mooring.testing.process import wait_for
+from mooring.testing.child_process import wait_for
 from tests.unit.cli.moor import environment
 
 STUBBORN = """

@@ -9,7 +9,7 @@ import pytest
 from mooring.cli.log_floods import _MOST_PLACES, MOST_LINES, FloodHandler
 from mooring.errors import PluginError, PolicyError
 from mooring.live.binder import _log_plugin
-from mooring.serving.repeats import Repeats
+from mooring.process.repeated_log_lines import RepeatedLogLines
 
 
 class Log:
@@ -117,7 +117,7 @@ def written(log: Log) -> Iterator[Log]:
 
 
 def test_kinds_that_are_counted_apart_are_all_written(written: Log) -> None:
-    repeats = Repeats(logging.getLogger("mooring.x"), lambda: written.now)
+    repeats = RepeatedLogLines(logging.getLogger("mooring.x"), lambda: written.now)
     for number in range(100):
         for kind in range(150):
             repeats.log(kind, logging.ERROR, f"kind {kind} failed, {number}")
@@ -149,11 +149,11 @@ def test_a_plugin_that_fails_for_every_pod_hides_no_other_one(written: Log) -> N
 def test_what_is_remembered_is_bounded(log: Log) -> None:
     for number in range(3 * _MOST_PLACES):
         log.write("x", kind=(str(number),))
-    assert len(log.handler._places) <= _MOST_PLACES + 1
+    assert len(log.handler._sites) <= _MOST_PLACES + 1
     assert len(log.read()) == _MOST_PLACES + MOST_LINES
     log.now = 60.0
     log.write("x", kind=("another",))
-    assert len(log.handler._places) == 1
+    assert len(log.handler._sites) == 1
 
 
 @pytest.mark.parametrize("kind", [[], ([],), 7, "x"])

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.logs import LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
 from mooring.errors import EscapeError
 from mooring.framework import foreign
-from mooring.serving.deadline import Deadline
+from mooring.process.deadline import Deadline
 
 log = logging.getLogger("a.plugin")
 

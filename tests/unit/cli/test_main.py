@@ -10,8 +10,8 @@ import pytest
 from mooring.cli import main as cli
 from mooring.cli.serve import _bytes, _path
 from mooring.errors import InputError, KubeError
-from mooring.extender.server import Options
-from mooring.kube.cluster import ClusterConfig
+from mooring.extender.server import ServeOptions
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.testing.certificates import Authority
 from mooring.version import __version__
 
@@ -25,7 +25,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mooring.extender.server.keep_warm", lambda: None)
+    monkeypatch.setattr("mooring.extender.server.keep_freed_memory", lambda: None)
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return call
 
 
-def refused(result: tuple[int, str, str]) -> str:
-    """The one sentence of a refusal."""
+def rejected(result: tuple[int, str, str]) -> str:
+    """The one sentence of a rejection."""
     code, out, err = result
     assert code == 2
     assert out == ""
@@ -58,7 +58,7 @@ def refused(result: tuple[int, str, str]) -> str:
 
 @pytest.mark.parametrize("command", [("serve", "policy.py"), ("run",), ("cluster",)])
 def test_a_host_that_is_none(run: Run, command: tuple[str, ...]) -> None:
-    said = refused(run(*command, "--allow-host", "moor.example", "--allow-host", "http://x"))
+    said = rejected(run(*command, "--allow-host", "moor.example", "--allow-host", "http://x"))
     assert said == (
         "--allow-host 'http://x' is no name of a host; give one without scheme, port and path, "
         "such as moor.example.com"
@@ -95,7 +95,7 @@ class TestMain:
     def test_wrong_usage_is_told_in_one_sentence(
         self, run: Run, arguments: list[str], sentence: str
     ) -> None:
-        assert refused(run(*arguments)).startswith(sentence)
+        assert rejected(run(*arguments)).startswith(sentence)
 
     def test_without_arguments_the_help_is_shown(self, run: Run) -> None:
         code, out, err = run()
@@ -128,7 +128,7 @@ def good(tmp_path: Path) -> Path:
     return file
 
 
-class TestRefusals:
+class TestRejections:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
@@ -150,20 +150,20 @@ class TestRefusals:
     ) -> None:
         (tmp_path / "bad.py").write_text(text)
         arguments = ["serve", tmp_path / "bad.py", "--port", "0", "--workers", workers]
-        assert sentence in refused(run(*arguments))
+        assert sentence in rejected(run(*arguments))
 
     def test_missing_policies(self, run: Run, tmp_path: Path, good: Path) -> None:
-        missing = refused(run("serve", tmp_path / "none.py", "--port", "0"))
+        missing = rejected(run("serve", tmp_path / "none.py", "--port", "0"))
         assert "none.py does not exist; give a Python file or package.module:policy" in missing
-        assert "there is no module 'no_such'" in refused(run("serve", "no_such:policy"))
-        assert "has no policy named 'other'" in refused(run("serve", f"{good}:other"))
-        assert "is no file" in refused(run("serve", f"{tmp_path}/"))
+        assert "there is no module 'no_such'" in rejected(run("serve", "no_such:policy"))
+        assert "has no policy named 'other'" in rejected(run("serve", f"{good}:other"))
+        assert "is no file" in rejected(run("serve", f"{tmp_path}/"))
 
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_port_in_use(self, run: Run, good: Path, workers: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            sentence = refused(run("serve", good, "--port", port, "--workers", workers))
+            sentence = rejected(run("serve", good, "--port", port, "--workers", workers))
         assert sentence == (
             f"cannot listen on 127.0.0.1 port {port}: Address already in use; "
             f"choose others with --host and --port"
@@ -171,17 +171,17 @@ class TestRefusals:
 
     @pytest.mark.parametrize("size", ["", "64 Mi", "64M", "Mi", "-1", "1.5Gi", "64mi", "9" * 5000])
     def test_sizes(self, run: Run, good: Path, size: str) -> None:
-        sentence = refused(run("serve", good, "--port", "0", "--max-body", size))
+        sentence = rejected(run("serve", good, "--port", "0", "--max-body", size))
         assert sentence.startswith(f"--max-body {size!r} is no size; write for example 64Mi")
 
     @pytest.mark.parametrize("option", ["--max-body", "--max-held"])
     @pytest.mark.parametrize("size", ["0", "000", "0Ki"])
     def test_no_size_at_all(self, run: Run, good: Path, option: str, size: str) -> None:
-        sentence = refused(run("serve", good, "--port", "0", option, size))
+        sentence = rejected(run("serve", good, "--port", "0", option, size))
         assert sentence == f"{option} {size} lets nothing in; write for example 64Mi or 1000000"
 
     def test_a_body_that_would_never_find_room(self, run: Run, good: Path) -> None:
-        sentence = refused(run("serve", good, "--port", "0", "--max-held", "64Mi"))
+        sentence = rejected(run("serve", good, "--port", "0", "--max-held", "64Mi"))
         assert sentence == (
             "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never find "
             "room; raise the one or lower the other"
@@ -189,12 +189,12 @@ class TestRefusals:
 
     @pytest.mark.parametrize("option", ["--timeout", "--drain"])
     def test_times(self, run: Run, good: Path, option: str) -> None:
-        sentence = refused(run("serve", good, "--port", "0", option, "inf"))
+        sentence = rejected(run("serve", good, "--port", "0", option, "inf"))
         assert sentence == f"{option} inf is no time; give a number of seconds"
 
     @pytest.mark.parametrize("option", ["--prefix", "--predicates-prefix", "--priorities-prefix"])
     def test_paths(self, run: Run, good: Path, option: str) -> None:
-        sentence = refused(run("serve", good, "--port", "0", option, "/a/{b}"))
+        sentence = rejected(run("serve", good, "--port", "0", option, "/a/{b}"))
         assert sentence.startswith(f"{option} '/a/{{b}}' is no path")
 
     @pytest.mark.parametrize("workers", ["1", "2"])
@@ -204,39 +204,43 @@ class TestRefusals:
         pair = Authority(tmp_path / "ca").server("s")
         both = "TLS needs both --tls-cert and --tls-key"
         cert, key = ["--tls-cert", pair.certificate], ["--tls-key", pair.key]
-        assert refused(run(*arguments, *cert)) == both
-        assert refused(run(*arguments, *key)) == both
-        assert refused(run(*arguments, "--client-ca", pair.certificate)) == both
-        sentence = refused(run(*arguments, *cert, "--tls-key", tmp_path / "none"))
+        assert rejected(run(*arguments, *cert)) == both
+        assert rejected(run(*arguments, *key)) == both
+        assert rejected(run(*arguments, "--client-ca", pair.certificate)) == both
+        sentence = rejected(run(*arguments, *cert, "--tls-key", tmp_path / "none"))
         assert sentence.endswith("none cannot be read: No such file or directory")
-        sentence = refused(run(*arguments, "--tls-cert", good, *key))
+        sentence = rejected(run(*arguments, "--tls-cert", good, *key))
         assert "are no certificate and its key in PEM" in sentence
-        sentence = refused(run(*arguments, *cert, *key, "--client-ca", good))
+        sentence = rejected(run(*arguments, *cert, *key, "--client-ca", good))
         assert "good.py is no CA file in PEM" in sentence
 
     def test_clusters(
         self, run: Run, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         arguments = ["serve", good, "--port", "0"]
-        assert refused(run(*arguments, "--node-cache")) == (
+        assert rejected(run(*arguments, "--node-cache")) == (
             "--node-cache needs a cluster, and none is configured: "
             "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
         )
-        assert "none" in refused(run(*arguments, "--kubeconfig", tmp_path / "none"))
+        assert "none" in rejected(run(*arguments, "--kubeconfig", tmp_path / "none"))
         for text in ("{", "[]", "clusters: 7", "", "current-context: x"):
             file = tmp_path / "kubeconfig"
             file.write_text(text)
-            assert "kubeconfig" in refused(run(*arguments, "--kubeconfig", file))
+            assert "kubeconfig" in rejected(run(*arguments, "--kubeconfig", file))
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "gone"))
-        assert "KUBECONFIG names" in refused(run(*arguments))
+        assert "KUBECONFIG names" in rejected(run(*arguments))
 
 
 class TestOptions:
     @pytest.fixture
-    def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Options, ClusterConfig | None]]:
-        found: list[tuple[Options, ClusterConfig | None]] = []
+    def seen(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> list[tuple[ServeOptions, ClusterConfig | None]]:
+        found: list[tuple[ServeOptions, ClusterConfig | None]] = []
 
-        def record(options: Options, config: ClusterConfig | None, sock: socket.socket) -> None:
+        def record(
+            options: ServeOptions, config: ClusterConfig | None, sock: socket.socket
+        ) -> None:
             assert sock.fileno() >= 0
             found.append((options, config))
 
@@ -244,16 +248,16 @@ class TestOptions:
         return found
 
     def test_defaults(
-        self, run: Run, good: Path, seen: list[tuple[Options, ClusterConfig | None]]
+        self, run: Run, good: Path, seen: list[tuple[ServeOptions, ClusterConfig | None]]
     ) -> None:
         assert run("serve", good, "--port", "0")[0] == 0
         options, config = seen[0]
-        assert options == Options(policy=str(good), port=0)
+        assert options == ServeOptions(policy=str(good), port=0)
         assert options.max_body == 256 << 20
         assert config is None
 
     def test_all(
-        self, run: Run, good: Path, seen: list[tuple[Options, ClusterConfig | None]]
+        self, run: Run, good: Path, seen: list[tuple[ServeOptions, ClusterConfig | None]]
     ) -> None:
         arguments = {
             "--host": "localhost",
@@ -291,7 +295,7 @@ class TestOptions:
         run: Run,
         good: Path,
         tmp_path: Path,
-        seen: list[tuple[Options, ClusterConfig | None]],
+        seen: list[tuple[ServeOptions, ClusterConfig | None]],
     ) -> None:
         text = """
 apiVersion: v1

@@ -10,7 +10,7 @@ import pytest
 
 from mooring.cli import main as cli
 from mooring.errors import KubeError
-from mooring.live.options import DEFAULT_PORT, Options
+from mooring.live.options import DEFAULT_PORT, RunOptions
 from mooring.testing.certificates import Authority
 
 Run = Callable[..., tuple[int, str, str]]
@@ -32,7 +32,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "INFO")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mooring.live.run.keep_little", lambda: None)
+    monkeypatch.setattr("mooring.live.run.keep_little_memory", lambda: None)
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def write(file: Path, text: str) -> Path:
     return file
 
 
-def refused(result: tuple[int, str, str]) -> str:
-    """The one sentence of a refusal."""
+def rejected(result: tuple[int, str, str]) -> str:
+    """The one sentence of a rejection."""
     code, out, err = result
     assert (code, out) == (2, "")
     lines = err.splitlines()
@@ -73,23 +73,23 @@ def refused(result: tuple[int, str, str]) -> str:
 
 class TestOptions:
     @pytest.fixture
-    def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[Options]:
-        found: list[Options] = []
+    def seen(self, monkeypatch: pytest.MonkeyPatch) -> list[RunOptions]:
+        found: list[RunOptions] = []
 
-        def record(options: Options) -> int:
+        def record(options: RunOptions) -> int:
             found.append(options)
             return 0
 
         monkeypatch.setattr("mooring.live.run.main", record)
         return found
 
-    def test_defaults(self, run: Run, seen: list[Options]) -> None:
+    def test_defaults(self, run: Run, seen: list[RunOptions]) -> None:
         assert run() == (0, "", "")
-        assert seen == [Options(config_name="")]
+        assert seen == [RunOptions(config_name="")]
         assert seen[0].port == DEFAULT_PORT == 10259
         assert seen[0].host == "127.0.0.1"
 
-    def test_all(self, run: Run, seen: list[Options], tmp_path: Path) -> None:
+    def test_all(self, run: Run, seen: list[RunOptions], tmp_path: Path) -> None:
         config = write(tmp_path / "config.yaml", "parallelism: 4\n")
         arguments = {
             "--config": str(config),
@@ -103,7 +103,7 @@ class TestOptions:
         flat = [text for pair in arguments.items() for text in pair]
         assert run("policy.py", *flat, "--no-leader-elect")[0] == 0
         assert seen == [
-            Options(
+            RunOptions(
                 policy="policy.py",
                 config={"parallelism": 4},
                 config_name=str(config),
@@ -117,12 +117,12 @@ class TestOptions:
             )
         ]
 
-    def test_leader_election(self, run: Run, seen: list[Options]) -> None:
+    def test_leader_election(self, run: Run, seen: list[RunOptions]) -> None:
         run("--leader-elect")
         run("--no-leader-elect")
         assert [options.leader_elect for options in seen] == [True, False]
 
-    def test_how_much_is_logged(self, run: Run, seen: list[Options]) -> None:
+    def test_how_much_is_logged(self, run: Run, seen: list[RunOptions]) -> None:
         run()
         assert logging.getLogger().level == logging.INFO
         run("-v")
@@ -134,7 +134,7 @@ class TestOptions:
         assert run()[0] == code
 
     def test_what_the_cluster_says(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        def fail(options: Options) -> int:
+        def fail(options: RunOptions) -> int:
             raise KubeError("The API server says no.")
 
         monkeypatch.setattr("mooring.live.run.main", fail)
@@ -153,7 +153,7 @@ class TestOptions:
             assert "Traceback" not in err
 
 
-class TestRefusals:
+class TestRejections:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
@@ -172,36 +172,36 @@ class TestRefusals:
         self, run: Run, kubeconfig: Path, tmp_path: Path, text: str, sentence: str
     ) -> None:
         file = write(tmp_path / "config.yaml", text)
-        said = refused(run("--kubeconfig", kubeconfig, "--config", file))
+        said = rejected(run("--kubeconfig", kubeconfig, "--config", file))
         assert sentence in said
         assert str(file) in said
 
     def test_a_configuration_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
-        assert "none.yaml does not exist" in refused(run("--config", tmp_path / "none.yaml"))
+        assert "none.yaml does not exist" in rejected(run("--config", tmp_path / "none.yaml"))
 
     def test_names(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
         text = "profiles: [{schedulerName: a}, {schedulerName: b}]"
         file = write(tmp_path / "config.yaml", text)
         arguments = ["--kubeconfig", kubeconfig, "--config", file, "--scheduler-name", "c"]
-        assert "is for one profile and there are 2" in refused(run(*arguments))
+        assert "is for one profile and there are 2" in rejected(run(*arguments))
 
     def test_policies(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
-        assert "none.py does not exist" in refused(run("none.py", "--kubeconfig", kubeconfig))
+        assert "none.py does not exist" in rejected(run("none.py", "--kubeconfig", kubeconfig))
         text = "import mooring\npolicy = mooring.Policy('NodeName')\n"
         text += "@policy.filter\ndef check(pod, node): return True\n"
         taken = write(tmp_path / "taken.py", text)
-        assert "'NodeName'" in refused(run(taken, "--kubeconfig", kubeconfig))
+        assert "'NodeName'" in rejected(run(taken, "--kubeconfig", kubeconfig))
 
     def test_clusters(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert refused(run()).startswith("a scheduler needs a cluster, and none is configured: ")
-        assert "none" in refused(run("--kubeconfig", tmp_path / "none"))
+        assert rejected(run()).startswith("a scheduler needs a cluster, and none is configured: ")
+        assert "none" in rejected(run("--kubeconfig", tmp_path / "none"))
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "gone"))
-        assert "KUBECONFIG names" in refused(run())
+        assert "KUBECONFIG names" in rejected(run())
 
     def test_a_port_in_use(self, run: Run, kubeconfig: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            said = refused(run("--kubeconfig", kubeconfig, "--port", port))
+            said = rejected(run("--kubeconfig", kubeconfig, "--port", port))
         assert said == (
             f"cannot listen on 127.0.0.1 port {port}: Address already in use; "
             f"choose others with --bind-address and --port"
@@ -210,13 +210,13 @@ class TestRefusals:
     def test_certificates(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
         pair = Authority(tmp_path).server("s")
         arguments = ["--kubeconfig", kubeconfig, "--port", "0", "--tls-cert", pair.certificate]
-        assert refused(run(*arguments)) == "TLS needs both --tls-cert and --tls-key"
-        said = refused(run(*arguments, "--tls-key", kubeconfig))
+        assert rejected(run(*arguments)) == "TLS needs both --tls-cert and --tls-key"
+        said = rejected(run(*arguments, "--tls-key", kubeconfig))
         assert "are no certificate and its key in PEM" in said
 
     def test_extenders(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
         tls = "{insecure: true, caData: eA==}"
         text = f"extenders: [{{urlPrefix: 'https://x', filterVerb: f, tlsConfig: {tls}}}]"
         file = write(tmp_path / "config.yaml", text)
-        said = refused(run("--kubeconfig", kubeconfig, "--config", file, "--port", "0"))
+        said = rejected(run("--kubeconfig", kubeconfig, "--config", file, "--port", "0"))
         assert "tlsConfig.insecure and a certificate authority exclude each other" in said

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mooring.testing import Cluster, cluster, make_node
-from mooring.testing.process import WaitError, wait_for
+from mooring.testing import TestCluster, cluster, make_node
+from mooring.testing.child_process import WaitError, wait_for
 
 POLICY = """
 import threading
@@ -48,10 +48,32 @@ def hangs(pod, node):
 """
 
 
+LEAVING = """
+import asyncio
+import sys
+
+import mooring as mr
+
+policy = mr.Policy("leaving")
+kept = []
+
+
+@policy.bind
+async def leaves(binding):
+    async def end():
+        sys.exit(7)
+
+    if binding.name == "web":
+        kept.append(asyncio.create_task(end()))
+    else:
+        asyncio.get_running_loop().call_soon(sys.exit, 8)
+"""
+
+
 class Started(NamedTuple):
     """`moor run` with a policy, on a cluster with one pod."""
 
-    cluster: Cluster
+    cluster: TestCluster
     process: "subprocess.Popen[bytes]"
     log: Path
 
@@ -94,3 +116,20 @@ def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
         assert process.wait(60) == 1, log.read_text()
     assert "the second signal: the process ends at once" in log.read_text()
     assert "3 more lines like this were left out, the last: line 22" in log.read_text()
+
+
+def test_what_a_hook_left_behind_does_not_end_it(tmp_path: Path) -> None:
+    with started(tmp_path, LEAVING) as (made, process, log):
+        for name, code in (("web", 7), ("other", 8)):
+            if name != "web":
+                made.create_pod(name)
+
+            def is_over(name: str = name) -> bool:
+                return bool(made.placements().get(name)) or process.poll() is not None
+
+            wait_for(is_over, f"pod {name} to be bound", 60)
+            assert made.placements().get(name) == "a", log.read_text()
+            said = f"tried to end the process (SystemExit: {code}); it goes on"
+            assert said in log.read_text()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.testing.kube import wait_for
+from mooring.testing.real_kubernetes import wait_for
 from tests.unit.cli.conftest import Serve
 from tests.unit.cli.moor import Moor, exchange, filter_body
 from tests.unit.extender.asgi import sample
@@ -114,14 +114,14 @@ def test_many_at_once_find_no_more_room_than_there_is(serve: Serve, policy: Path
         start = memory(moor)
         body = large("many", 20 << 20).partition(b"\r\n\r\n")[2]
         asked = [pool.submit(moor.post, "/filter", body) for _ in range(30)]
-        wait_for(lambda: sum(one.done() for one in asked) >= 27, "most to be refused")
+        wait_for(lambda: sum(one.done() for one in asked) >= 27, "most to be rejected")
         assert memory(moor) < start + (200 << 20)
         policy.with_name("gate").touch()
         assert slow.result(60).json()["NodeNames"] == ["a", "b"]
         problems = [str(one.result(60).json()["Error"]) for one in asked]
-    refused = [problem for problem in problems if problem]
-    assert len(refused) >= 27
-    assert all("(--max-held); ask again later" in problem for problem in refused)
+    rejected = [problem for problem in problems if problem]
+    assert len(rejected) >= 27
+    assert all("(--max-held); ask again later" in problem for problem in rejected)
 
 
 def test_no_file_descriptor_left(serve: Serve, policy: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from mooring.testing.certificates import Authority, KeyPair
-from mooring.testing.kube import free_port, wait_for
+from mooring.testing.real_kubernetes import free_port, wait_for
 from tests.unit.cli.conftest import Serve
 from tests.unit.cli.moor import POLICY, Moor, environment, exchange, filter_body
 from tests.unit.extender.asgi import sample
@@ -121,14 +121,14 @@ class TestSignals:
             wait_for(policy.with_name("reached").exists, "the slow request to be in flight")
             moor.signal(signal.SIGTERM)
 
-            def refused() -> bool:
+            def rejected() -> bool:
                 try:
                     socket.create_connection(("127.0.0.1", port), timeout=120).close()
                 except ConnectionRefusedError:
                     return True
                 return False
 
-            wait_for(refused, "the server to take no more connections")
+            wait_for(rejected, "the server to take no more connections")
             assert not slow.done()
             policy.with_name("gate").touch()
             assert slow.result(30).json()["NodeNames"] == ["a"]
@@ -259,7 +259,7 @@ def trusting(authority: Authority, client: KeyPair | None = None) -> ssl.SSLCont
     return context
 
 
-def refused_by(moor: Moor, context: ssl.SSLContext) -> bool:
+def rejected_by(moor: Moor, context: ssl.SSLContext) -> bool:
     """Whether the server does not let this client in."""
     try:
         moor.request("GET", "/healthz", tls=context)
@@ -286,8 +286,8 @@ class TestTls:
 
         with contextlib.closing(moor.connect(known)) as lasting:
             assert exchange(lasting, "POST", "/filter", filter_body()).status == 200
-            assert refused_by(moor, trusting(authority))
-            assert refused_by(moor, trusting(authority, new_client))
+            assert rejected_by(moor, trusting(authority))
+            assert rejected_by(moor, trusting(authority, new_client))
             with pytest.raises((http.client.BadStatusLine, ConnectionError)):
                 moor.get("/healthz")  # no TLS at all
 
@@ -295,11 +295,11 @@ class TestTls:
             install(second.certificate, cert)
             install(successor.file, clients)
             renewed = trusting(successor, new_client)
-            wait_for(lambda: not refused_by(moor, renewed), "the renewed certificate")
+            wait_for(lambda: not rejected_by(moor, renewed), "the renewed certificate")
             assert moor.request("POST", "/filter", filter_body(), tls=renewed).status == 200
-            assert refused_by(moor, trusting(authority, old_client))
-            assert refused_by(moor, trusting(successor, old_client))
-            assert refused_by(moor, trusting(successor))
+            assert rejected_by(moor, trusting(authority, old_client))
+            assert rejected_by(moor, trusting(successor, old_client))
+            assert rejected_by(moor, trusting(successor))
 
             assert exchange(lasting, "POST", "/filter", filter_body()).status == 200
         assert "using the renewed certificate" in moor.log()
@@ -430,7 +430,7 @@ class TestStandardStreams:
             process.wait()
 
 
-class TestRefusals:
+class TestRejections:
     def run(self, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "mooring.cli", "serve", *map(str, arguments)],

@@ -168,7 +168,7 @@ class TestWhatCannotBeRead:
     ) -> None:
         path = "/apis/storage.k8s.io/v1/storageclasses"
         cluster.forbid(path, "list", "storageclasses", "storage.k8s.io")
-        cluster.refused["/apis/policy/v1/poddisruptionbudgets"] = (404, "not found")
+        cluster.rejected["/apis/policy/v1/poddisruptionbudgets"] = (404, "not found")
         code, out, err = moor("snapshot")
         assert code == 0
         assert set(by_kind(out)) == {"v1 Node", "v1 Pod"}
@@ -191,7 +191,7 @@ class TestWhatCannotBeRead:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.json", "kubeconfig"]
 
     def test_an_api_server_that_fails(self, moor: Moor, cluster: ClusterServer) -> None:
-        cluster.refused["/api/v1/services"] = (500, "etcd is gone")
+        cluster.rejected["/api/v1/services"] = (500, "etcd is gone")
         code, _, err = moor("snapshot", "-o", "cluster.json")
         assert code == 1
         assert "answered 500: etcd is gone" in err

@@ -9,7 +9,7 @@ from mooring.embedded.fleet import make_fleet, read_fleet
 from mooring.embedded.resources import NODES
 from mooring.errors import InputError
 from mooring.model.node import Node
-from tests.unit.embedded.controllers.world import World
+from tests.unit.embedded.fake_cluster import FakeCluster
 
 
 def test_a_fleet_is_mixed_and_always_the_same() -> None:
@@ -46,12 +46,12 @@ def test_names_and_addresses_differ_in_a_large_fleet() -> None:
 
 
 def test_the_api_takes_them() -> None:
-    world = World()
+    cluster = FakeCluster()
     for node in make_fleet(20):
-        world.api.create(NODES, node)
-    world.settle()
-    assert len(world.names(NODES)) == 20
-    assert not any(node["spec"].get("taints") for node in world.all(NODES))
+        cluster.api.create(NODES, node)
+    cluster.settle()
+    assert len(cluster.names(NODES)) == 20
+    assert not any(node["spec"].get("taints") for node in cluster.all(NODES))
 
 
 def read(tmp_path: Path, text: str, name: str = "nodes.yaml") -> list[dict[str, object]]:

@@ -1,7 +1,8 @@
 from typing import Any
 
 from mooring.embedded.resources import CORE_EVENTS, EVENTS, NODES, PODS
-from mooring.embedded.store import Entry, Store
+from mooring.embedded.store import Store
+from mooring.embedded.watch_history import WatchEvent
 
 
 def obj(name: str, namespace: str = "", **metadata: Any) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def test_the_values_of_selectable_fields_are_kept() -> None:
 
 def test_listeners_hear_of_their_resource_only() -> None:
     store = Store()
-    heard: list[Entry] = []
+    heard: list[WatchEvent] = []
     store.listen(PODS, heard.append)
     store.put(NODES, obj("n"))
     store.put(PODS, pod("p"))

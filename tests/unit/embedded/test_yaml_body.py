@@ -1,8 +1,8 @@
 import pytest
 
-from mooring.embedded.refusals import Refused
+from mooring.embedded.status_errors import StatusError
 from mooring.embedded.yaml_body import read_yaml
-from tests.unit.embedded.served import Client, run
+from tests.unit.embedded.served_cluster import Client, run
 
 
 def test_plain_data() -> None:
@@ -21,14 +21,14 @@ def test_a_small_text_must_not_stand_for_a_huge_object() -> None:
     for number in range(1, 10):
         names = ", ".join([f"*a{number - 1}"] * 10)
         lines.append(f"a{number}: &a{number} [{names}]")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StatusError) as caught:
         read_yaml("\n".join(lines).encode())
     assert (caught.value.code, "excessive aliasing" in str(caught.value)) == (400, True)
 
 
 @pytest.mark.parametrize("text", [b"a: [", b"\xff", b"a: b: c"])
 def test_what_is_no_yaml(text: bytes) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StatusError) as caught:
         read_yaml(text)
     assert caught.value.code == 400
 

@@ -21,7 +21,7 @@ def asking(**requests: str) -> dict[str, Any]:
 class TestAskingLess:
     def test_the_largest_container_gives_first(self) -> None:
         pod = pod_of(asking(cpu="1"), asking(cpu="3"))
-        less = edits.asking_less(pod, {"cpu": 500})
+        less = edits.requesting_less(pod, {"cpu": 500})
         assert less is not None
         assert spec_requests(less)["cpu"] == 3500
         assert [one.resources.requests for one in less.containers if one.resources] == [
@@ -30,41 +30,41 @@ class TestAskingLess:
         ]
 
     def test_more_than_one_container_may_have_to_give(self) -> None:
-        less = edits.asking_less(pod_of(asking(cpu="1"), asking(cpu="3")), {"cpu": 3700})
+        less = edits.requesting_less(pod_of(asking(cpu="1"), asking(cpu="3")), {"cpu": 3700})
         assert less is not None
         assert spec_requests(less)["cpu"] == 300
 
     def test_init_containers_come_down_too(self) -> None:
         init = [{"name": "i", **asking(cpu="5")}]
-        less = edits.asking_less(pod_of(asking(cpu="2"), initContainers=init), {"cpu": 4000})
+        less = edits.requesting_less(pod_of(asking(cpu="2"), initContainers=init), {"cpu": 4000})
         assert less is not None
         assert spec_requests(less)["cpu"] == 1000
 
     def test_requests_of_the_pod_as_a_whole(self) -> None:
         pod = pod_of({}, resources={"requests": {"cpu": "4", "memory": "1Gi"}})
-        less = edits.asking_less(pod, {"cpu": 1000})
+        less = edits.requesting_less(pod, {"cpu": 1000})
         assert less is not None
         assert spec_requests(less) == {"cpu": 3000, "memory": 2**30}
 
     def test_several_resources(self) -> None:
-        less = edits.asking_less(
+        less = edits.requesting_less(
             pod_of(asking(cpu="4", memory="4Gi")), {"cpu": 1000, "memory": 2**30}
         )
         assert less is not None
         assert spec_requests(less) == {"cpu": 3000, "memory": 3 * 2**30}
 
     def test_down_to_nothing(self) -> None:
-        less = edits.asking_less(pod_of(asking(**{"x/gpu": "2"})), {"x/gpu": 2})
+        less = edits.requesting_less(pod_of(asking(**{"x/gpu": "2"})), {"x/gpu": 2})
         assert less is not None
         assert spec_requests(less)["x/gpu"] == 0
 
     def test_overhead_cannot_be_given_up(self) -> None:
         pod = pod_of(asking(cpu="1"), overhead={"cpu": "1"})
-        assert edits.asking_less(pod, {"cpu": 1500}) is None
+        assert edits.requesting_less(pod, {"cpu": 1500}) is None
 
     def test_the_pod_itself_stays_as_it_is(self) -> None:
         pod = pod_of(asking(cpu="4"))
-        edits.asking_less(pod, {"cpu": 1000})
+        edits.requesting_less(pod, {"cpu": 1000})
         assert spec_requests(pod)["cpu"] == 4000
 
 

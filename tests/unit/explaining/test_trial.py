@@ -1,4 +1,4 @@
-"""What was changed in thought is as it was afterwards, also when something fails."""
+"""What was changed as a what-if is as it was afterwards, also when something fails."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from mooring.explaining import edits
-from mooring.explaining.change import Change, Plan
 from mooring.explaining.explainer import Explainer
+from mooring.explaining.remedy import Remedy, RemedyPlan
 from mooring.explaining.trial import NO_PROFILE, Trial
-from mooring.model.meta import Meta
+from mooring.model.meta import ObjectMeta
 from mooring.model.storage import PersistentVolumeClaim
 from mooring.testing import make_node, make_pod
 
@@ -17,7 +17,7 @@ NONE: frozenset[str] = frozenset()
 
 
 def trial() -> Trial:
-    claim = PersistentVolumeClaim(metadata=Meta(name="old", namespace="default"))
+    claim = PersistentVolumeClaim(metadata=ObjectMeta(name="old", namespace="default"))
     pods = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
     explainer = Explainer([make_node("a", cpu="4"), make_node("b", cpu="2"), *pods, claim])
     return Trial(explainer.cluster, make_pod("web", requests={"cpu": "2"}), explainer.runtime)
@@ -44,46 +44,46 @@ def unchanged(trial: Trial) -> Iterator[None]:
     assert state() == before
 
 
-NEW_CLAIM = PersistentVolumeClaim(metadata=Meta(name="new", namespace="default"))
+NEW_CLAIM = PersistentVolumeClaim(metadata=ObjectMeta(name="new", namespace="default"))
 OLD_CLAIM = PersistentVolumeClaim(
-    metadata=Meta(name="old", namespace="default", labels={"changed": "yes"})
+    metadata=ObjectMeta(name="old", namespace="default", labels={"changed": "yes"})
 )
-CHANGES = {
-    "pod": Change("", 1, NONE, pod=lambda pod: edits.with_spec(pod, scheduler_name="other")),
-    "node": Change("", 1, NONE, node=lambda node: edits.with_labels(node, {"x": "1"})),
-    "moved": Change("", 1, NONE, moved="default/x"),
-    "added": Change("", 1, NONE, added=make_node("c", cpu="8")),
-    "created": Change("", 1, NONE, created=(NEW_CLAIM,)),
-    "replaced": Change("", 1, NONE, created=(OLD_CLAIM,)),
+REMEDIES = {
+    "pod": Remedy("", 1, NONE, pod=lambda pod: edits.with_spec(pod, scheduler_name="other")),
+    "node": Remedy("", 1, NONE, node=lambda node: edits.with_labels(node, {"x": "1"})),
+    "moved": Remedy("", 1, NONE, moved="default/x"),
+    "added": Remedy("", 1, NONE, added=make_node("c", cpu="8")),
+    "created": Remedy("", 1, NONE, created=(NEW_CLAIM,)),
+    "replaced": Remedy("", 1, NONE, created=(OLD_CLAIM,)),
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", REMEDIES)
 def test_a_change_is_taken_back(name: str) -> None:
     asked = trial()
-    with unchanged(asked), asked.made(Plan("a", (CHANGES[name],))):
+    with unchanged(asked), asked.carry_out(RemedyPlan("a", (REMEDIES[name],))):
         pass
 
 
 def test_all_changes_together_are_taken_back_after_a_failure() -> None:
     asked = trial()
-    plan = Plan("a", tuple(CHANGES.values()))
-    with unchanged(asked), pytest.raises(RuntimeError, match="broken"), asked.made(plan):
+    plan = RemedyPlan("a", tuple(REMEDIES.values()))
+    with unchanged(asked), pytest.raises(RuntimeError, match="broken"), asked.carry_out(plan):
         raise RuntimeError("broken")
 
 
 def test_changes_show_while_they_last() -> None:
     asked = trial()
     assert asked.fitting(asked.pod) == ["b"]
-    with asked.made(Plan("a", (CHANGES["moved"],))) as pod:
+    with asked.carry_out(RemedyPlan("a", (REMEDIES["moved"],))) as pod:
         assert asked.fitting(pod) == ["a", "b"]
-    with asked.made(Plan("c", (CHANGES["added"],))) as pod:
+    with asked.carry_out(RemedyPlan("c", (REMEDIES["added"],))) as pod:
         assert asked.fitting(pod) == ["b", "c"]
-    with asked.made(Plan("a", (CHANGES["node"],))):
+    with asked.carry_out(RemedyPlan("a", (REMEDIES["node"],))):
         assert asked.node("a").labels["x"] == "1"
 
 
-def test_every_plugin_that_objects_is_told() -> None:
+def test_every_plugin_that_objects_is_named() -> None:
     nodes = [
         make_node("a", cpu="1", unschedulable=True, taints=[{"key": "t", "effect": "NoExecute"}])
     ]

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import ASGIApp, Message
 
 from mooring.extender.answers import Answers
-from mooring.extender.app import App
-from mooring.extender.service import Limits, Service
+from mooring.extender.app import ExtenderApp
+from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.framework.policy import Policy
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -111,7 +111,7 @@ async def send(
 class Caller:
     """An extender in service, and the one who calls it."""
 
-    service: Service
+    service: ExtenderService
     app: ASGIApp
     runner: asyncio.Runner
 
@@ -155,13 +155,13 @@ def extender(
     **options: Any,
 ) -> Iterator[Caller]:
     """Serve a policy for the length of a block; with a cluster, as if it had been watched."""
-    service = Service(policy, limits=Limits(timeout=timeout, waiting=waiting))
+    service = ExtenderService(policy, limits=ServiceLimits(timeout=timeout, waiting=waiting))
     if cluster is not None:
         service.answers = Answers(policy, cluster, observer=service.metrics)
     with asyncio.Runner() as runner:
         runner.run(service.__aenter__())
         try:
-            yield Caller(service, App(service, **options).asgi(), runner)
+            yield Caller(service, ExtenderApp(service, **options).asgi(), runner)
         finally:
             runner.run(service.__aexit__())
 

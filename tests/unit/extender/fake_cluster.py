@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from tests.unit.kube.fake_api import FakeApi, Handler, status_body
 
 

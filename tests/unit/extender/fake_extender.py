@@ -12,10 +12,10 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from mooring.extender.caller import open_session
+from mooring.config.configuration import read_configuration
+from mooring.config.types import Extender
 from mooring.extender.client import ExtenderClients
-from mooring.framework.configuration import read_configuration
-from mooring.framework.configuration_fields import Extender
+from mooring.extender.http_extender import open_session
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

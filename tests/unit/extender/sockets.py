@@ -12,10 +12,10 @@ import uvloop
 
 from mooring.extender import server
 from mooring.extender.process import SignalSocket
-from mooring.extender.server import Options
-from mooring.extender.service import Limits, Service
+from mooring.extender.server import ServeOptions
+from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.framework.loading import load
-from mooring.serving.sockets import listen
+from mooring.http.sockets import listen
 from mooring.testing import make_pod
 from tests.unit.extender.asgi import args, eventually
 
@@ -45,26 +45,26 @@ async def serving(policy: Path, **options: Any) -> AsyncIterator[int]:
     signals = FakeSignals()
     sock = listen("127.0.0.1", 0)
     port = int(sock.getsockname()[1])
-    made = Options(policy=str(policy), port=0, drain=0.0, **options)
-    service = Service(load(str(policy)), limits=Limits(timeout=made.timeout))
+    made = ServeOptions(policy=str(policy), port=0, drain=0.0, **options)
+    service = ExtenderService(load(str(policy)), limits=ServiceLimits(timeout=made.timeout))
     task = asyncio.create_task(server.serve(made, service, sock, made.certificates(), signals))
-    await eventually(lambda: task.done() or bool(signals.tell))
+    await eventually(lambda: task.done() or bool(signals.calls))
     try:
         yield port
     finally:
-        for tell in signals.tell:
-            tell(signal.SIGINT)
+        for call in signals.calls:
+            call(signal.SIGINT)
         assert await task == 0
 
 
 class FakeSignals(SignalSocket):
-    """Signals are for the process that runs the tests; here they are told by the test."""
+    """Signals are for the process that runs the tests; here the test sends them."""
 
     def __init__(self) -> None:
-        self.tell: list[Callable[[signal.Signals], None]] = []
+        self.calls: list[Callable[[signal.Signals], None]] = []
 
-    def listen(self, tell: Callable[[signal.Signals], None]) -> None:
-        self.tell.append(tell)
+    def listen(self, call: Callable[[signal.Signals], None]) -> None:
+        self.calls.append(call)
 
 
 class Connection:

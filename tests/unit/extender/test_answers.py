@@ -222,7 +222,7 @@ class TestPreempt:
         assert reply["NodeNameToMetaVictims"]["a"]["NumPDBViolations"] == 1
 
     @pytest.mark.parametrize("answer", [False, "too dear", mr.reject("no"), []])
-    def test_refusing_drops_the_node(self, answer: object) -> None:
+    def test_rejecting_drops_the_node(self, answer: object) -> None:
         answers = self.answers(lambda pod, node, victims: answer if node.name == "a" else None)
         body = victims_body({"a": [self.LOW], "b": [self.MID]})
         assert kept(ask(answers, "preempt", body)) == {"b": [self.MID.uid]}
@@ -335,7 +335,7 @@ class TestBind:
         answers.prepare(answers.binding(binding_body()))
         assert [pod.annotations for pod in cluster.nodes["a"].pods] == [{"gpu": "3"}]
 
-    def test_a_refused_pod_does_not_count(self) -> None:
+    def test_a_rejected_pod_does_not_count(self) -> None:
         policy = mr.Policy("p")
         policy.bind(name="no")(lambda binding: "not today")
         cluster = a_cluster(make_node("a"), pods=[WEB])

@@ -291,7 +291,7 @@ class TestWrongRequests:
         self, caller: Caller, verb: str, body: bytes, caplog: pytest.LogCaptureFixture
     ) -> None:
         error = sentence(verb, caller.post(f"/{verb}", body))
-        assert [record.getMessage() for record in caplog.records] == [f"{verb} refused: {error}"]
+        assert [record.getMessage() for record in caplog.records] == [f"{verb} rejected: {error}"]
         assert caplog.records[0].exc_info is None
         assert errors(caller, verb, "input") == 1
         code = "200" if verb in ("filter", "bind") else "400"
@@ -357,7 +357,7 @@ class TestBrokenPolicies:
             assert error == self.FUNCTIONS[verb] + "ValueError: the disk is gone"
             (record,) = caplog.records
             assert record.levelno == logging.ERROR
-            assert record.getMessage() == f"{verb}: {error}"
+            assert record.getMessage() == f"{verb} for pod default/web: {error}"
             assert record.exc_info is not None
             assert isinstance(record.exc_info[1], ValueError)
             assert 'raise ValueError("the disk is gone")' in caplog.text
@@ -411,6 +411,20 @@ class TestBrokenPolicies:
             "returned None for node a",
             "returned web for node a",
         ]
+
+    def test_the_same_failure_is_of_one_kind_for_all_pods(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with extender(make_policy(fail)) as caller:
+            for name in ("one", "two", "n" * 5000):
+                sentence("filter", caller.post("/filter", args(make_pod(name), names=["a"])))
+        (line,) = caplog.messages
+        assert line.startswith("filter for pod default/one: filter 'check' failed on node a: ")
+
+    def test_a_name_without_end_is_cut_in_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
+        with extender(make_policy(fail)) as caller:
+            caller.post("/filter", args(make_pod("n" * 5000), names=["a"]))
+        assert len(caplog.messages[0]) < 1500
 
     @pytest.mark.parametrize("verb", VERBS)
     def test_a_function_that_returns_nonsense(self, verb: str) -> None:
@@ -566,7 +580,7 @@ class TestTime:
                 statuses = []
                 for now in (0.9, 1.1):
                     clock.now = now
-                    caller.service.turns.look()
+                    caller.service.turns.check_timeouts()
                     for path in ("/livez", "/readyz"):
                         reply = await send(caller.app, "GET", path)
                         statuses.append(reply.status)
@@ -575,8 +589,8 @@ class TestTime:
                     b"and cannot be interrupted"
                 )
                 assert (await send(caller.app, "GET", "/healthz")).status == 200
-                refused = await send(caller.app, "POST", "/prioritize", NAMES)
-                assert "nothing can be decided" in sentence("prioritize", refused, 503)
+                rejected = await send(caller.app, "POST", "/prioritize", NAMES)
+                assert "nothing can be decided" in sentence("prioritize", rejected, 503)
                 go_on.set()
                 await stuck
                 await eventually(lambda: not caller.service.stuck())

@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_one_sentence(body: bytes, sentence: str) -> None
 
 
 @pytest.mark.parametrize("depth", [*range(990, 1010), 9_000, 100_000])
-def test_deep_nesting_is_read_or_refused(depth: int) -> None:
+def test_deep_nesting_is_read_or_rejected(depth: int) -> None:
     deep = b"[" * depth + b"]" * depth
     node = b'{"metadata":{"name":"a"},"deep":%b}' % deep
     for body in (
@@ -115,10 +115,10 @@ def test_deep_nesting_is_read_or_refused(depth: int) -> None:
         try:
             BodyReader().read(body)
         except InputError as error:
-            refusal = str(error)
+            rejection = str(error)
         else:
-            refusal = "" if depth < 10_000 else "was read"
-        assert refusal == "" or "cannot be read" in refusal
+            rejection = "" if depth < 10_000 else "was read"
+        assert rejection == "" or "cannot be read" in rejection
 
 
 def test_a_number_in_the_place_of_the_nodes_is_no_hiding_place() -> None:

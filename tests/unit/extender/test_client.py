@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from mooring.extender.client import ExtenderError, Filtered
+from mooring.extender.client import ExtenderError, FilteredNodes
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Candidate
 from mooring.framework.verdict import reject
@@ -41,7 +41,7 @@ class TestFilter:
                 fake.replies["/1/filter"] = keep("abc", FailedNodes={"d": "full"})
                 fake.replies["/2/filter"] = keep("ca", FailedAndUnresolvableNodes={"b": "old"})
                 async with clients(one(fake, "1"), one(fake, "2")) as found:
-                    assert await found.filter(POD, NODES) == Filtered(
+                    assert await found.filter(POD, NODES) == FilteredNodes(
                         ["c", "a"], {"d": reject("full"), "b": reject("old", unresolvable=True)}
                     )
                 assert [body["NodeNames"] for _, body in fake.asked] == [
@@ -56,10 +56,10 @@ class TestFilter:
             async with fake_extender() as fake:
                 fake.replies["/1/filter"] = keep("", FailedNodes=dict.fromkeys("abcd", "no"))
                 async with clients(one(fake, "1"), one(fake, "2")) as found:
-                    kept, refusals = await found.filter(POD, NODES)
+                    kept, rejections = await found.filter(POD, NODES)
                     assert kept == []
-                    assert refusals == dict.fromkeys("abcd", reject("no"))
-                    assert await found.filter(POD, []) == Filtered([], {})
+                    assert rejections == dict.fromkeys("abcd", reject("no"))
+                    assert await found.filter(POD, []) == FilteredNodes([], {})
                 assert fake.paths == ["/1/filter"]
 
         asyncio.run(main())
@@ -70,7 +70,7 @@ class TestFilter:
                 fake.replies["/1/filter"] = keep("abc")
                 fake.replies["/2/filter"] = keep("a", FailedNodes={"b": "x"})
                 async with clients(one(fake, "1"), one(fake, "2")) as found:
-                    assert await found.filter(POD, NODES) == Filtered(
+                    assert await found.filter(POD, NODES) == FilteredNodes(
                         ["a"], {"d": SILENT, "c": SILENT, "b": reject("x")}
                     )
                 assert SILENT.reasons == ()
@@ -89,9 +89,9 @@ class TestFilter:
                 }
                 fake.replies["/2/filter"] = keep("a", FailedNodes={"d": "younger"})
                 async with clients(one(fake, "1"), one(fake, "2")) as found:
-                    kept, refusals = await found.filter(POD, NODES)
+                    kept, rejections = await found.filter(POD, NODES)
                     assert kept == ["a"]
-                    assert refusals == {
+                    assert rejections == {
                         "b": reject("later"),
                         "c": reject("dedicated", unresolvable=True),
                         "d": reject("younger"),
@@ -126,7 +126,7 @@ class TestFilter:
                 lame = [one(fake, name, ignorable=True) for name in ("lame", "wrong", "said")]
                 async with clients(lame[0], one(fake, "sure"), *lame[1:]) as found:
                     for _ in range(2):
-                        assert await found.filter(POD, NODES) == Filtered(
+                        assert await found.filter(POD, NODES) == FilteredNodes(
                             ["a", "b"], {"c": SILENT, "d": SILENT}
                         )
                     fake.replies["/lame/filter"] = keep("b")
@@ -403,7 +403,7 @@ def test_no_extenders() -> None:
         async with clients() as found:
             assert len(found) == 0
             assert not any((found.has_filters, found.has_scores, found.has_preempts))
-            assert await found.filter(POD, NODES) == Filtered(list("abcd"), {})
+            assert await found.filter(POD, NODES) == FilteredNodes(list("abcd"), {})
             assert await found.prioritize(POD, NODES) == {}
             assert await found.preempt(POD, CANDIDATES) == CANDIDATES
             assert not await found.bind(POD, BINDING)

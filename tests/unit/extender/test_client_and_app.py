@@ -10,9 +10,9 @@ from aiohttp import web
 
 import mooring as mr
 from mooring.extender.answers import Answers
-from mooring.extender.app import App
-from mooring.extender.client import ExtenderClients, ExtenderError, Filtered
-from mooring.extender.service import Service
+from mooring.extender.app import ExtenderApp
+from mooring.extender.client import ExtenderClients, ExtenderError, FilteredNodes
+from mooring.extender.service import ExtenderService
 from mooring.framework.filtering import Candidate
 from mooring.framework.verdict import reject
 from mooring.state.cluster import Cluster
@@ -51,7 +51,7 @@ def make_policy() -> mr.Policy:
 @asynccontextmanager
 async def served(*, node_cache: bool) -> AsyncIterator[tuple[ExtenderClients, FakeExtender]]:
     """Our extender on a real port, and our client of it."""
-    async with Service(make_policy()) as service:
+    async with ExtenderService(make_policy()) as service:
         if node_cache:
             cluster = Cluster()
             for node in NODES:
@@ -59,7 +59,7 @@ async def served(*, node_cache: bool) -> AsyncIterator[tuple[ExtenderClients, Fa
             for pod in (POD, *LOW):
                 cluster.put_pod(pod)
             service.answers = Answers(service.policy, cluster)
-        app = App(service).asgi()
+        app = ExtenderApp(service).asgi()
 
         async def answer(request: web.Request) -> web.StreamResponse:
             reply = await send(app, request.method, request.path, await request.read())
@@ -80,7 +80,7 @@ def test_every_verb(node_cache: bool) -> None:
         async with served(node_cache=node_cache) as (found, front):
             for _ in range(2):
                 left = await found.filter(POD, NODES)
-                assert left == Filtered(["a", "c"], {"b": reject("no disk")})
+                assert left == FilteredNodes(["a", "c"], {"b": reject("no disk")})
             assert await found.prioritize(POD, NODES) == {"a": 120, "b": 120, "c": 300}
             candidates = {
                 "a": Candidate("a", tuple(LOW), 1),

@@ -176,7 +176,7 @@ class TestScores:
             b'{"error":"the disk is gone"}',
         ],
     )
-    def test_what_go_would_refuse(self, reply: bytes) -> None:
+    def test_what_go_would_reject(self, reply: bytes) -> None:
         with pytest.raises(bodies.UNREADABLE):
             bodies.read_scores(reply)
 

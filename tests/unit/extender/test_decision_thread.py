@@ -5,8 +5,8 @@ import weakref
 
 import pytest
 
-from mooring.extender.decision_thread import Decisions, DecisionThread
-from mooring.testing.kube import wait_for
+from mooring.extender.decision_thread import DecisionQueue, DecisionThread
+from mooring.testing.real_kubernetes import wait_for
 
 
 def test_calls_run_one_after_the_other_in_order() -> None:
@@ -25,7 +25,7 @@ def test_calls_run_one_after_the_other_in_order() -> None:
 
 
 def test_any_thread_may_decide() -> None:
-    decisions = Decisions()
+    decisions = DecisionQueue()
     assert decisions.thread_id is None
     seen: list[int] = []
     decisions.put(lambda: seen.append(threading.get_ident()))
@@ -35,7 +35,7 @@ def test_any_thread_may_decide() -> None:
 
 
 def test_a_fault_of_our_own_does_not_end_it(caplog: pytest.LogCaptureFixture) -> None:
-    decisions, seen = Decisions(), []
+    decisions, seen = DecisionQueue(), []
     decisions.put(lambda: seen.append(1 // 0))
     decisions.put(lambda: seen.append(2))
     decisions.stop()
@@ -48,7 +48,7 @@ def test_what_was_called_is_forgotten_before_the_next_call() -> None:
     class Body:
         def call(self) -> None: ...
 
-    decisions, alive = Decisions(), []
+    decisions, alive = DecisionQueue(), []
     body = Body()
     gone = weakref.ref(body)
     decisions.put(body.call)
@@ -74,14 +74,14 @@ def test_a_function_that_never_returns_does_not_keep_the_process_alive() -> None
     script = """
 import asyncio, threading
 import mooring as mr
-from mooring.extender.service import Service
+from mooring.extender.service import ExtenderService
 
 async def main():
     started = threading.Event()
     def stuck():
         started.set()
         threading.Event().wait()
-    async with Service(mr.Policy("stuck")) as service:
+    async with ExtenderService(mr.Policy("stuck")) as service:
         task = asyncio.create_task(service.decide(stuck))
         await asyncio.to_thread(started.wait)
         task.cancel()

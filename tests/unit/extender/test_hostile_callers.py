@@ -20,11 +20,11 @@ import pytest
 
 import mooring as mr
 from mooring.extender import server
-from mooring.extender.server import Options
-from mooring.extender.service import Limits, Service
-from mooring.serving import protocol
-from mooring.serving.admission import Admission
-from mooring.serving.sockets import listen
+from mooring.extender.server import ServeOptions
+from mooring.extender.service import ExtenderService, ServiceLimits
+from mooring.http import protocol
+from mooring.http.load_limits import LoadLimits
+from mooring.http.sockets import listen
 from mooring.testing import make_pod
 from tests.unit.extender.asgi import args, eventually
 from tests.unit.extender.sockets import NAMES, Connection, FakeSignals, connected, request, run
@@ -38,8 +38,8 @@ class Rig:
     gate: threading.Event = field(default_factory=threading.Event)
     reached: threading.Event = field(default_factory=threading.Event)
     asked: list[str] = field(default_factory=list)
-    service: Service = field(init=False)
-    admission: Admission = field(init=False)
+    service: ExtenderService = field(init=False)
+    load_limits: LoadLimits = field(init=False)
 
     def policy(self) -> mr.Policy:
         policy = mr.Policy("hostile", usage=False)
@@ -79,28 +79,30 @@ class Rig:
 async def hostile(**options: Any) -> AsyncIterator[Rig]:
     """Serve for the length of a block; at its end nothing is held, and nobody connected."""
     rig, signals = Rig(), FakeSignals()
-    made = Options(policy="", port=0, **{"timeout": 30.0, "drain": 0.0, **options})
+    made = ServeOptions(policy="", port=0, **{"timeout": 30.0, "drain": 0.0, **options})
     sock = listen("127.0.0.1", 0)
     # The kernel would hide megabytes of unread replies from us.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     rig.port = int(sock.getsockname()[1])
-    limits = Limits(timeout=made.timeout, waiting=made.max_waiting)
-    rig.service = Service(rig.policy(), limits=limits)
-    rig.admission = Admission(made.max_held, made.max_connections)
-    task = asyncio.create_task(server.serve(made, rig.service, sock, None, signals, rig.admission))
-    await eventually(lambda: task.done() or bool(signals.tell))
+    limits = ServiceLimits(timeout=made.timeout, waiting=made.max_waiting)
+    rig.service = ExtenderService(rig.policy(), limits=limits)
+    rig.load_limits = LoadLimits(made.max_held, made.max_connections)
+    task = asyncio.create_task(
+        server.serve(made, rig.service, sock, None, signals, rig.load_limits)
+    )
+    await eventually(lambda: task.done() or bool(signals.calls))
     try:
         yield rig
         rig.gate.set()
-        await eventually(lambda: rig.admission.bytes == 0)
+        await eventually(lambda: rig.load_limits.bytes == 0)
         await eventually(lambda: rig.service.turns.waiting == 0)
         assert await rig.well_behaved() == ["a", "b"]
     finally:
         rig.gate.set()
-        for tell in signals.tell:
-            tell(signal.SIGINT)
+        for call in signals.calls:
+            call(signal.SIGINT)
         assert await task == 0
-    assert (rig.admission.bytes, rig.admission.connections) == (0, 0)
+    assert (rig.load_limits.bytes, rig.load_limits.connections) == (0, 0)
 
 
 def padded(pod: str, size: int) -> bytes:
@@ -122,17 +124,17 @@ def test_bodies_of_callers_that_hung_up_are_dropped() -> None:
     async def main() -> None:
         async with hostile() as rig, AsyncExitStack() as stack:
             await reach(rig, stack)
-            before = rig.admission.bytes
+            before = rig.load_limits.bytes
             for number in range(1, 31):
                 async with connected(rig.port) as caller:
                     await caller.send(request(padded("gone", 1 << 20)))
-                    await eventually(lambda: rig.admission.bytes > before + (1 << 20))
+                    await eventually(lambda: rig.load_limits.bytes > before + (1 << 20))
                     await eventually(lambda: rig.service.turns.waiting == 2)
-                await eventually(lambda: rig.admission.bytes == before)
+                await eventually(lambda: rig.load_limits.bytes == before)
                 await eventually(lambda: rig.service.turns.waiting == 1)
                 assert rig.errors("gone") == number
             gc.collect()
-            assert rig.admission.peak_bytes < 3 << 20
+            assert rig.load_limits.peak_bytes < 3 << 20
             assert rig.asked == ["slow"]
         assert "gone" not in rig.asked
 
@@ -151,13 +153,13 @@ def test_bodies_that_never_end_are_given_up() -> None:
                 status, headers, found = await caller.reply()
                 assert (status, headers["connection"]) == (408, "close")
                 assert "did not arrive within the caller's timeout of 2 s" in found["error"]
-            await eventually(lambda: rig.admission.bytes == 0)
+            await eventually(lambda: rig.load_limits.bytes == 0)
             assert rig.asked == ["web", "web"]
 
     run(main)
 
 
-def test_a_flood_is_refused_at_once_and_the_rest_is_answered() -> None:
+def test_a_flood_is_rejected_at_once_and_the_rest_is_answered() -> None:
     async def main() -> None:
         async with hostile(max_waiting=5) as rig, AsyncExitStack() as stack:
             slow = await reach(rig, stack)
@@ -165,7 +167,7 @@ def test_a_flood_is_refused_at_once_and_the_rest_is_answered() -> None:
             for number, caller in enumerate(callers):
                 verb = "/filter" if number % 2 else "/prioritize"
                 await caller.send(request(NAMES, verb))
-            refused = 0
+            rejected = 0
             await eventually(lambda: rig.service.turns.waiting == 5)
             await eventually(lambda: rig.errors("busy") == 46)
             rig.gate.set()
@@ -178,11 +180,11 @@ def test_a_flood_is_refused_at_once_and_the_rest_is_answered() -> None:
                     problem = found["error"] if isinstance(found, dict) else ""
                     assert status == (503 if problem else 200)
                 if problem:
-                    refused += 1
+                    rejected += 1
                     assert problem == (
                         "5 requests wait already, as many as may (--max-waiting); ask again later"
                     )
-            assert refused == 46
+            assert rejected == 46
             assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
 
     run(main)
@@ -211,14 +213,14 @@ class TestBytes:
                         await caller.send(request(NAMES))  # the connection can be used again
                         await eventually(lambda: rig.service.turns.waiting == 3)
                     await eventually(lambda: rig.service.turns.waiting == 2)
-                assert rig.admission.peak_bytes <= 1_000_000
+                assert rig.load_limits.peak_bytes <= 1_000_000
                 rig.gate.set()
                 for connection in (slow, first):
                     assert (await connection.reply())[2]["NodeNames"] == ["a", "b"]
 
         run(main)
 
-    def test_are_refused_before_they_are_sent_if_they_are_announced(self) -> None:
+    def test_are_rejected_before_they_are_sent_if_they_are_announced(self) -> None:
         async def main() -> None:
             limits = {"max_held": 1_000_000, "max_body": 600_000}
             async with hostile(**limits) as rig, AsyncExitStack() as stack:
@@ -276,14 +278,14 @@ class TestBytes:
                     await loop.sock_connect(raw, ("127.0.0.1", rig.port))
                     await loop.sock_sendall(raw, body)
                     unread.append(raw)
-                await eventually(lambda: rig.admission.peak_bytes > 0)
-                await eventually(lambda: rig.admission.connections == 0)
-                assert rig.admission.bytes == 0
+                await eventually(lambda: rig.load_limits.peak_bytes > 0)
+                await eventually(lambda: rig.load_limits.connections == 0)
+                assert rig.load_limits.bytes == 0
 
         run(main)
 
 
-def test_headers_without_end_are_refused() -> None:
+def test_headers_without_end_are_rejected() -> None:
     async def flood(caller: Connection, kind: bytes) -> None:
         for number in range(1_000_000):
             await caller.send(b"".join(kind % number for _ in range(1000)))
@@ -300,7 +302,7 @@ def test_headers_without_end_are_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [66_000, 70_000, 100_000, 131_000])
-def test_headers_that_are_too_long_are_refused_though_they_come_at_once(size: int) -> None:
+def test_headers_that_are_too_long_are_rejected_though_they_come_at_once(size: int) -> None:
     async def main() -> None:
         async with hostile() as rig:
             async with connected(rig.port) as caller:
@@ -349,14 +351,14 @@ class TestConnections:
                 body = request(padded("web", 1000))
                 for one in slow:
                     await one.send(body[:-100])
-                await eventually(lambda: rig.admission.bytes > 2000)  # of both
+                await eventually(lambda: rig.load_limits.bytes > 2000)  # of both
                 async with connected(rig.port) as another:
                     await another.send(request(NAMES))
                     assert (await another.reply())[2]["NodeNames"] == ["a", "b"]
                     assert await slow[0].ended() == b""  # the one that took longest
                     await slow[1].send(body[-100:])
                     assert (await slow[1].reply())[2]["NodeNames"] == ["a", "b"]
-                assert (rig.admission.displaced, rig.admission.turned_away) == (1, 0)
+                assert (rig.load_limits.displaced, rig.load_limits.turned_away) == (1, 0)
 
         run(main)
 
@@ -367,8 +369,8 @@ class TestConnections:
             async with hostile(max_connections=5) as rig, AsyncExitStack() as stack:
                 slow = await reach(rig, stack)
                 idle = [await stack.enter_async_context(connected(rig.port)) for _ in range(50)]
-                await eventually(lambda: rig.admission.displaced >= 46)
-                await eventually(lambda: rig.admission.connections == 5)
+                await eventually(lambda: rig.load_limits.displaced >= 46)
+                await eventually(lambda: rig.load_limits.connections == 5)
                 rig.gate.set()
                 assert await rig.well_behaved() == ["a", "b"]
                 assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
@@ -393,7 +395,7 @@ class TestConnections:
                     await eventually(lambda: "new ones are closed" in caplog.text)
                     rig.gate.set()
                     assert (await caller.reply())[2]["NodeNames"] == ["a", "b"]
-                await eventually(lambda: rig.admission.connections == 0)
+                await eventually(lambda: rig.load_limits.connections == 0)
 
         run(main)
         assert (
@@ -405,7 +407,7 @@ class TestConnections:
         async def main() -> None:
             async with hostile() as rig, AsyncExitStack() as stack:
                 await reach(rig, stack)
-                before = rig.admission.bytes
+                before = rig.load_limits.bytes
                 async with connected(rig.port) as caller:
                     await caller.send(request(padded("gone", 1000)) * 20)
                     await eventually(lambda: rig.service.turns.waiting == 2)
@@ -414,7 +416,7 @@ class TestConnections:
         async def rig_settles(rig: Rig, before: int) -> None:
             # Reading was paused while the first one waited, so the end is seen with its answer.
             rig.gate.set()
-            await eventually(lambda: rig.admission.bytes <= before)
+            await eventually(lambda: rig.load_limits.bytes <= before)
 
         run(main)
 
@@ -441,16 +443,16 @@ def test_the_limit_of_open_files_is_respected(
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits["now"])
     # Whether it can be raised was tried before, and there is nothing more to be done.
     monkeypatch.delattr(resource, "setrlimit")
-    few, many = (Options(policy="p", max_connections=most) for most in (150, 1000))
-    assert server.admission_of(few).max_connections == 150
+    few, many = (ServeOptions(policy="p", max_connections=most) for most in (150, 1000))
+    assert server.load_limits_of(few).max_connections == 150
     assert caplog.messages == []
-    assert server.admission_of(many).max_connections == 150
+    assert server.load_limits_of(many).max_connections == 150
     assert caplog.messages == ["the process may open 200 files: at most 150 connections"]
     limits["now"] = (24, 24)
-    assert server.admission_of(few).max_connections == 1
+    assert server.load_limits_of(few).max_connections == 1
     for enough in (1 << 20, resource.RLIM_INFINITY):
         limits["now"] = (enough, enough)
-        assert server.admission_of(many).max_connections == 1000
+        assert server.load_limits_of(many).max_connections == 1000
 
 
 def test_no_socket_stays_open() -> None:

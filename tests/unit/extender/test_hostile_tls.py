@@ -14,12 +14,12 @@ import pytest
 
 import mooring as mr
 from mooring.extender import server
-from mooring.extender.server import Options
-from mooring.extender.service import Limits, Service
-from mooring.serving import handshake
-from mooring.serving.admission import Admission
-from mooring.serving.sockets import listen
-from mooring.serving.tls import Certificates
+from mooring.extender.server import ServeOptions
+from mooring.extender.service import ExtenderService, ServiceLimits
+from mooring.http import handshake
+from mooring.http.load_limits import LoadLimits
+from mooring.http.sockets import listen
+from mooring.http.tls import Certificates
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import eventually
 from tests.unit.extender.sockets import NAMES, Connection, FakeSignals, connected, request, run
@@ -32,7 +32,7 @@ class Rig:
     """An extender that speaks TLS."""
 
     port: int
-    admission: Admission
+    load_limits: LoadLimits
     client: ssl.SSLContext
 
     def deaf(self) -> ssl.SSLSocket:
@@ -63,21 +63,25 @@ def authority(tmp_path: Path) -> Authority:
 async def hostile(authority: Authority, **options: Any) -> AsyncIterator[Rig]:
     """Serve for the length of a block; at its end nobody is connected."""
     pair, signals = authority.server("here"), FakeSignals()
-    made = Options(policy="", port=0, timeout=30.0, drain=0.0, max_connections=MOST, **options)
-    service = Service(mr.Policy("p", usage=False), limits=Limits(timeout=made.timeout))
-    admission = Admission(made.max_held, made.max_connections)
+    made = ServeOptions(policy="", port=0, timeout=30.0, drain=0.0, max_connections=MOST, **options)
+    service = ExtenderService(
+        mr.Policy("p", usage=False), limits=ServiceLimits(timeout=made.timeout)
+    )
+    load_limits = LoadLimits(made.max_held, made.max_connections)
     certificates = Certificates(pair.certificate, pair.key)
     sock = listen("127.0.0.1", 0)
     port = int(sock.getsockname()[1])
-    task = asyncio.create_task(server.serve(made, service, sock, certificates, signals, admission))
-    await eventually(lambda: task.done() or bool(signals.tell))
+    task = asyncio.create_task(
+        server.serve(made, service, sock, certificates, signals, load_limits)
+    )
+    await eventually(lambda: task.done() or bool(signals.calls))
     try:
-        yield Rig(port, admission, ssl.create_default_context(cafile=str(authority.file)))
+        yield Rig(port, load_limits, ssl.create_default_context(cafile=str(authority.file)))
     finally:
-        for tell in signals.tell:
-            tell(signal.SIGINT)
+        for call in signals.calls:
+            call(signal.SIGINT)
         assert await task == 0
-    assert admission.connections == 0
+    assert load_limits.connections == 0
 
 
 def test_those_that_never_shake_hands_count(authority: Authority) -> None:
@@ -90,8 +94,8 @@ def test_those_that_never_shake_hands_count(authority: Authority) -> None:
                 stack.enter_context(socket.create_connection(("127.0.0.1", rig.port)))
                 for _ in range(10 * MOST)
             ]
-            await eventually(lambda: rig.admission.displaced == 9 * MOST)
-            await eventually(lambda: rig.admission.connections == MOST)
+            await eventually(lambda: rig.load_limits.displaced == 9 * MOST)
+            await eventually(lambda: rig.load_limits.connections == MOST)
             assert await asyncio.to_thread(silent[0].recv, 1) == b""
             assert await rig.answered() == 200
 
@@ -105,8 +109,8 @@ def test_those_that_never_read_make_room_at_once(authority: Authority) -> None:
         async with hostile(authority) as rig, AsyncExitStack() as stack:
             for _ in range(3 * MOST):
                 stack.enter_context(closing(await asyncio.to_thread(rig.deaf)))
-            await eventually(lambda: rig.admission.connections <= MOST)
-            assert rig.admission.displaced == 2 * MOST
+            await eventually(lambda: rig.load_limits.connections <= MOST)
+            assert rig.load_limits.displaced == 2 * MOST
             assert await rig.answered() == 200
 
     run(main)
@@ -118,8 +122,8 @@ def test_who_takes_long_to_shake_hands_is_hung_up_on(
     async def main() -> None:
         async with hostile(authority) as rig, connected(rig.port) as silent:
             assert await silent.ended() == b""
-            await eventually(lambda: rig.admission.connections == 0)
-            assert rig.admission.displaced == 0
+            await eventually(lambda: rig.load_limits.connections == 0)
+            assert rig.load_limits.displaced == 0
 
     monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 0.01)
     run(main)
@@ -134,8 +138,8 @@ def test_what_is_no_handshake_is_nobody_news(
                 await plain.send(request(NAMES))
                 assert not (await plain.ended()).startswith(b"HTTP")
             async with connected(rig.port):
-                await eventually(lambda: rig.admission.connections == 1)
-            await eventually(lambda: rig.admission.connections == 0)
+                await eventually(lambda: rig.load_limits.connections == 1)
+            await eventually(lambda: rig.load_limits.connections == 0)
             assert await rig.answered() == 200
 
     run(main)
@@ -147,7 +151,7 @@ def test_the_end_does_not_wait_for_a_handshake(authority: Authority) -> None:
         async with AsyncExitStack() as stack:
             async with hostile(authority) as rig:
                 silent = await stack.enter_async_context(connected(rig.port))
-                await eventually(lambda: rig.admission.connections == 1)
+                await eventually(lambda: rig.load_limits.connections == 1)
             assert await silent.ended() == b""
 
     run(main)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import mooring as mr
-from mooring.extender.metrics import Metrics
+from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework.rules import FilterRule
 from mooring.testing import make_node, make_pod
 from tests.unit.extender.asgi import args, compact, extender, sample
@@ -83,7 +83,7 @@ def rule(name: str) -> FilterRule:
 
 
 def test_reasons_are_capped_for_each_function() -> None:
-    metrics = Metrics()
+    metrics = ExtenderMetrics()
     for number in range(500):
         metrics.rejected(rule("chatty"), f"number {number}", 1)
     metrics.rejected(rule("chatty"), "number 3", 7)
@@ -100,7 +100,7 @@ def test_reasons_are_capped_for_each_function() -> None:
 
 @pytest.mark.parametrize("reason", ["x" * 100_000, "two\nlines", 'a "quote" \\', "日本", "\udcff"])
 def test_odd_reasons_keep_the_metrics_readable(reason: str) -> None:
-    metrics = Metrics()
+    metrics = ExtenderMetrics()
     metrics.rejected(rule("odd"), reason, 1)
     assert sample(metrics.text(), "mooring_policy_rejections_total", function="odd") == 1
     assert len(metrics.text()) < 20_000
@@ -118,4 +118,4 @@ def test_workers_are_added_up_from_their_shared_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    assert Metrics().text() == b""  # no worker has written anything
+    assert ExtenderMetrics().text() == b""  # no worker has written anything

@@ -18,13 +18,13 @@ import uvicorn
 import mooring as mr
 from mooring.errors import InputError
 from mooring.extender import reloading, server
-from mooring.extender.ending import Ending
-from mooring.extender.server import Options
-from mooring.extender.service import Service
+from mooring.extender.server import ServeOptions
+from mooring.extender.service import ExtenderService, ServiceLimits
+from mooring.extender.shutdown import Shutdown
 from mooring.framework.loading import load
-from mooring.serving import protocol
-from mooring.serving.running import Server
-from mooring.serving.sockets import listen
+from mooring.http import protocol
+from mooring.http.server import Server
+from mooring.http.sockets import listen
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
@@ -89,6 +89,49 @@ class TestConnections:
                 async with connected(port) as connection:
                     await connection.send(request(NAMES))
                     assert (await connection.reply())[0] == 200
+
+        run(main)
+
+    @pytest.mark.parametrize("piece", [1, 40, 10**6])
+    @pytest.mark.parametrize("chunked", [False, True])
+    def test_that_ask_for_another_protocol_are_answered_in_this_one(
+        self, policy: Path, chunked: bool, piece: int
+    ) -> None:
+        """As clients do that would rather speak HTTP/2; they keep their body."""
+        head = (
+            b"POST /filter HTTP/1.1\r\nHost: [::1]\r\n"
+            b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        )
+        if chunked:
+            sent = b"%bTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+            sent %= head, len(NAMES), NAMES
+        else:
+            sent = b"%bContent-Length: %d\r\n\r\n%b" % (head, len(NAMES), NAMES)
+        get = b"GET /version HTTP/1.1\r\nHost: [::1]\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+
+        async def main() -> None:
+            async with serving(policy) as port, connected(port) as connection:
+                for data in (sent, get, sent, request(NAMES)):
+                    for start in range(0, len(data), piece):
+                        await connection.send(data[start : start + piece])
+                    status, _, found = await connection.reply()
+                    assert status == 200
+                    assert data is get or found["NodeNames"] == ["a", "b"]
+
+        run(main)
+
+    def test_that_ask_for_another_protocol_all_at_once_are_answered(self, policy: Path) -> None:
+        sent = (
+            b"POST /filter HTTP/1.1\r\nHost: [::1]\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+            b"Content-Length: %d\r\n\r\n%b" % (len(NAMES), NAMES)
+        )
+
+        async def main() -> None:
+            async with serving(policy) as port, connected(port) as connection:
+                await connection.send(sent * 200)
+                for _ in range(200):
+                    status, _, found = await connection.reply()
+                    assert (status, found["NodeNames"]) == (200, ["a", "b"])
 
         run(main)
 
@@ -222,7 +265,6 @@ class TestStart:
 
         with caplog.at_level(logging.INFO, "mooring.extender"):
             run(main)
-        assert caplog.messages[-1] == "stopped"
 
     def test_with_tls_and_reload(
         self,
@@ -248,34 +290,60 @@ class TestStart:
         pair = authority.server("here")
         with caplog.at_level(logging.INFO, "mooring.extender"):
             run(main)
-        assert caplog.messages[-1] == "stopped"
 
     def test_of_a_missing_policy_fails(self, tmp_path: Path) -> None:
         with listen("127.0.0.1", 0) as sock, pytest.raises(InputError, match="does not exist"):
-            server.run(Options(policy=str(tmp_path / "none.py")), None, sock)
+            server.run(ServeOptions(policy=str(tmp_path / "none.py")), None, sock)
 
     def test_of_an_empty_policy_says_so(self) -> None:
-        assert server._summary(Service(mr.Policy("p"))) == "empty"
+        assert server._summary(ExtenderService(mr.Policy("p"))) == "empty"
 
 
 class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_end_the_server_after_the_drain(self, number: signal.Signals) -> None:
         async def main() -> None:
-            service = Service(mr.Policy("p"))
+            service = ExtenderService(mr.Policy("p"))
             stopping = Server(uvicorn.Config(app="nothing"))
-            ending = Ending(stopping, service, 600)
+            shutdown = Shutdown(stopping, service, 600)
             assert service.not_ready() == ""
-            ending.on_signal(number)
+            shutdown.on_signal(number)
             assert service.not_ready() == "shutting down"
             if number == signal.SIGTERM:
                 await asyncio.sleep(0)
                 assert not stopping.should_exit
-                ending.on_signal(number)  # twice means now
+                shutdown.on_signal(number)  # twice means now
             await eventually(lambda: stopping.should_exit)
-            assert ending.code == 0
+            assert shutdown.code == 0
 
         run(main)
+
+
+class StuckService(ExtenderService):
+    """Stuck from the beginning of a clock that goes on when somebody sleeps."""
+
+    now = 0.0
+
+    def stuck_for(self) -> float:
+        return self.now if self.now > self.timeout else 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("timeout", [0.5, 1.0, 5.0])
+def test_a_worker_that_is_stuck_ends_itself_after_two_timeouts(
+    timeout: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        service = StuckService(mr.Policy("p"), limits=ServiceLimits(timeout=timeout))
+        shutdown = Shutdown(Server(uvicorn.Config(app="nothing")), service, 600)
+        await server.end_when_stuck(service, shutdown, service.sleep)
+        assert 2 * timeout < service.now <= 2 * timeout + 0.2
+        assert (shutdown.code, service.draining) == (1, True)
+
+    run(main)
+    assert len([line for line in caplog.messages if "this worker is stuck" in line]) == 1
 
 
 class TestListen:
@@ -312,8 +380,8 @@ class TestReload:
         return made
 
     @asynccontextmanager
-    async def reloading(self, source: str) -> AsyncIterator[Service]:
-        service = Service(load(source))
+    async def reloading(self, source: str) -> AsyncIterator[ExtenderService]:
+        service = ExtenderService(load(source))
         async with service:
             replace = partial(server._replace, service)
             task = asyncio.create_task(reloading.reload(source, replace, 0.01))
@@ -424,7 +492,7 @@ def test_an_ipv6_address_is_announced_in_brackets(
 ) -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6 here")
-    service = Service(load(str(policy)))
+    service = ExtenderService(load(str(policy)))
     with listen("::1", 0) as sock, caplog.at_level(logging.INFO, "mooring.extender"):
-        server._announce(Options(policy="p"), service, sock)
+        server._announce(ServeOptions(policy="p"), service, sock)
     assert "urlPrefix http://[::1]:" in caplog.text

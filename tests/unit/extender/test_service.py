@@ -10,12 +10,12 @@ import pytest
 from aiohttp import web
 
 import mooring as mr
-from mooring.extender.app import App
-from mooring.extender.service import Limits, Service
-from mooring.kube.cluster import ClusterConfig
+from mooring.extender.app import ExtenderApp
+from mooring.extender.service import ExtenderService, ServiceLimits
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod
-from mooring.testing.kube import free_port
+from mooring.testing.real_kubernetes import free_port
 from tests.unit.extender.asgi import Reply, args, compact, eventually, sample, send
 from tests.unit.extender.fake_cluster import FakeCluster, fake_cluster
 from tests.unit.kube.fake_api import FakeApi, status_body
@@ -28,13 +28,13 @@ class Rig:
     """An extender that watches a fake cluster."""
 
     cluster: FakeCluster
-    service: Service
+    service: ExtenderService
 
     async def post(self, path: str, body: bytes) -> Reply:
-        return await send(App(self.service).asgi(), "POST", path, body)
+        return await send(ExtenderApp(self.service).asgi(), "POST", path, body)
 
     async def get(self, path: str) -> Reply:
-        return await send(App(self.service).asgi(), "GET", path)
+        return await send(ExtenderApp(self.service).asgi(), "GET", path)
 
     async def bind(self, body: bytes = BINDING) -> str:
         reply = await self.post("/bind", body)
@@ -76,7 +76,7 @@ async def rig(policy: mr.Policy | None = None, **options: Any) -> AsyncIterator[
         cluster.put_node("a")
         cluster.put_node("b")
         cluster.put_pod("web")
-        async with Service(policy or make_policy(), cluster.config, **options) as service:
+        async with ExtenderService(policy or make_policy(), cluster.config, **options) as service:
             made = Rig(cluster, service)
             await made.synced()
             yield made
@@ -103,7 +103,7 @@ class TestNodeCache:
                 cluster.put_node("b")
                 cluster.put_pod("db", "b")
                 cluster.pods.script.append(late)
-                async with Service(make_policy(), cluster.config) as service:
+                async with ExtenderService(make_policy(), cluster.config) as service:
                     made = Rig(cluster, service)
                     await eventually(lambda: bool(cluster.pods.seen))
                     assert not service.stateless
@@ -129,9 +129,9 @@ class TestNodeCache:
     def test_says_why_it_is_not_ready(self) -> None:
         async def main() -> None:
             async with fake_cluster() as cluster:
-                cluster.nodes.deny(403, "nodes is forbidden: no rights", "Forbidden")
-                async with Service(make_policy(), cluster.config) as service:
-                    await eventually(lambda: "no rights" in service.not_ready())
+                cluster.nodes.deny(403, "nodes is forbidden: no permission", "Forbidden")
+                async with ExtenderService(make_policy(), cluster.config) as service:
+                    await eventually(lambda: "no permission" in service.not_ready())
                     assert service.not_ready().startswith("the node cache is not synced yet: ")
                     await Rig(cluster, service).synced()
                     service.update_gauges()
@@ -317,7 +317,7 @@ class TestBind:
         run(main)
 
     @pytest.mark.parametrize("answer", ["not today", mr.reject("not today")])
-    def test_may_be_refused(self, answer: object) -> None:
+    def test_may_be_rejected(self, answer: object) -> None:
         async def main() -> None:
             async with rig(make_policy(lambda binding: answer)) as made:
                 assert await made.bind() == "not today"
@@ -361,8 +361,8 @@ class TestBind:
     def test_an_unreachable_api_server_is_told(self) -> None:
         async def main() -> None:
             config = ClusterConfig(server=f"http://127.0.0.1:{free_port()}", source="the test")
-            async with Service(make_policy(), config, node_cache=False) as service:
-                reply = await send(App(service).asgi(), "POST", "/bind", BINDING)
+            async with ExtenderService(make_policy(), config, node_cache=False) as service:
+                reply = await send(ExtenderApp(service).asgi(), "POST", "/bind", BINDING)
                 assert "127.0.0.1" in reply.json()["Error"]
 
         run(main)
@@ -437,7 +437,7 @@ class TestAsyncBind:
 
         run(main)
 
-    def test_may_refuse(self) -> None:
+    def test_may_reject(self) -> None:
         async def main() -> None:
             async def note(binding: mr.Binding) -> str:
                 await asyncio.sleep(0)
@@ -467,7 +467,9 @@ class TestAsyncBind:
         run(main)
 
     @pytest.mark.parametrize("blocking", [False, True])
-    def test_that_does_not_return_is_answered_for(self, blocking: bool) -> None:
+    def test_that_does_not_return_is_answered_for(
+        self, blocking: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """Whether it waits or blocks: the caller is told in time, and nobody else is held up."""
 
         async def main() -> None:
@@ -478,13 +480,21 @@ class TestAsyncBind:
                     gate.wait(20)
                 await asyncio.to_thread(gate.wait, 20)
 
-            async with rig(make_policy(note), limits=Limits(timeout=2.0)) as made:
+            async with rig(make_policy(note), limits=ServiceLimits(timeout=2.0)) as made:
                 error = await made.bind()
-                assert error.startswith("bind 'note' failed on node a: it did not return within ")
+                assert error == (
+                    "bind 'note' failed on node a: "
+                    "it had not finished 1.6 seconds after the request came"
+                )
+                assert f"bind for pod ns/web: {error}\n" in caplog.text
+                where = "gate.wait(20)" if blocking else "await asyncio.to_thread(gate.wait, 20)"
+                assert f", in note\n    {where}\n" in caplog.text
                 assert made.cluster.bindings == []
                 assert await made.fitting("a") == ["a"]
                 hangs = "mooring_policy_function_hangs_total"
                 assert await made.metric(hangs, hook="bind", function="note") == 1
+                failures = "mooring_policy_function_errors_total"
+                assert await made.metric(failures, hook="bind", function="note") == 1
                 if blocking:
                     await eventually(lambda: bool(made.service.stuck()))
                     reply = await made.get("/livez")
@@ -497,6 +507,19 @@ class TestAsyncBind:
 
         run(main)
 
+    def test_that_raises_what_ends_a_coroutine_is_an_error(self) -> None:
+        async def main() -> None:
+            async def note(binding: mr.Binding) -> None:
+                raise GeneratorExit
+
+            async with rig(make_policy(note)) as made:
+                error = "bind 'note' failed on node a: GeneratorExit"
+                assert await made.bind() == error
+                assert await made.fitting("a") == ["a"]
+                assert await made.metric("mooring_policy_function_errors_total") == 1
+
+        run(main)
+
     def test_that_cancels_itself_is_an_error(self) -> None:
         async def main() -> None:
             async def note(binding: mr.Binding) -> None:
@@ -504,6 +527,7 @@ class TestAsyncBind:
 
             async with rig(make_policy(note)) as made:
                 assert await made.bind() == "bind 'note' failed on node a: it was cancelled"
+                assert await made.metric("mooring_policy_function_errors_total") == 1
                 assert await made.fitting("a") == ["a"]
 
         run(main)
@@ -516,7 +540,7 @@ class TestSlowBind:
         """What comes of the Binding is taken note of all the same."""
 
         async def main() -> None:
-            async with rig(limits=Limits(timeout=2.0)) as made:
+            async with rig(limits=ServiceLimits(timeout=2.0)) as made:
                 gate = asyncio.Event()
 
                 async def late(request: web.Request) -> web.StreamResponse:
@@ -540,7 +564,7 @@ class TestSlowBind:
 
     def test_a_pod_is_counted_as_long_as_nobody_knows_whether_it_is_bound(self) -> None:
         async def main() -> None:
-            async with rig(limits=Limits(timeout=2.0)) as made:
+            async with rig(limits=ServiceLimits(timeout=2.0)) as made:
                 gate = asyncio.Event()
 
                 async def late(request: web.Request) -> web.StreamResponse:
@@ -562,7 +586,7 @@ class TestSlowBind:
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         async def main() -> None:
-            async with rig(limits=Limits(timeout=2.0)) as made:
+            async with rig(limits=ServiceLimits(timeout=2.0)) as made:
                 gate = asyncio.Event()
 
                 async def late(request: web.Request) -> web.StreamResponse:
@@ -590,7 +614,7 @@ class TestSlowBind:
             def note(binding: mr.Binding) -> None:
                 gate.wait(20)
 
-            async with rig(make_policy(note), limits=Limits(timeout=2.0)) as made:
+            async with rig(make_policy(note), limits=ServiceLimits(timeout=2.0)) as made:
                 assert "bind 'note' on node a has not returned" in await made.bind()
                 gate.set()
                 await eventually(lambda: not made.service.stuck())

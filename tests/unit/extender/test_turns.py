@@ -12,12 +12,12 @@ import pytest
 
 from mooring.errors import MooringError, PolicyError
 from mooring.extender import turns
-from mooring.extender.decision_thread import Decisions
+from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.in_progress import InProgress, in_progress
-from mooring.extender.turn import Caller, NotDecided
+from mooring.extender.turn import NotDecided, WaitingCaller
 from mooring.extender.turns import Turns
 from mooring.framework.rules import FilterRule
-from mooring.serving.admission import Admission
+from mooring.http.load_limits import LoadLimits
 from mooring.testing import make_node, make_pod
 from tests.unit.extender.asgi import eventually
 
@@ -42,9 +42,9 @@ class Rig:
     def __init__(self, limit: int = 3) -> None:
         self.now = 100.0
         self.interrupt = Interrupt()
-        self.decisions = Decisions()
+        self.decisions = DecisionQueue()
         self.before = 0
-        self.admission = Admission(1000)
+        self.load_limits = LoadLimits(1000)
         self.turns = Turns(
             self.decisions,
             timeout=10.0,
@@ -57,23 +57,23 @@ class Rig:
     def _count(self) -> None:
         self.before += 1
 
-    def caller(self, size: int = 0) -> Caller:
-        parcel = self.admission.open()
-        parcel.add(size)
-        return Caller(self.now, parcel)
+    def caller(self, size: int = 0) -> WaitingCaller:
+        memory = self.load_limits.open()
+        memory.add(size)
+        return WaitingCaller(self.now, memory)
 
-    async def ask(self, work: Callable[[], object], caller: Caller | None = None) -> object:
+    async def ask(self, work: Callable[[], object], caller: WaitingCaller | None = None) -> object:
         """Ask as the application does: its hold on the bytes ends with the answer."""
         caller = caller if caller is not None else self.caller()
         try:
-            return await self.turns.take(caller, work)
+            return await self.turns.run(caller, work)
         except MooringError as error:
             return error
         finally:
-            assert caller.parcel is not None
-            caller.parcel.release()
+            assert caller.memory is not None
+            caller.memory.release()
 
-    def start(self, work: Callable[[], object], caller: Caller | None = None) -> "Asked":
+    def start(self, work: Callable[[], object], caller: WaitingCaller | None = None) -> "Asked":
         return asyncio.ensure_future(self.ask(work, caller))
 
     async def settle(self) -> None:
@@ -100,7 +100,7 @@ def run(test: Callable[[Rig], Awaitable[None]], **options: int) -> None:
         await test(rig)
         await rig.settle()
         assert rig.turns.waiting == 0
-        assert rig.admission.bytes == 0
+        assert rig.load_limits.bytes == 0
 
     asyncio.run(main())
 
@@ -114,7 +114,7 @@ def test_work_is_done_in_order_with_the_time_that_is_left() -> None:
     async def main(rig: Rig) -> None:
         first, second = rig.start(lambda: 1, rig.caller(10)), rig.start(lambda: 2)
         await rig.settle()
-        assert (rig.turns.waiting, rig.admission.bytes) == (2, 10)
+        assert (rig.turns.waiting, rig.load_limits.bytes) == (2, 10)
         rig.now += 3
         rig.decide_all()
         assert [await first, await second] == [1, 2]
@@ -137,13 +137,13 @@ def test_what_the_work_raises_is_raised() -> None:
     run(main)
 
 
-def test_more_than_may_wait_are_refused_at_once() -> None:
+def test_more_than_may_wait_are_rejected_at_once() -> None:
     async def main(rig: Rig) -> None:
         asked = [rig.start(lambda: 1) for _ in range(3)]
         await rig.settle()
-        refused = await rig.ask(lambda: 1)
-        assert kind(refused) == "busy"
-        assert str(refused) == (
+        rejected = await rig.ask(lambda: 1)
+        assert kind(rejected) == "busy"
+        assert str(rejected) == (
             "3 requests wait already, as many as may (--max-waiting); ask again later"
         )
         rig.decide_all()
@@ -169,13 +169,13 @@ def test_what_waits_too_long_is_answered_and_not_done() -> None:
         asked = rig.start(lambda: done.append(1), rig.caller(500))
         await rig.settle()
         rig.now += 8.9
-        rig.turns.look()
+        rig.turns.check_timeouts()
         await rig.settle()
         assert not asked.done()
         rig.now += 0.1
-        rig.turns.look()
+        rig.turns.check_timeouts()
         assert kind(await asked) == "late"
-        assert rig.admission.bytes == 0
+        assert rig.load_limits.bytes == 0
         rig.decide_all()
         assert done == []
 
@@ -207,23 +207,23 @@ def test_a_caller_that_hangs_up_is_dropped_with_its_bytes() -> None:
         asked = rig.start(lambda body=body: body, caller)  # type: ignore[misc]
         del body
         await rig.settle()
-        assert caller.parcel is not None
-        caller.parcel.hang_up()
+        assert caller.memory is not None
+        caller.memory.hang_up()
         assert kind(await asked) == "gone"
-        assert rig.admission.bytes == 0
+        assert rig.load_limits.bytes == 0
         del asked
         await rig.settle()
         assert alive() is None  # although the decision thread has not come to it
         assert kind(await rig.ask(lambda: 1, caller)) == "gone"
         rig.decide_all()
 
-    # The last question was asked with a parcel that was released already.
+    # The last question was asked with a memory that was released already.
     async def with_its_own_count(rig: Rig) -> None:
         try:
             await main(rig)
         finally:
             gc.enable()
-        rig.admission.bytes = 0
+        rig.load_limits.bytes = 0
 
     run(with_its_own_count)
 
@@ -235,7 +235,7 @@ def test_a_caller_that_is_cancelled_is_dropped() -> None:
         await rig.settle()
         asked.cancel()
         await rig.settle()
-        assert rig.admission.bytes == 0
+        assert rig.load_limits.bytes == 0
         rig.decide_all()
         assert done == []
 
@@ -243,13 +243,16 @@ def test_a_caller_that_is_cancelled_is_dropped() -> None:
 
 
 class TestAFunctionThatHangs:
-    def hang(self, rig: Rig, size: int = 0) -> tuple[threading.Event, Asked]:
+    def hang(
+        self, rig: Rig, size: int = 0, after: Callable[[], object] = lambda: None
+    ) -> tuple[threading.Event, Asked]:
         """Ask for something that hangs in a policy's function until the event is set."""
         started, go_on = threading.Event(), threading.Event()
 
         def check(pod: object, node: object) -> None:
             started.set()
             go_on.wait(20)
+            after()
 
         rule = FilterRule(kind="filter", name="check", function=check)
         nodes = [make_node("a"), make_node("b")]
@@ -270,7 +273,7 @@ class TestAFunctionThatHangs:
             await rig.settle()
             for _ in range(51):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             assert len(caplog.records) == 1
             assert caplog.messages[0].startswith(
                 "filter 'check' on node a has not returned 5.1 s after the decision began "
@@ -278,33 +281,55 @@ class TestAFunctionThatHangs:
             )
             for _ in range(44):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             error = await asked
             assert isinstance(error, PolicyError)
             assert (error.function, error.node) == ("check", "a")
             assert str(error).startswith("filter 'check' on node a has not returned 9.")
+            assert stuck == ["filter 'check' on node a"]  # as soon as it is to blame
             late = await behind
             assert kind(late) == "late"
             assert "for its turn behind filter 'check' on node a (pod default/web, at " in str(late)
-            assert rig.admission.bytes == 500  # the function has them
+            assert rig.load_limits.bytes == 500  # the function has them
             assert rig.turns.why_stuck() == ""
 
             for _ in range(10):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             assert stuck == ["filter 'check' on node a"]
             assert "cannot be interrupted; /livez fails" in caplog.messages[-1]
             assert rig.turns.stuck_for() > 10
-            refused = await rig.ask(lambda: 1)
-            assert kind(refused) == "stuck"
-            assert "10 s after the decision began and cannot be interrupted" in str(refused)
+            rejected = await rig.ask(lambda: 1)
+            assert kind(rejected) == "stuck"
+            assert "10 s after the decision began and cannot be interrupted" in str(rejected)
 
             go_on.set()
             await eventually(lambda: not rig.turns.stuck_for())
-            rig.turns.look()
+            rig.turns.check_timeouts()
             assert "requests are decided again" in caplog.messages[-1]
             assert await rig.ask(lambda: 2) == 2
             assert len(caplog.records) == 3
+
+        run(main)
+
+    def test_is_counted_once_although_its_caller_has_left(self) -> None:
+        async def main(rig: Rig) -> None:
+            stuck: list[str] = []
+            rig.turns.on_stuck = lambda found: stuck.append(str(found))
+            blamed: list[bool] = []
+            go_on, asked = self.hang(rig, after=lambda: blamed.append(rig.turns.is_blamed()))
+            await asyncio.to_thread(self.started.wait, 20)
+            asked.cancel()
+            await rig.settle()
+            for _ in range(120):
+                rig.now += 0.1
+                rig.turns.check_timeouts()
+            assert stuck == ["filter 'check' on node a"]
+            assert not rig.turns.is_blamed()  # on this thread nobody is
+            go_on.set()
+            await eventually(lambda: bool(blamed))
+            assert blamed[0]
+            await eventually(lambda: not rig.turns.stuck_for())
 
         run(main)
 
@@ -318,7 +343,7 @@ class TestAFunctionThatHangs:
             await rig.settle()
             for _ in range(81):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             later = rig.start(lambda: 2)
             go_on.set()
             await asked
@@ -340,11 +365,11 @@ class TestAFunctionThatHangs:
             await asyncio.to_thread(self.started.wait, 20)
             for _ in range(81):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             go_on.set()
             await asked
             rig.now += 1
-            rig.turns.look()
+            rig.turns.check_timeouts()
             await self.wait_behind_another(rig)
 
         run(main)
@@ -383,10 +408,10 @@ class TestAFunctionThatHangs:
                 return found
 
             monkeypatch.setattr(turns, "in_progress", returns_meanwhile)
-            rig.turns.look()
+            rig.turns.check_timeouts()
             for _ in range(51):
                 rig.now += 0.1
-                rig.turns.look()
+                rig.turns.check_timeouts()
             assert await asked == []
             assert caplog.messages == []
             rig.now += 600
@@ -400,9 +425,9 @@ class TestAFunctionThatHangs:
         async def main(rig: Rig) -> None:
             go_on, asked = self.hang(rig)
             await asyncio.to_thread(self.started.wait, 20)
-            rig.turns.look()
+            rig.turns.check_timeouts()
             rig.now += 600
-            rig.turns.look()
+            rig.turns.check_timeouts()
             assert rig.turns.why_stuck() == ""
             assert caplog.messages == []
             go_on.set()
@@ -433,19 +458,19 @@ def test_what_nobody_waits_for_any_more_is_undone(before_it_ends: bool) -> None:
     async def main(rig: Rig) -> None:
         undone: list[str] = []
         caller = rig.caller()
-        assert caller.parcel is not None
-        parcel = caller.parcel
+        assert caller.memory is not None
+        memory = caller.memory
 
         def work() -> str:
             if before_it_ends:
-                parcel.hang_up()
+                memory.hang_up()
             return "result"
 
-        asked = asyncio.ensure_future(rig.turns.take(caller, work, undo=undone.append))
+        asked = asyncio.ensure_future(rig.turns.run(caller, work, undo=undone.append))
         await rig.settle()
         rig.decide_all()
         if not before_it_ends:
-            parcel.hang_up()
+            memory.hang_up()
         with pytest.raises(NotDecided):
             await asked
         await rig.settle()
@@ -460,18 +485,18 @@ def test_bytes_are_given_back_though_nothing_can_be_undone(
 ) -> None:
     async def main(rig: Rig) -> None:
         caller = rig.caller(10)
-        assert caller.parcel is not None
-        parcel = caller.parcel
+        assert caller.memory is not None
+        memory = caller.memory
 
         def undo(_: object) -> None:
             raise OverflowError("unexpected")
 
-        asked = asyncio.ensure_future(rig.turns.take(caller, parcel.hang_up, undo=undo))
+        asked = asyncio.ensure_future(rig.turns.run(caller, memory.hang_up, undo=undo))
         await rig.settle()
         rig.decide_all()
         with pytest.raises(NotDecided):
             await asked
-        parcel.release()
+        memory.release()
 
     run(main)  # which checks that no bytes are held
     assert "OverflowError: unexpected" in caplog.text

@@ -50,15 +50,15 @@ def test_a_binding_with_annotations_is_taken(prepare: Prepare) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (False, "refused by tie"),
-        (np.False_, "refused by tie"),
+        (False, "rejected by tie"),
+        (np.False_, "rejected by tie"),
         ("no card is free", "no card is free"),
-        ("", "refused by tie"),
+        ("", "rejected by tie"),
         (mr.reject("no card is free"), "no card is free"),
-        (mr.reject(""), "refused by tie"),
+        (mr.reject(""), "rejected by tie"),
     ],
 )
-def test_a_no_is_a_refusal_that_always_has_a_reason(
+def test_a_no_is_a_rejection_that_always_has_a_reason(
     prepare: Prepare, answer: object, reason: str
 ) -> None:
     assert prepare(answer) == mr.reject(reason)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import mooring as mr
-from mooring.framework.question import reject_nodes
+from mooring.framework.foreign import Interruption
+from mooring.framework.policy_calls import reject_nodes
 from mooring.framework.rules import FilterRule
 from mooring.testing import make_node, make_pod
 
@@ -218,3 +219,20 @@ def test_every_filter_is_asked_about_every_node() -> None:
         (rules[1], [0, 1]),
     ]
     assert reject_nodes([], POD, NODES) == []
+
+
+def test_one_that_is_slow_is_told_how_far_it_came() -> None:
+    """Each call returned at once: the limit is for the whole decision."""
+
+    def quay(_pod: mr.Pod, node: mr.Node) -> bool:
+        if node.name == "b":
+            raise Interruption("it was interrupted because the decision took longer than 4 seconds")
+        return True
+
+    rule = FilterRule(kind="filter", name="quay", function=quay)
+    late = "filter 'quay' was interrupted on node b: the decision took longer than 4 seconds"
+    error = wrong(rule)
+    assert str(error) == f"{late} (it was asked about 2 of 3 nodes)"
+    assert error.node == "b"
+    with pytest.raises(mr.PolicyError, match=f"^{late}$"):
+        rejected(rule, NODES[1:2])

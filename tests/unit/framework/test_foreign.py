@@ -14,8 +14,8 @@ import pytest
 
 from mooring.errors import EscapeError
 from mooring.framework import foreign
-from mooring.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from mooring.plugins.scheduling_gates import SchedulingGates
+from mooring.plugins.queueing.scheduling_gates import SchedulingGates
+from mooring.plugins.resources.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from mooring.testing import make_pod
 
 

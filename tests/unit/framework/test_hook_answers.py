@@ -43,12 +43,12 @@ def test_names_are_read_once() -> None:
     assert found == {"a", "b"}
 
 
-def test_a_refusal_before_a_binding_keeps_all_it_says() -> None:
+def test_a_rejection_before_a_binding_keeps_all_it_says() -> None:
     no = Verdict(accepted=False, reason="one", also=("two",), error=True)
     assert legal_binding(BINDING, no, "Mine") == no
     bare = legal_binding(BINDING, Verdict(accepted=False), "Mine")
     assert isinstance(bare, Verdict)
-    assert bare.reason == "refused by Mine"
+    assert bare.reason == "rejected by Mine"
 
 
 def test_annotations_become_texts_that_can_be_sent() -> None:

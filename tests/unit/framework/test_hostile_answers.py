@@ -11,12 +11,12 @@ import pytest
 from mooring import Binding, Node, Nodes, Pod, Verdict, accept, hook, reject
 from mooring.errors import MooringError, PluginError, PolicyError
 from mooring.framework import foreign
+from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.examine import examine
+from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_binding, legal_verdict, legal_wait
-from mooring.framework.placing import Placing
-from mooring.framework.points import Placed
 from mooring.framework.rules import FilterRule, PreemptRule, ScoreRule
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdicts
@@ -150,7 +150,7 @@ def runtime(plugin: hook.Hook, points: Sequence[str]) -> Runtime:
     for name in "abc":
         cluster.put_node(make_node(name, cpu="4"))
     made = Runtime(cluster)
-    made.install("test", {point: [Placed(plugin.name, plugin)] for point in points})
+    made.install("test", {point: [PluginAtPoint(plugin.name, plugin)] for point in points})
     return made
 
 
@@ -183,7 +183,7 @@ def test_a_function_of_a_policy_is_named_with_what_it_returned(part: str) -> Non
     node = make_node("a")
     with pytest.raises(PolicyError, match="filter 'mine' "):
         filters.rejections(make_pod("p"), [node])
-    if part in ("accepted", "its class"):  # a refusal by others is one, whatever its reason is
+    if part in ("accepted", "its class"):  # a rejection by others is one, whatever its reason is
         with pytest.raises(PolicyError, match="preempt 'mine' "):
             victims.remaining(make_pod("p"), node, [make_pod("v")])
 
@@ -191,17 +191,17 @@ def test_a_function_of_a_policy_is_named_with_what_it_returned(part: str) -> Non
 @pytest.mark.parametrize("part", VERDICTS)
 def test_what_was_reserved_is_given_back_whatever_the_answer_is(part: str) -> None:
     plugin = Placer("reserve", VERDICTS[part])
-    placing = Placing({"reserve": [Placed("Placer", plugin)]})
+    hooks = BindingHooks({"reserve": [PluginAtPoint("Placer", plugin)]})
     with pytest.raises(PluginError, match="plugin Placer failed in reserve"):
-        placing.reserve(Cycle(make_pod("p"), Cluster()), make_node("n"))
+        hooks.reserve(Cycle(make_pod("p"), Cluster()), make_node("n"))
     assert plugin.given_back == 1
 
 
 @pytest.mark.parametrize("make", [*VERDICTS.values(), *WAITS.values()], ids=[*VERDICTS, *WAITS])
 def test_a_permit_with_a_hostile_part_is_refused(make: Callable[[], Any]) -> None:
-    placing = Placing({"permit": [Placed("Placer", Placer("permit", make))]})
+    hooks = BindingHooks({"permit": [PluginAtPoint("Placer", Placer("permit", make))]})
     with pytest.raises(PluginError, match="plugin Placer failed in permit"):
-        placing.permit(Cycle(make_pod("p"), Cluster()), make_node("n"))
+        hooks.permit(Cycle(make_pod("p"), Cluster()), make_node("n"))
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,10 @@ def test_a_permit_with_a_hostile_part_is_refused(make: Callable[[], Any]) -> Non
     [(5, 5.0), (True, 1.0), (np.float32(2), 2.0), (-math.inf, 0.0), (-1e308, 0.0), (math.inf, 900)],
 )
 def test_a_time_to_wait_is_a_plain_number_within_bounds(given: float, seconds: float) -> None:
-    placing = Placing({"permit": [Placed("Placer", Placer("permit", lambda: hook.Wait(given)))]})
-    waits = placing.permit(Cycle(make_pod("p"), Cluster()), make_node("n"))
+    hooks = BindingHooks(
+        {"permit": [PluginAtPoint("Placer", Placer("permit", lambda: hook.Wait(given)))]}
+    )
+    waits = hooks.permit(Cycle(make_pod("p"), Cluster()), make_node("n"))
     assert isinstance(waits, dict)
     assert (waits, type(waits["Placer"])) == ({"Placer": seconds}, float)
 

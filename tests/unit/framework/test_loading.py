@@ -31,7 +31,7 @@ def write(name: str, text: str) -> Path:
     return path
 
 
-def refused(source: str | Path) -> str:
+def rejected(source: str | Path) -> str:
     with pytest.raises(PolicyFileError) as caught:
         load(source)
     text = str(caught.value)
@@ -94,29 +94,29 @@ def test_a_loaded_policy_works() -> None:
     assert [rule.name for rule in policy.filters] == ["f"]
 
 
-def test_a_file_without_policy_is_refused_with_an_example() -> None:
+def test_a_file_without_policy_is_rejected_with_an_example() -> None:
     write("policy.py", "x = 1\n")
-    assert refused("policy.py").startswith("policy.py has no policy; write for example: policy = ")
+    assert rejected("policy.py").startswith("policy.py has no policy; write for example: policy = ")
 
 
 def test_two_policies_need_a_name() -> None:
     write("policy.py", TWO)
-    text = refused("policy.py")
+    text = rejected("policy.py")
     assert text.startswith("policy.py has 2 policies (harbour, pier); say which one: policy.py:")
 
 
-def test_a_name_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_a_name_that_is_not_there_is_rejected_with_those_that_are() -> None:
     write("policy.py", TWO)
     write("empty.py", "harbour = 'no policy'\n")
-    assert refused("policy.py:buoy") == (
+    assert rejected("policy.py:buoy") == (
         "policy.py has no policy named 'buoy'; it has harbour, pier"
     )
-    assert refused("empty.py:harbour") == "empty.py has no policy named 'harbour'; it has none"
+    assert rejected("empty.py:harbour") == "empty.py has no policy named 'harbour'; it has none"
 
 
 def test_a_syntax_error_is_told_with_file_and_line() -> None:
     write("policy.py", "import mooring\nif True\n    pass\n")
-    text = refused("policy.py")
+    text = rejected("policy.py")
     assert "policy.py, line 2: " in text
     assert text.endswith("; correct the syntax")
 
@@ -124,57 +124,57 @@ def test_a_syntax_error_is_told_with_file_and_line() -> None:
 def test_a_syntax_error_of_a_neighbour_names_the_neighbour() -> None:
     write("broken_neighbour.py", "x = (\n")
     write("policy.py", "import broken_neighbour\n")
-    assert "broken_neighbour.py, line 1: '(' was never closed" in refused("policy.py")
+    assert "broken_neighbour.py, line 1: '(' was never closed" in rejected("policy.py")
 
 
-def test_a_file_in_another_encoding_is_refused() -> None:
+def test_a_file_in_another_encoding_is_rejected() -> None:
     Path("policy.py").write_bytes(b"x = '\xff'\n")
-    assert "policy.py, line 1: (unicode error)" in refused("policy.py")
+    assert "policy.py, line 1: (unicode error)" in rejected("policy.py")
 
 
 def test_what_a_file_raises_is_told_with_its_line() -> None:
     write("policy.py", "def f():\n    return {}['x']\n\nf()\n")
-    assert refused("policy.py") == "policy.py, line 2 raised KeyError: 'x'"
+    assert rejected("policy.py") == "policy.py, line 2 raised KeyError: 'x'"
     assert "mooring_policy_policy" not in sys.modules
 
 
 def test_what_a_neighbour_raises_is_told_with_the_files_own_line() -> None:
     write("raising_neighbour.py", "\n\n\nraise ValueError('deep')\n")
     write("policy.py", "import sys\nimport raising_neighbour\n")
-    assert refused("policy.py") == "policy.py, line 2 raised ValueError: deep"
+    assert rejected("policy.py") == "policy.py, line 2 raised ValueError: deep"
 
 
 def test_an_error_of_many_lines_is_told_in_one() -> None:
     write("policy.py", "raise ValueError('first\\n\\n   second')\n")
-    assert refused("policy.py") == "policy.py, line 1 raised ValueError: first second"
+    assert rejected("policy.py") == "policy.py, line 1 raised ValueError: first second"
 
 
 def test_an_error_that_says_nothing_is_told_by_its_type() -> None:
     write("policy.py", "assert False\n")
-    assert refused("policy.py") == "policy.py, line 1 raised AssertionError"
+    assert rejected("policy.py") == "policy.py, line 1 raised AssertionError"
 
 
 def test_an_error_whose_text_cannot_be_made_is_told_by_its_type() -> None:
     write("policy.py", "class Odd(Exception):\n    __str__ = None\n\nraise Odd\n")
-    assert refused("policy.py") == "policy.py, line 4 raised Odd: a Odd"
+    assert rejected("policy.py") == "policy.py, line 4 raised Odd: a Odd"
 
 
 def test_a_syntax_error_raised_by_hand_is_an_error_like_others() -> None:
     write("policy.py", "raise SyntaxError('not my dialect')\n")
-    assert refused("policy.py") == "policy.py, line 1 raised SyntaxError: not my dialect"
+    assert rejected("policy.py") == "policy.py, line 1 raised SyntaxError: not my dialect"
 
 
 def test_moorings_own_errors_are_told_as_they_are() -> None:
     write("policy.py", "import mooring\nmooring.Policy('a b')\n")
-    assert refused("policy.py").startswith("policy.py: policy name 'a b' is illegal; use ")
+    assert rejected("policy.py").startswith("policy.py: policy name 'a b' is illegal; use ")
 
 
 @pytest.mark.parametrize("leave", ["import sys; sys.exit(3)", "raise SystemExit"])
 def test_a_file_that_exits_does_not_take_mooring_along(leave: str) -> None:
     write("policy.py", f"{leave}\n")
     write("leaving.py", f"{leave}\n")
-    assert "policy.py, line 1 raised SystemExit" in refused("policy.py")
-    assert "leaving, line 1 raised SystemExit" in refused("leaving")
+    assert "policy.py, line 1 raised SystemExit" in rejected("policy.py")
+    assert "leaving, line 1 raised SystemExit" in rejected("leaving")
 
 
 def test_an_interrupt_is_not_held_up() -> None:
@@ -183,36 +183,36 @@ def test_an_interrupt_is_not_held_up() -> None:
         load("policy.py")
 
 
-def test_a_missing_file_is_refused() -> None:
-    assert refused("away.py").startswith("away.py does not exist; give a Python file or ")
-    assert refused(Path("sub/away")).startswith("sub/away does not exist")
+def test_a_missing_file_is_rejected() -> None:
+    assert rejected("away.py").startswith("away.py does not exist; give a Python file or ")
+    assert rejected(Path("sub/away")).startswith("sub/away does not exist")
 
 
 def test_a_folder_is_no_policy_file() -> None:
     Path("folder.py").mkdir()
-    assert refused("folder.py").startswith("folder.py is no file; ")
+    assert rejected("folder.py").startswith("folder.py is no file; ")
 
 
-def test_a_file_that_does_not_end_in_py_is_refused() -> None:
+def test_a_file_that_does_not_end_in_py_is_rejected() -> None:
     write("policy.txt", ONE)
-    assert refused("policy.txt") == "policy.txt is no Python file; its name must end in .py"
+    assert rejected("policy.txt") == "policy.txt is no Python file; its name must end in .py"
 
 
 @pytest.mark.parametrize("name", ["no_such_module", "no_such.module", "", "..", "sys.no_such"])
-def test_a_missing_module_is_refused(name: str) -> None:
-    assert refused(name).startswith(f"there is no module {name!r}, and no file of that name; ")
+def test_a_missing_module_is_rejected(name: str) -> None:
+    assert rejected(name).startswith(f"there is no module {name!r}, and no file of that name; ")
 
 
 @pytest.mark.parametrize("missing", ["sea", "seaweed", "elsewhere"])
 def test_a_module_that_lacks_another_is_not_missing_itself(missing: str) -> None:
     write("seaport.py", f"import {missing}\n")
-    assert refused("seaport") == (
+    assert rejected("seaport") == (
         f"seaport, line 1 raised ModuleNotFoundError: No module named {missing!r}"
     )
 
 
-def test_a_relative_module_is_refused() -> None:
-    assert refused(".fleet").startswith(".fleet raised TypeError: ")
+def test_a_relative_module_is_rejected() -> None:
+    assert rejected(".fleet").startswith(".fleet raised TypeError: ")
 
 
 def test_source_files_are_the_policys_own_and_its_neighbours(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import mooring as mr
 from mooring import hook
-from mooring.framework.question import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
 from mooring.testing import make_node, make_pod
 
 KINDS = ["filter", "filter_nodes", "score", "score_nodes", "preempt", "bind"]
@@ -99,7 +99,7 @@ def test_a_policy_says_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "-a", "a-", "_a", "a/b", "ä", "a\n"])
-def test_an_illegal_policy_name_is_refused(name: str) -> None:
+def test_an_illegal_policy_name_is_rejected(name: str) -> None:
     with pytest.raises(mr.InputError, match=r"policy name .* is illegal; use letters"):
         mr.Policy(name)
 
@@ -111,7 +111,7 @@ def test_a_legal_policy_name_is_kept(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["a b", "x/y", "_hidden"])
-def test_an_illegal_function_name_is_refused(kind: str, name: str) -> None:
+def test_an_illegal_function_name_is_rejected(kind: str, name: str) -> None:
     policy = mr.Policy("p")
     with pytest.raises(mr.InputError, match=rf"^{kind} name {name!r} is illegal in policy 'p'"):
         decorator(policy, kind)(name=name)(one_filter)
@@ -130,7 +130,7 @@ def test_a_function_without_a_usable_name_needs_one() -> None:
 
 @pytest.mark.parametrize("pair", [("filter", "filter_nodes"), ("score", "score"),
                                   ("score", "score_nodes"), ("preempt", "preempt")])  # fmt: skip
-def test_two_functions_of_one_point_and_name_are_refused(pair: tuple[str, str]) -> None:
+def test_two_functions_of_one_point_and_name_are_rejected(pair: tuple[str, str]) -> None:
     policy = mr.Policy("p")
     first, second = pair
     decorator(policy, first)(name="same")(one_score)
@@ -146,7 +146,7 @@ def test_one_name_may_serve_at_several_points() -> None:
     assert [rule.kind for rule in policy.rules] == ["filter", "score"]
 
 
-def test_a_second_bind_function_is_refused() -> None:
+def test_a_second_bind_function_is_rejected() -> None:
     policy = mr.Policy("p")
     policy.bind(name="one")(lambda _: None)
     with pytest.raises(mr.InputError, match=r"two bind functions, 'one' and 'two'; .* keep one"):
@@ -164,7 +164,7 @@ def test_a_weight_or_best_score_must_be_a_number_above_zero(option: str, value: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_decorator_on_something_that_is_no_function_is_refused(kind: str) -> None:
+def test_a_decorator_on_something_that_is_no_function_is_rejected(kind: str) -> None:
     with pytest.raises(mr.InputError, match=rf"^policy.{kind} takes a function; write @policy"):
         decorator(mr.Policy("p"), kind)("a name")
 
@@ -248,7 +248,7 @@ def test_two_plugins_of_one_name_collide() -> None:
     assert len(policy.rules) == 4
 
 
-def test_a_plugin_without_hooks_is_refused() -> None:
+def test_a_plugin_without_hooks_is_rejected() -> None:
     class Nothing(hook.Hook):
         pass
 

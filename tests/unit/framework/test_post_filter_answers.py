@@ -96,7 +96,7 @@ ILLEGAL: dict[str, Answer] = {
     ),
     "a best one that is none": lambda _, pods: room(Candidate("a", (pods["low"],)), best=["b"]),
     "no names": lambda _, pods: room(Candidate("a", (pods["low"],)), potential=[1]),
-    "no refusals": lambda _, pods: room(Candidate("a", (pods["low"],)), refused={"b": "no"}),
+    "no rejections": lambda _, pods: room(Candidate("a", (pods["low"],)), rejected={"b": "no"}),
     "no candidates": lambda *_: Preemption(mr.accept(), candidates=[1]),  # type: ignore[arg-type]
     "no verdict": lambda *_: Preemption("yes"),  # type: ignore[arg-type]
     "a pod of its own": lambda cycle, pods: _forge(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mooring as mr
-from mooring.framework.question import keep_victims
+from mooring.framework.policy_calls import keep_victims
 from mooring.framework.rules import PreemptRule
 from mooring.testing import make_node, make_pod
 

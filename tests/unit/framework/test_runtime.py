@@ -10,8 +10,8 @@ from mooring.errors import PluginError
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
 from mooring.framework.examine import examine
+from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering, Preemption
-from mooring.framework.points import Placed
 from mooring.framework.record import Record
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
@@ -39,7 +39,7 @@ def runtime(*plugins: hook.Hook, nodes: str = "abc", pods: tuple[Pod, ...] = ())
         "test",
         {
             point: [
-                Placed(one.name or type(one).__name__, one, getattr(one, "points_weight", 1))
+                PluginAtPoint(one.name or type(one).__name__, one, getattr(one, "points_weight", 1))
                 for one in plugins
                 if isinstance(one, kinds)
             ]
@@ -94,7 +94,7 @@ class Rank(hook.ScoreNodes):
 
 
 class Named(hook.PreFilter):
-    """Narrows the nodes, refuses or skips."""
+    """Narrows the nodes, rejects or skips."""
 
     def __init__(self, answer: hook.PreFilterAnswer, name: str = "Named") -> None:
         self.answer = answer
@@ -144,7 +144,7 @@ def test_no_filter_is_asked_when_no_node_is_left() -> None:
     assert late.asked == []
 
 
-def test_the_first_refusal_counts_for_the_message() -> None:
+def test_the_first_rejection_counts_for_the_message() -> None:
     made = runtime(Allow("a", "First"), Allow("b", "Second"))
     record = examine(made, make_pod("p"))
     assert record.message == "0/3 nodes are available: 1 not for Second, 2 not for First."
@@ -183,7 +183,7 @@ def test_plugins_narrow_the_nodes_together() -> None:
         ((reject("never", unresolvable=True),), "0/3 nodes are available: never."),
     ],
 )
-def test_a_pod_refused_before_any_node(
+def test_a_pod_rejected_before_any_node(
     answers: tuple[hook.PreFilterAnswer, ...], message: str
 ) -> None:
     made = runtime(*(Named(answer, f"P{place}") for place, answer in enumerate(answers)))
@@ -191,15 +191,15 @@ def test_a_pod_refused_before_any_node(
     assert examine(made, make_pod("p")).message == message
 
 
-def test_a_pod_of_a_group_is_refused_and_told_why() -> None:
+def test_a_pod_of_a_group_is_rejected_and_told_why() -> None:
     pod = Pod.from_dict({"metadata": {"name": "g"}, "spec": {"schedulingGroup": {"name": "all"}}})
     assert "not supported by mooring yet" in examine(runtime(Allow("abc")), pod).message
 
 
-class Room(hook.FilterNodes):
+class PostFilterResult(hook.FilterNodes):
     """Allows one pod on a node."""
 
-    name = "Room"
+    name = "PostFilterResult"
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:
         full: np.ndarray[tuple[int], np.dtype[np.bool_]] = nodes.used["pods"] >= 1
@@ -214,7 +214,7 @@ def waiting(name: str, node: str, priority: int) -> Pod:
 
 
 def test_a_node_promised_to_a_more_important_pod_is_taken() -> None:
-    made = runtime(Room(), pods=(waiting("vip", "b", 5),))
+    made = runtime(PostFilterResult(), pods=(waiting("vip", "b", 5),))
     assert chosen(made) == ["a", "c"]
     record = examine(made, make_pod("p")).to_dict()
     assert record["feasibleWithoutNominated"] == ["a", "b", "c"]
@@ -222,12 +222,12 @@ def test_a_node_promised_to_a_more_important_pod_is_taken() -> None:
 
 
 def test_a_promise_to_a_less_important_pod_does_not_count() -> None:
-    made = runtime(Room(), pods=(waiting("later", "b", -1),))
+    made = runtime(PostFilterResult(), pods=(waiting("later", "b", -1),))
     assert chosen(made) == ["a", "b", "c"]
 
 
 def test_the_pods_own_promised_node_is_taken_without_scoring() -> None:
-    made = runtime(Room(), Rank({"a": 1, "b": 2, "c": 3}))
+    made = runtime(PostFilterResult(), Rank({"a": 1, "b": 2, "c": 3}))
     assert chosen(made, waiting("p", "a", 0)) == ["a"]
     assert examine(made, waiting("p", "a", 0)).selected == ["a"]
 
@@ -386,7 +386,7 @@ def test_a_plugin_that_raises_is_named(where: str) -> None:
         (lambda: Rank({"a": 1, "b": 300, "c": 1}), "returned 300 for node b"),
     ],
 )
-def test_scores_outside_the_range_are_refused(make: Callable[[], hook.Hook], what: str) -> None:
+def test_scores_outside_the_range_are_rejected(make: Callable[[], hook.Hook], what: str) -> None:
     with pytest.raises(PluginError, match=what):
         chosen(runtime(make()))
 

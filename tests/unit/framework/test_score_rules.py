@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mooring as mr
-from mooring.framework.question import score_nodes
+from mooring.framework.policy_calls import score_nodes
 from mooring.framework.rules import ScoreRule
 from mooring.testing import make_node, make_pod
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 import mooring as mr
 from mooring import Node, Nodes, Pod, hook
+from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import MooringError
-from mooring.framework.building import build_profiles, build_runtime
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering
 from mooring.framework.foreign import Interruption
-from mooring.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from mooring.plugins.in_tree import default_registry
+from mooring.plugins.preemption.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -133,7 +133,7 @@ def state(world: World) -> object:
         [columns.used(name).tolist() for name in ("cpu", "memory")],
         [columns.usage(row).used["cpu"] for row in (0, 1)],
         [columns.port_mask("127.0.0.1", "TCP", port).tolist() for port in range(79, 84)],
-        world.cluster._thoughts,
+        world.cluster._what_ifs,
     )
 
 
@@ -363,7 +363,9 @@ def test_who_extends_the_default_preemption_finds_victims(factory: Any) -> None:
         cluster.put(thing)
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    found = runtime.decide(make_pod("asker", requests={"cpu": "1"}, priority=5)).room.preemption
+    found = runtime.decide(
+        make_pod("asker", requests={"cpu": "1"}, priority=5)
+    ).post_filter_result.preemption
     assert found is not None
     assert [len(one.victims) for one in found.candidates.values()] == [1]
     assert [pod.name for pod in cluster.pods_on(0)] == ["a0", "a1", "a2"]

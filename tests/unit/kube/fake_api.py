@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 
 PATH = "/api/v1/things"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -9,8 +9,8 @@ import msgspec
 
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
-from mooring.kube.listwatch import ListWatch, Pacing, Query
-from mooring.kube.watch_protocol import Identity
+from mooring.kube.reflector import Pacing, Reflector, ReflectorQuery
+from mooring.kube.watch_protocol import ObjectIdentity
 from mooring.model.change import Change, Put
 from tests.unit.kube.fake_api import PATH, FakeApi
 
@@ -30,9 +30,9 @@ class Thing(msgspec.Struct, frozen=True):
 make = msgspec.json.Decoder(Thing).decode
 
 
-def identity(thing: Thing) -> Identity:
+def identity(thing: Thing) -> ObjectIdentity:
     meta = thing.metadata
-    return Identity(meta.namespace, meta.name, meta.uid, meta.resource_version)
+    return ObjectIdentity(meta.namespace, meta.name, meta.uid, meta.resource_version)
 
 
 @dataclass
@@ -132,9 +132,9 @@ async def watching(
     """Run an informer of the fake API server for the length of a block."""
     listener = Listener(api.bell)
     async with client or Client(api.config) as opened:
-        source = ListWatch(
+        source = Reflector(
             opened,
-            Query(path=PATH, page_size=page_size),
+            ReflectorQuery(path=PATH, page_size=page_size),
             make,
             identity,
             pacing=listener.pacing,

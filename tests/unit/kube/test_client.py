@@ -10,7 +10,7 @@ from mooring.errors import ApiError, ConfigError, KubeError
 from mooring.kube.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Client, api_path
 from mooring.kube.credentials import Credentials, FixedCredentials, TokenFile, bearer
 from mooring.kube.pod_status import PodCondition
-from mooring.kube.session import Call, Limits, Session
+from mooring.kube.session import ApiRequest, ClientLimits, Session
 from tests.unit.kube.fake_api import fake_api
 
 
@@ -257,7 +257,7 @@ def test_the_api_servers_words_are_in_the_error() -> None:
     asyncio.run(main())
 
 
-def test_refused_credentials_are_renewed_once(tmp_path: Path) -> None:
+def test_rejected_credentials_are_renewed_once(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("old")
 
@@ -292,7 +292,7 @@ def test_refused_credentials_are_renewed_once(tmp_path: Path) -> None:
 
 def test_credentials_that_cannot_be_had_are_an_error_of_the_configuration(tmp_path: Path) -> None:
     class Fails(FixedCredentials):
-        async def renew(self, refused: Credentials) -> bool:
+        async def renew(self, rejected: Credentials) -> bool:
             raise ConfigError("no more tokens")
 
     async def main() -> None:
@@ -344,7 +344,7 @@ def test_waiting_for_a_busy_api_server_counts_as_time_of_the_request(
     limits: list[float | None] = []
     send = Session.send
 
-    async def noting(session: Session, call: Call) -> ClientResponse:
+    async def noting(session: Session, call: ApiRequest) -> ClientResponse:
         limits.append(call.seconds)
         return await send(session, call)
 
@@ -414,7 +414,7 @@ def test_silence_has_a_limit() -> None:
 
     async def main() -> None:
         async with fake_api() as api:
-            async with Client(api.config, limits=Limits(request_seconds=0.01)) as client:
+            async with Client(api.config, limits=ClientLimits(request_seconds=0.01)) as client:
                 api.script += [wait, wait]
                 with pytest.raises(KubeError, match="did not answer in time"):
                     await client.request("GET", "/x")
@@ -424,7 +424,7 @@ def test_silence_has_a_limit() -> None:
                 api.script.clear()  # a request may have been given up before it arrived
             query = {"watch": "true", "resourceVersion": "1"}
             async with (
-                Client(api.config, limits=Limits(stream_read_seconds=0.01)) as client,
+                Client(api.config, limits=ClientLimits(stream_read_seconds=0.01)) as client,
                 client.stream("/x", query) as chunks,
             ):
                 assert [chunk async for chunk in chunks] == []

@@ -25,7 +25,7 @@ def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
+def test_a_rejected_token_is_read_again_at_once(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("one")
 

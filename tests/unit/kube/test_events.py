@@ -8,16 +8,16 @@ import pytest
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.event_body import (
-    Occurrence,
-    Reference,
+    EventKey,
+    ObjectReference,
     Reporter,
     cut_note,
     event_name,
     reference,
     reporter_here,
 )
-from mooring.kube.event_groups import FINISH_NS, EventGroups
-from mooring.kube.events import EventLimits, Recorder
+from mooring.kube.event_cache import FINISH_NS, EventCache
+from mooring.kube.events import EventLimits, EventRecorder
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import StorageClass
@@ -94,9 +94,9 @@ class Desk:
 
     server: EventServer
     time: VirtualTime
-    recorder: Recorder
+    recorder: EventRecorder
 
-    def fail(self, note: str = "0/3 nodes are available.", about: Reference = WEB) -> None:
+    def fail(self, note: str = "0/3 nodes are available.", about: ObjectReference = WEB) -> None:
         self.recorder.record(about, None, "Warning", "FailedScheduling", "Scheduling", note)
 
     @property
@@ -108,7 +108,7 @@ class Desk:
 def run(story: Callable[[Desk], Coroutine[Any, Any, None]], **limits: int) -> None:
     async def main() -> None:
         server, time = EventServer(), VirtualTime(now=1_700_000_000.25)
-        recorder = Recorder(
+        recorder = EventRecorder(
             server,
             "my-scheduler",
             "my-scheduler-host",
@@ -378,7 +378,7 @@ def test_after_twelve_tries_an_event_is_given_up(caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (404, "NotFound"), (422, "")])
-def test_a_refusal_is_final_and_told_once(
+def test_a_rejection_is_final_and_told_once(
     status: int, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(desk: Desk) -> None:
@@ -397,7 +397,7 @@ def test_a_refusal_is_final_and_told_once(
     run(story)
 
 
-def test_a_refused_count_is_left_out_and_the_event_stays() -> None:
+def test_a_rejected_count_is_left_out_and_the_event_stays() -> None:
     async def story(desk: Desk) -> None:
         desk.fail()
         await desk.time.settle()
@@ -459,7 +459,7 @@ def test_the_queue_and_the_workers_have_a_limit() -> None:
 def test_what_is_recorded_before_the_start_waits() -> None:
     async def main() -> None:
         server = EventServer()
-        recorder = Recorder(server, "c", "i")
+        recorder = EventRecorder(server, "c", "i")
         recorder.record(WEB, None, "Normal", "R", "A", "n")
         assert server.requests == []
         async with recorder:
@@ -480,30 +480,30 @@ def test_names_differ_although_the_clock_stands_still() -> None:
 
 
 def test_memory_is_bounded_for_each_type_and_forgetting_writes_the_count() -> None:
-    def about(number: int) -> Occurrence:
+    def about(number: int) -> EventKey:
         regarding = msgspec.structs.replace(WEB, uid=str(number))
-        return Occurrence(regarding, None, "Normal", "R", "A", Reporter("c", "i"))
+        return EventKey(regarding, None, "Normal", "R", "A", Reporter("c", "i"))
 
-    groups = EventGroups(limit=3)
-    warning = Occurrence(WEB, None, "Warning", "R", "A", Reporter("c", "i"))
-    rare = groups.observe(warning, "n", 1)
+    cached = EventCache(limit=3)
+    warning = EventKey(WEB, None, "Warning", "R", "A", Reporter("c", "i"))
+    rare = cached.observe(warning, "n", 1)
     rare.written = 1
     finished: list[str] = []
     for now in range(2, 100):
-        for group in groups.finished(now):
-            finished.append(group.occurrence.regarding.uid)
-            assert (group.count, group.written) == (2, 1)
-        observed = groups.observe(about(now), "n", now)
+        for event in cached.finished(now):
+            finished.append(event.key.regarding.uid)
+            assert (event.count, event.written) == (2, 1)
+        observed = cached.observe(about(now), "n", now)
         observed.written = 1
         if now == 50:
-            assert groups.observe(about(now), "n", now) is observed
+            assert cached.observe(about(now), "n", now) is observed
             assert observed.pending
     assert finished == ["50"]
-    assert len(groups) == 4 + 1
-    assert groups.observe(warning, "n", 100) is rare
-    assert list(groups.series()) == [rare]
-    assert [one.count for one in groups.finished(100 + FINISH_NS)] == [2]
-    assert len(groups) == 0
+    assert len(cached) == 4 + 1
+    assert cached.observe(warning, "n", 100) is rare
+    assert list(cached.series()) == [rare]
+    assert [one.count for one in cached.finished(100 + FINISH_NS)] == [2]
+    assert len(cached) == 0
 
 
 def test_events_about_what_is_gone_are_forgotten_and_their_counts_written() -> None:

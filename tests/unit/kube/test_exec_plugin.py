@@ -62,7 +62,7 @@ def test_the_answer_is_kept_until_it_expires(tmp_path: Path) -> None:
     assert (tmp_path / "runs").read_text() == "2"
 
 
-def test_a_refused_answer_is_asked_for_again_once(tmp_path: Path) -> None:
+def test_a_rejected_answer_is_asked_for_again_once(tmp_path: Path) -> None:
     code = counting(tmp_path, answer(token="one"), answer(token="two"))
 
     async def main() -> None:

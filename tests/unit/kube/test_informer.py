@@ -6,7 +6,7 @@ import pytest
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
-from mooring.kube.listwatch import ListWatch, Query
+from mooring.kube.reflector import Reflector, ReflectorQuery
 from mooring.model.change import Gone, Put
 from tests.unit.kube.fake_api import PATH, FakeApi, fake_api
 from tests.unit.kube.harness import Listener, Thing, identity, make, watching
@@ -155,8 +155,12 @@ def test_a_list_that_expires_between_pages_starts_again_in_one_piece() -> None:
                     api.compact()
 
             async with Client(api.config) as client:
-                source = ListWatch(
-                    client, Query(path=PATH, page_size=2), make, identity, pacing=listener.pacing
+                source = Reflector(
+                    client,
+                    ReflectorQuery(path=PATH, page_size=2),
+                    make,
+                    identity,
+                    pacing=listener.pacing,
                 )
                 informer = Informer(source, on_page, clock=listener.clock)
                 async with asyncio.TaskGroup() as group:
@@ -352,7 +356,7 @@ def test_an_exception_of_the_listener_ends_run() -> None:
             def fail(changes: object) -> None:
                 raise OSError("a bug of the caller, not of the connection")
 
-            source = ListWatch(client, Query(path=PATH), make, identity)
+            source = Reflector(client, ReflectorQuery(path=PATH), make, identity)
             informer = Informer(source, fail)
             with pytest.raises(OSError, match="a bug"):
                 await informer.run()
@@ -365,7 +369,7 @@ def test_an_exception_of_the_listener_ends_run() -> None:
 def test_cancelling_and_stopping() -> None:
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:
-            source = ListWatch(client, Query(path=PATH), make, identity)
+            source = Reflector(client, ReflectorQuery(path=PATH), make, identity)
             informer = Informer(source, lambda _: None)
             task = asyncio.create_task(informer.run())
             await informer.wait_synced()

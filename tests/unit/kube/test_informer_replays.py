@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.kube.client import Client
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.informer import Informer
-from mooring.kube.listwatch import ListWatch, Query
-from mooring.kube.watch_protocol import OLDER_LISTS, Item
+from mooring.kube.reflector import Reflector, ReflectorQuery
+from mooring.kube.watch_protocol import OLDER_LISTS, ReceivedObject
 from mooring.model.change import Gone, Put
 from tests.unit.kube.fake_api import PATH, FakeApi, fake_api
 from tests.unit.kube.harness import Listener, Meta, Thing, identity, make, watching
@@ -219,9 +219,9 @@ class Told:
     version: int
     deleted: bool
 
-    def item(self) -> Item[Thing]:
+    def item(self) -> ReceivedObject[Thing]:
         thing = Thing(Meta(self.name, "ns", self.uid, str(self.version)), self.version)
-        return Item(identity(thing), thing, self.deleted)
+        return ReceivedObject(identity(thing), thing, self.deleted)
 
 
 def history(script: Sequence[tuple[str, int]]) -> list[Told]:
@@ -264,7 +264,7 @@ def test_any_order_of_any_events_ends_in_the_newest_state(
     async def main() -> None:
         listener = Listener(asyncio.Event())
         client = Client(ClusterConfig(server="http://127.0.0.1:1", source="the test"))
-        source = ListWatch(client, Query(path=PATH), make, identity)
+        source = Reflector(client, ReflectorQuery(path=PATH), make, identity)
         informer = Informer(source, listener.on_changes)
         informer.list_started()
         present = set(state_after(events[:listed]).values())

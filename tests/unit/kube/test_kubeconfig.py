@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from mooring.errors import ConfigError
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials, TokenFile, basic, bearer
 from mooring.kube.exec_plugin import ExecPlugin
 from mooring.kube.kubeconfig import load_kubeconfig

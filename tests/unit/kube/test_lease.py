@@ -382,15 +382,15 @@ def test_release_copes_with_a_renewal_on_its_way_and_with_a_dead_server() -> Non
     run(story)
 
 
-def test_a_refused_release_is_only_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rejected_release_is_only_told(caplog: pytest.LogCaptureFixture) -> None:
     async def story(world: World) -> None:
         first = world.start("a")
         await world.time.pass_by(1)
 
-        async def refuse(*_: object, **__: object) -> Any:
+        async def reject(*_: object, **__: object) -> Any:
             raise ApiError("leases is forbidden", status=403, reason="Forbidden")
 
-        world.lines["a"].replace = refuse  # type: ignore[method-assign]
+        world.lines["a"].replace = reject  # type: ignore[method-assign]
         await first.release()
         assert not leads(first)
         assert "was not released and ends by itself: leases is forbidden" in caplog.text
@@ -631,17 +631,17 @@ def test_clocks_that_run_a_fifth_faster_or_slower_do_not_make_two_leaders(
     run(story)
 
 
-def test_refusals_are_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_rejections_are_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     async def story(world: World) -> None:
         sentence = "leases is forbidden: grant it"
 
-        async def refuse(*_: object, **__: object) -> Any:
+        async def reject(*_: object, **__: object) -> Any:
             raise ApiError(sentence, status=403, reason="Forbidden")
 
         first = world.start("a")
         line = world.lines["a"]
         allowed = line.get
-        line.get = refuse  # type: ignore[method-assign]
+        line.get = reject  # type: ignore[method-assign]
         await world.time.pass_by(60)
         assert not leads(first)
         assert str(first.error) == sentence
@@ -680,7 +680,7 @@ def test_a_failure_nobody_expected_ends_the_leadership_at_once() -> None:
         ({"retry_seconds": 0.0}, "retryPeriod is 0s"),
     ],
 )
-def test_times_that_cannot_work_are_refused(wrong: dict[str, float], words: str) -> None:
+def test_times_that_cannot_work_are_rejected(wrong: dict[str, float], words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         LeaseSettings(**wrong)  # type: ignore[arg-type]
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from mooring.errors import ApiError, KubeError
-from mooring.kube.pod_status import PodCondition, may_pass, pod_condition, status_patch
+from mooring.kube.pod_status import PodCondition, is_retriable, pod_condition, status_patch
 from mooring.kube.timestamps import boot_clock, micro_time, second_time
 from mooring.model.pod import Pod
 
@@ -71,7 +71,7 @@ def test_a_patch_has_only_what_changes() -> None:
     ],
 )
 def test_what_may_pass_by_itself(error: KubeError, passes: bool) -> None:
-    assert may_pass(error) is passes
+    assert is_retriable(error) is passes
 
 
 def test_times() -> None:

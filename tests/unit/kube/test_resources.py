@@ -9,8 +9,8 @@ from mooring.kube.resources import (
     api_version,
     collection_path,
     identity,
-    list_watch,
     object_path,
+    reflector_for,
 )
 from mooring.model.change import Change, Gone, Put
 from mooring.model.kinds import BY_NAME, KINDS
@@ -87,16 +87,16 @@ def test_listing_and_watching_a_kind() -> None:
         seen: list[Change[Pod]] = []
         arrived = asyncio.Event()
 
-        def take(changes: list[Change[Pod]]) -> None:
+        def on_changes(changes: list[Change[Pod]]) -> None:
             seen.extend(changes)
             arrived.set()
 
         async with fake_api() as api, Client(api.config) as client:
             api.put("a")
-            source = list_watch(
+            source = reflector_for(
                 client, BY_NAME["Pod"], Pod.from_json, field_selector=UNFINISHED_PODS
             )
-            informer = Informer(source, take)
+            informer = Informer(source, on_changes)
             async with asyncio.timeout(300), asyncio.TaskGroup() as group:
                 group.create_task(informer.run())
                 await informer.wait_synced()

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
-from mooring.kube.session import Limits
+from mooring.kube.session import ClientLimits
 from mooring.kube.stalls import SILENCE_SECONDS, Stalled, ends_when_silent
 from tests.unit.kube.fake_api import FakeApi, fake_api
 from tests.unit.kube.harness import Listener, Thing, watching
@@ -130,7 +130,7 @@ def test_an_api_server_that_does_not_answer_any_more_is_told_soon() -> None:
     async def main() -> None:
         async with fake_api() as api:
             # Of all time limits, the shortest is meant to be the one that counts.
-            client = Client(api.config, limits=Limits(request_seconds=1.0))
+            client = Client(api.config, limits=ClientLimits(request_seconds=1.0))
             async with watching(api, client=client) as (informer, listener):
                 await opened(api, informer, listener, 1)
                 api.script.append(never)

@@ -10,7 +10,7 @@ import pytest
 
 from mooring.errors import ConfigError, KubeError
 from mooring.kube.client import Client
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.exec_plugin import ExecPlugin, ExecSpec
 from mooring.kube.transport import keep_alive, make_context, proxy_for
@@ -90,7 +90,7 @@ def test_client_certificates_are_shown_and_leave_no_files(
     assert list(temporary.iterdir()) == []
 
 
-def test_certificate_files_are_read_again_after_a_refusal(tmp_path: Path) -> None:
+def test_certificate_files_are_read_again_after_a_rejection(tmp_path: Path) -> None:
     authority = Authority()
     pair = authority.issue("me")
     (tmp_path / "me.crt").write_bytes(pair.certificate)

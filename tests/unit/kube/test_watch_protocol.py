@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.errors import KubeError
-from mooring.kube.watch_protocol import Identity, LineSplitter, WatchState, bare_identity
+from mooring.kube.watch_protocol import LineSplitter, ObjectIdentity, WatchState, bare_identity
 
 
 @given(st.lists(st.binary(max_size=8)), st.lists(st.integers(0, 20)))
@@ -29,9 +29,9 @@ def test_a_line_may_not_be_longer_than_the_limit() -> None:
 
 
 def test_keys_tell_namespaces_apart() -> None:
-    assert Identity("a", "b", "", "").key == "a/b"
-    assert Identity("", "b", "", "").key == "/b"
-    assert bare_identity(b'{"metadata":{"name":"n"}}') == Identity("", "n", "", "")
+    assert ObjectIdentity("a", "b", "", "").key == "a/b"
+    assert ObjectIdentity("", "b", "", "").key == "/b"
+    assert bare_identity(b'{"metadata":{"name":"n"}}') == ObjectIdentity("", "n", "", "")
     assert bare_identity(b'{"name":"n"}') is None
     assert bare_identity(b"\xff") is None
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from mooring.kube.listwatch import Pacing
+from mooring.kube.reflector import Pacing
 
 
 @dataclass
@@ -71,7 +71,7 @@ class VirtualTime:
         end = self.now + most
         await self.settle()
         while not condition():
-            assert self.now < end, "waited in vain"
+            assert self.now < end, "timed out waiting"
             step = 0.1
             if self._sleepers:
                 step = min(step, max(self._sleepers[0][0] - self.now, 0.0))

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from mooring import Node, Pod
-from mooring.kube.cluster import ClusterConfig
+from mooring.kube.cluster_config import ClusterConfig
 from tests.unit.kube.fake_api import FakeApi, status_body
 
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"

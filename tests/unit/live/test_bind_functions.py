@@ -7,16 +7,18 @@ import time
 import pytest
 
 import mooring as mr
-from mooring.framework.building import build_profiles
-from mooring.framework.configuration import read_configuration
-from mooring.live.options import HookLimits, Settings
+from mooring.config.configuration import read_configuration
+from mooring.config.runtimes import build_profiles
+from mooring.live.options import HookLimits, SchedulerSettings
 from mooring.live.run import scheduling
 from mooring.plugins.in_tree import default_registry
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
 
 LIMITS = HookLimits(decision_seconds=0.1, binding_seconds=0.2)
-FAILED = "plugin troubled failed in bind for pod default/web: bind 'bound' failed on node a: "
+BIND = "plugin troubled failed in bind for pod default/web: bind 'bound' "
+FAILED = f"{BIND}failed on node a: "
+LATE = "was interrupted on node a: a step without an await took longer than 0.1 seconds"
 
 
 async def tried(policy: mr.Policy) -> str:
@@ -25,7 +27,7 @@ async def tried(policy: mr.Policy) -> str:
         cluster.put_node(make_node("a"))
         cluster.put_pod(make_pod("web"))
         registry = default_registry()
-        settings = Settings(
+        settings = SchedulerSettings(
             configuration=read_configuration({}),
             profiles=build_profiles({}, registry, [policy]),
             registry=registry,
@@ -67,7 +69,7 @@ def test_it_blocks(caplog: pytest.LogCaptureFixture) -> None:
     def bound(binding: mr.Binding) -> None:
         time.sleep(3600)
 
-    sentence = FAILED + "it did not return within 0.1 seconds"
+    sentence = BIND + LATE
     assert asyncio.run(tried(policy)) == f"binding rejected: {sentence}"
     said, traceback = the_line(caplog)
     assert said == sentence

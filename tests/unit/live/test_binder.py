@@ -11,7 +11,7 @@ from mooring.errors import ApiError, KubeError
 from mooring.framework.binding import Binding
 from mooring.live.binder import Binder
 from mooring.model.pod import Pod
-from mooring.scheduler.effects import Evict
+from mooring.scheduler.effects import PreemptVictims
 from mooring.testing import make_pod
 
 
@@ -103,7 +103,7 @@ def test_it_asks_for_as_long_as_it_takes() -> None:
 
 
 class Deleting:
-    """Refuses to delete one pod, and notes for which ones that was asked."""
+    """Rejects to delete one pod, and notes for which ones that was asked."""
 
     def __init__(self, name: str, status: int) -> None:
         self._name, self._status = name, status
@@ -128,7 +128,7 @@ def test_a_victim_that_is_gone_is_no_failure(status: int, failed: bool) -> None:
     client: Any = Deleting("one", status)
     binder = Binder(client, client, {}, client, client)
     victims = (make_pod("one"), make_pod("two"))
-    effect = Evict(victims, make_pod("vip"), "a", "default-scheduler")
-    report = asyncio.run(binder.evict(effect))
+    effect = PreemptVictims(victims, make_pod("vip"), "a", "default-scheduler")
+    report = asyncio.run(binder.preempt(effect))
     assert (client.deleted, client.told) == (["two"], ["two"])
     assert bool(report.error) is failed

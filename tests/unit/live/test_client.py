@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from mooring.kube.client import Client
-from mooring.live.client import LiveClient, NotLeading, Pace
-from mooring.live.options import Rate
+from mooring.live.client import LiveClient, NotLeading, RateLimiter
+from mooring.live.options import RateLimit
 from tests.unit.kube.fake_api import fake_api
 
 
@@ -21,32 +21,32 @@ class FakeTime:
         self.pauses.append(round(seconds, 6))
         self.now += seconds
 
-    def pace(self, qps: float, burst: int) -> Pace:
-        return Pace(Rate(qps, burst), clock=lambda: self.now, sleep=self.sleep)
+    def rate_limiter(self, qps: float, burst: int) -> RateLimiter:
+        return RateLimiter(RateLimit(qps, burst), clock=lambda: self.now, sleep=self.sleep)
 
 
 class TestPace:
     def test_a_burst_then_evenly(self) -> None:
         time = FakeTime()
-        pace = time.pace(10, 3)
+        rate_limiter = time.rate_limiter(10, 3)
 
         async def run() -> None:
             for _ in range(6):
-                await pace.take()
+                await rate_limiter.wait()
 
         asyncio.run(run())
         assert time.pauses == [0.1, 0.1, 0.1]
 
     def test_a_pause_gives_the_burst_back_and_no_more(self) -> None:
         time = FakeTime()
-        pace = time.pace(10, 2)
+        rate_limiter = time.rate_limiter(10, 2)
 
         async def run() -> None:
             for _ in range(3):
-                await pace.take()
+                await rate_limiter.wait()
             time.now += 1000
             for _ in range(3):
-                await pace.take()
+                await rate_limiter.wait()
 
         asyncio.run(run())
         assert time.pauses == [0.1, 0.1]
@@ -57,17 +57,17 @@ class TestPace:
         async def sleep(seconds: float) -> None:
             pauses.append(round(seconds, 6))
 
-        pace = Pace(Rate(1, 1), clock=lambda: 5.0, sleep=sleep)
+        rate_limiter = RateLimiter(RateLimit(1, 1), clock=lambda: 5.0, sleep=sleep)
 
         async def run() -> None:
-            await asyncio.gather(*(pace.take() for _ in range(4)))
+            await asyncio.gather(*(rate_limiter.wait() for _ in range(4)))
 
         asyncio.run(run())
         assert pauses == [1, 2, 3]
 
     def test_no_burst_still_lets_one_through(self) -> None:
         time = FakeTime()
-        asyncio.run(time.pace(10, 0).take())
+        asyncio.run(time.rate_limiter(10, 0).wait())
         assert time.pauses == []
 
 
@@ -98,7 +98,7 @@ class TestClient:
         async def run() -> int:
             nonlocal leads
             async with fake_api() as api:
-                client = LiveClient(api.config, rate=Rate(10, 1), may_write=lambda: leads)
+                client = LiveClient(api.config, rate=RateLimit(10, 1), may_write=lambda: leads)
                 async with client:
                     await client.request("POST", "/x")
                     waiting = asyncio.create_task(client.request("POST", "/x"))

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from mooring.errors import KubeError
-from mooring.live.health import PING, STALE_SECONDS, STUCK_SECONDS, Check, Health, examine
+from mooring.live.health import PING, STALE_SECONDS, STUCK_SECONDS, Check, Health, run_checks
 
 
 class FakeInformer:
@@ -27,7 +27,7 @@ class World:
     def sync(self) -> None:
         for informer in self.informers.values():
             informer.synced.set()
-        self.health.handed_over = True
+        self.health.handlers_synced = True
 
     def ready(self) -> dict[str, str]:
         return problems(self.health.ready_checks())
@@ -45,18 +45,18 @@ def problems(checks: list[Check]) -> dict[str, str]:
 
 class TestExamine:
     def test_well(self) -> None:
-        report = examine("livez", [PING, Check("other", lambda: "")])
+        report = run_checks("livez", [PING, Check("other", lambda: "")])
         assert report.well
         assert report.text == "[+]ping ok\n[+]other ok\nlivez check passed\n"
 
     def test_not_well(self) -> None:
-        report = examine("readyz", [PING, Check("other", lambda: "no reason")])
+        report = run_checks("readyz", [PING, Check("other", lambda: "no reason")])
         assert not report.well
         assert report.text == "[+]ping ok\n[-]other failed: no reason\nreadyz check failed\n"
 
     def test_excluded(self) -> None:
         checks = [PING, Check("other", lambda: "no reason")]
-        report = examine("readyz", checks, ["other", "x", "a"])
+        report = run_checks("readyz", checks, ["other", "x", "a"])
         assert report.well
         assert report.text == (
             "[+]ping ok\n[+]other excluded: ok\n"
@@ -77,7 +77,7 @@ class TestReady:
         assert world.ready()["informer-sync"] == (
             "1 informers not synced yet: pods (The API server is away)"
         )
-        world.health.trouble = "Nobody answers."
+        world.health.api_server_error = "Nobody answers."
         assert world.ready()["informer-sync"].startswith("Nobody answers; 1 informers not synced")
         world.sync()
         assert world.ready() == {}
@@ -99,7 +99,7 @@ class TestReady:
     def test_who_waits_for_the_lease_is_ready(self) -> None:
         world = World()
         world.sync()
-        world.health.elect()
+        world.health.expect_election()
         assert world.ready() == {}
         assert "leaderElection" in [check.name for check in world.health.ready_checks()]
 
@@ -111,7 +111,7 @@ class TestAlive:
     def test_a_loop_that_is_stuck(self) -> None:
         world = World()
         turned = world.now
-        world.health.schedule(lambda: turned)
+        world.health.started_scheduling(lambda: turned)
         world.now += STUCK_SECONDS
         assert world.alive() == {}
         world.now += 1
@@ -122,8 +122,8 @@ class TestAlive:
     def test_a_lost_lease(self) -> None:
         world = World()
         leads = True
-        world.health.elect()
-        world.health.lead(lambda: leads)
+        world.health.expect_election()
+        world.health.started_leading(lambda: leads)
         assert world.healthy() == {}
         leads = False
         lost = {"leaderElection": "the Lease was lost and the process has not ended"}

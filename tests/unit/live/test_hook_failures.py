@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mooring.live.checking import check_state
-from mooring.live.options import HookLimits, Options, read_settings
+from mooring.live.options import HookLimits, RunOptions, read_settings
 from mooring.live.run import scheduling
+from mooring.live.state_comparison import check_state
 from mooring.testing import cluster, make_node
-from mooring.testing.embedded_cluster import Cluster
-from mooring.testing.process import WaitError
+from mooring.testing.child_process import WaitError
+from mooring.testing.embedded_cluster import TestCluster
 from tests.unit.live.wild_plugin import FAILURES, Wild, wild_policy
 
 CONFIG = {
@@ -44,20 +44,20 @@ TOLD = (
     "pre_bind", "bind", "filter function", "filter_nodes function", "score function",
     "score_nodes function", "bind function",
 )  # fmt: skip
-#: The same for hooks that are asked only when pods have to be evicted.
-EVICTING = ("add_pod", "remove_pod", "post_filter", "preempt", "preempt function")
+#: The same for hooks that are asked only when pods have to be preempted.
+PREEMPTING = ("add_pod", "remove_pod", "post_filter", "preempt", "preempt function")
 #: Where a failure is logged, or holds the pod back without an attempt.
 LOGGED = ("pre_enqueue", "sort_key", "helps", "unreserve", "post_bind")
-#: A reason of three hundred thousand characters is legal and refuses the pod; it is cut.
-REFUSING = {
+#: A reason of three hundred thousand characters is legal and rejects the pod; it is cut.
+REJECTING = {
     (hook, "huge")
     for hook in (
         "pre_filter", "filter_nodes", "reserve", "permit", "pre_bind", "bind", "bind function"
     )
 }  # fmt: skip
-#: Other answers that are legal after all: they refuse one node of several, or are not looked at.
+#: Other answers that are legal after all: they reject one node of several, or are not looked at.
 LEGAL = {
-    *REFUSING,
+    *REJECTING,
     ("pre_filter", "too-much"),
     *((hook, "huge") for hook in ("filter function", "post_filter", "preempt", "preempt function")),
     *(
@@ -66,7 +66,7 @@ LEGAL = {
         for failure in ("wrong", "too-much", "huge", "hostile", "hostile-part")
     ),
 }
-CASES = [(hook, failure) for hook in (*TOLD, *EVICTING, *LOGGED) for failure in FAILURES]
+CASES = [(hook, failure) for hook in (*TOLD, *PREEMPTING, *LOGGED) for failure in FAILURES]
 
 
 _MERGE = "application/merge-patch+json"
@@ -111,7 +111,7 @@ def outcome() -> Iterator[Outcome]:
             labels={"only": pod_name(hook, failure)},
             taints=[{"key": "only", "value": "one", "effect": "NoSchedule"}],
         )
-        for hook in EVICTING
+        for hook in PREEMPTING
         for failure in FAILURES
     ]
     records: list[logging.LogRecord] = []
@@ -125,13 +125,13 @@ def outcome() -> Iterator[Outcome]:
         logger.removeHandler(handler)
 
 
-async def _run(made: Cluster, records: list[logging.LogRecord]) -> Outcome:
+async def _run(made: TestCluster, records: list[logging.LogRecord]) -> Outcome:
     for hook, failure in CASES:
         _create(made, hook, failure)
     for number in range(20):
         made.create_pod(f"good-{number}", requests={"cpu": "10m"})
     wild = Wild()
-    options = Options(
+    options = RunOptions(
         policy=wild_policy(wild),
         config=CONFIG,
         kubeconfig=made.kubeconfig,
@@ -139,9 +139,9 @@ async def _run(made: Cluster, records: list[logging.LogRecord]) -> Outcome:
         hook_limits=HookLimits(decision_seconds=0.1, binding_seconds=1.0),
     )
     count = len(CASES) + 20
-    async with scheduling(read_settings(options)) as parts:
+    async with scheduling(read_settings(options)) as components:
         await _until(lambda: len(wild.failed) >= len(CASES) - len(FAILURES))
-        # Pods that the plugin refused wait for a change of a node; so do those about `helps`.
+        # Pods that the plugin rejected wait for a change of a node; so do those about `helps`.
         for number in range(60):
             labels = {"metadata": {"labels": {"change": str(number)}}}
             await asyncio.to_thread(
@@ -152,13 +152,16 @@ async def _run(made: Cluster, records: list[logging.LogRecord]) -> Outcome:
                 break
         else:
             pytest.fail(f"never bound: {[one for one, at in made.placements().items() if not at]}")
-        await _until(lambda: not parts.live.core.binding)
-        await parts.recorder.flush(20)
+        await _until(lambda: not components.live.core.binding)
+        await components.recorder.flush(20)
         found = await check_state(
-            parts.client, parts.live.core, ["default-scheduler"], overdue=parts.live.overdue
+            components.client,
+            components.live.core,
+            ["default-scheduler"],
+            overdue=components.live.overdue,
         )
-        left_over = [one.queued.key for one in parts.live.core.binding]
-        left_over += [one.key for one in parts.live.core.queue]
+        left_over = [one.queued.key for one in components.live.core.binding]
+        left_over += [one.key for one in components.live.core.queue]
         return Outcome(
             wild=wild,
             notes=_notes(made),
@@ -176,7 +179,7 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-def _notes(made: Cluster) -> dict[str, list[str]]:
+def _notes(made: TestCluster) -> dict[str, list[str]]:
     """What the events about failed attempts say, by pod."""
     found: dict[str, list[str]] = {}
     for one in made.list_objects("Event", "default"):
@@ -185,10 +188,10 @@ def _notes(made: Cluster) -> dict[str, list[str]]:
     return found
 
 
-def _create(made: Cluster, hook: str, failure: str) -> None:
+def _create(made: TestCluster, hook: str, failure: str) -> None:
     name = pod_name(hook, failure)
     labels = {"hook": hook.replace(" ", "."), "failure": failure}
-    if hook not in EVICTING:
+    if hook not in PREEMPTING:
         made.create_pod(name, labels=labels, requests={"cpu": "10m"})
         return
     spec: dict[str, Any] = {
@@ -211,7 +214,7 @@ def test_the_pod_is_told_why_and_bound_at_last(outcome: Outcome, hook: str, fail
     if (hook, failure) not in LEGAL:
         told = [note for note in notes if _names_it(note, hook)]
         assert told, notes
-    elif (hook, failure) in REFUSING:
+    elif (hook, failure) in REJECTING:
         assert any("xxxxx" in note for note in notes), notes
 
 
@@ -226,7 +229,7 @@ def _names_it(note: str, hook: str) -> bool:
     return f"plugin Wild failed in {asked} for pod " in note
 
 
-def test_others_are_placed_and_nobody_is_evicted_who_is_no_victim(outcome: Outcome) -> None:
+def test_others_are_placed_and_nobody_is_preempted_who_is_no_victim(outcome: Outcome) -> None:
     assert all(outcome.placements[f"good-{number}"] for number in range(20))
 
 

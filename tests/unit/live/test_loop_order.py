@@ -8,8 +8,15 @@ import pytest
 
 from mooring.framework.binding import Binding
 from mooring.live.loop import LiveScheduler
-from mooring.scheduler.effects import Bind, Bound, Effect, Evict, Evicted, PatchStatus
-from mooring.serving.deadline import Deadline
+from mooring.process.deadline import Deadline
+from mooring.scheduler.effects import (
+    Bind,
+    Bound,
+    Effect,
+    PatchStatus,
+    PreemptVictims,
+    VictimsPreempted,
+)
 from mooring.testing import make_pod
 
 NOTHING: Any = None
@@ -30,10 +37,10 @@ class SlowBinder:
         self.done.append(f"{effect.pod.name} bound")
         return Bound(effect.pod, effect.binding.node_name)
 
-    async def bound(self, effect: Bind) -> None:
+    async def post_bind(self, effect: Bind) -> None:
         pass
 
-    async def evict(self, effect: Evict) -> Evicted:
+    async def preempt(self, effect: PreemptVictims) -> VictimsPreempted:
         raise ZeroDivisionError(effect.node)
 
 
@@ -79,7 +86,7 @@ def carried_out(effects: list[Effect]) -> tuple[list[str], list[str]]:
 
 
 def test_a_pod_is_bound_after_its_status_was_patched() -> None:
-    """Otherwise a bound pod would be told that it is not scheduled, and keep a promised node."""
+    """Otherwise a bound pod would be marked as not scheduled, and keep a nominated node."""
     effects: list[Effect] = [patch("slow", "a"), bind("slow"), bind("other")]
     assert carried_out(effects) == (
         ["other bound"],
@@ -92,7 +99,7 @@ def test_statuses_are_patched_one_after_the_other() -> None:
     assert carried_out(effects) == ([], ["p a", "p ", "p b", "p bound"])
 
 
-def test_an_eviction_that_breaks_off_is_reported() -> None:
+def test_a_preemption_that_breaks_off_is_reported() -> None:
     """Its pod would be held back for ever otherwise."""
 
     async def run() -> list[object]:
@@ -100,13 +107,15 @@ def test_an_eviction_that_breaks_off_is_reported() -> None:
         live = LiveScheduler(NOTHING, NOTHING, NOTHING, {}, metrics=metrics, deadline=Deadline(10))
         binder: Any = SlowBinder()
         live._binder = binder
-        live._dispatch([Evict((make_pod("victim"),), make_pod("vip"), "a", "default-scheduler")])
+        live._dispatch(
+            [PreemptVictims((make_pod("victim"),), make_pod("vip"), "a", "default-scheduler")]
+        )
         while live._tasks:
             await asyncio.wait(live._tasks)
         return list(live._reports)
 
     (report,) = asyncio.run(run())
-    assert isinstance(report, Evicted)
+    assert isinstance(report, VictimsPreempted)
     assert report.preemptor.name == "vip"
     assert report.error
 
@@ -125,7 +134,7 @@ class Moody:
         self.live.stop()
         return []
 
-    def turn(self, now: float) -> None:
+    def schedule_one(self, now: float) -> None:
         return None
 
     def next_time(self) -> float:

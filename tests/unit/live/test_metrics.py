@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
-from mooring.live.metrics import Metrics
+from mooring.live.metrics import SchedulerMetrics
 from tests.unit.extender.asgi import sample
 
 # From kube-scheduler v1.36.4's pkg/scheduler/metrics/metrics.go: labels, then first bucket, factor
@@ -30,7 +30,7 @@ KUBE_SCHEDULERS = {
 }  # fmt: skip
 
 
-def families(metrics: Metrics) -> dict[str, MetricWrapperBase]:
+def families(metrics: SchedulerMetrics) -> dict[str, MetricWrapperBase]:
     found = {}
     for metric in vars(metrics).values():
         if isinstance(metric, MetricWrapperBase):
@@ -41,7 +41,7 @@ def families(metrics: Metrics) -> dict[str, MetricWrapperBase]:
 
 class TestNames:
     def test_kube_schedulers_own(self) -> None:
-        found = families(Metrics())
+        found = families(SchedulerMetrics())
         own = {name: metric for name, metric in found.items() if name.startswith("scheduler_")}
         assert own.keys() == KUBE_SCHEDULERS.keys()
         for name, metric in own.items():
@@ -53,18 +53,18 @@ class TestNames:
                 assert bounds == pytest.approx([first * factor**n for n in range(count)]), name
 
     def test_the_others_are_moorings_or_everybodys(self) -> None:
-        others = families(Metrics()).keys() - KUBE_SCHEDULERS.keys()
+        others = families(SchedulerMetrics()).keys() - KUBE_SCHEDULERS.keys()
         assert {name for name in others if not name.startswith("mooring_")} == {
             "leader_election_master_status"
         }
 
     def test_the_process_is_measured(self) -> None:
-        text = Metrics().text()
+        text = SchedulerMetrics().text()
         assert sample(text, "process_resident_memory_bytes") > 1e6
         assert b"python_info" in text
 
     def test_every_scheduler_has_its_own(self) -> None:
-        one, other = Metrics(), Metrics()
+        one, other = SchedulerMetrics(), SchedulerMetrics()
         one.preempted(2)
         assert sample(one.text(), "scheduler_preemption_victims_sum") == 2
         assert sample(other.text(), "scheduler_preemption_victims_sum") == 0
@@ -72,7 +72,7 @@ class TestNames:
 
 class TestCounting:
     def test_attempts(self) -> None:
-        metrics = Metrics()
+        metrics = SchedulerMetrics()
         metrics.attempt("default-scheduler", "scheduled", 0.003)
         metrics.attempt("default-scheduler", "scheduled", 0.001)
         metrics.attempt("other", "error", 3)
@@ -89,7 +89,7 @@ class TestCounting:
         ("attempts", "label"), [(1, "1"), (15, "15"), (16, "16+"), (400, "16+")]
     )
     def test_bound_pods(self, attempts: int, label: str) -> None:
-        metrics = Metrics()
+        metrics = SchedulerMetrics()
         metrics.bound("p", attempts, 0.5)
         text = metrics.text()
         name = "scheduler_pod_scheduling_sli_duration_seconds_count"
@@ -97,12 +97,12 @@ class TestCounting:
         assert sample(text, "scheduler_pod_scheduling_attempts_sum") == attempts
 
     def test_the_rest(self) -> None:
-        metrics = Metrics()
+        metrics = SchedulerMetrics()
         metrics.algorithm(0.002)
-        metrics.searched_room()
-        metrics.ran("Filter", "Success", "p", 0.001)
+        metrics.preemption_attempt()
+        metrics.extension_point_ran("Filter", "Success", "p", 0.001)
         metrics.permitted("Success", 2)
-        metrics.handled("Pod", 0.001)
+        metrics.event_handled("Pod", 0.001)
         metrics.foreign_bind("other-scheduler")
         text = metrics.text()
         for name, labels in {
@@ -118,7 +118,7 @@ class TestCounting:
             assert sample(text, name, **labels) == 1, name
 
     def test_reasons_of_kubelets_cannot_fill_the_memory(self) -> None:
-        metrics = Metrics()
+        metrics = SchedulerMetrics()
         for number in range(200):
             metrics.kubelet_rejected(f"OutOf{number}")
         metrics.kubelet_rejected("OutOf1")
@@ -129,7 +129,7 @@ class TestCounting:
         assert sample(text, name) == 201
 
     def test_names_of_schedulers_cannot_fill_the_memory(self) -> None:
-        metrics = Metrics()
+        metrics = SchedulerMetrics()
         for number in range(200):
             metrics.foreign_bind(f"scheduler-{number}")
         text = metrics.text()
@@ -139,6 +139,8 @@ class TestCounting:
         assert sample(text, name, scheduler="other") == 150
 
     def test_the_text_is_well_formed(self) -> None:
-        names = {one.name for one in text_string_to_metric_families(Metrics().text().decode())}
+        names = {
+            one.name for one in text_string_to_metric_families(SchedulerMetrics().text().decode())
+        }
         assert "scheduler_schedule_attempts" in names
         assert not any(name.endswith("_created") for name in names)

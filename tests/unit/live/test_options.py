@@ -1,4 +1,4 @@
-"""Options and configuration together: who goes first, and what is refused."""
+"""Options and configuration together: who goes first, and what is rejected."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from mooring.errors import InputError
 from mooring.live.configz import shown_configuration
-from mooring.live.options import Options, Rate, Settings, read_settings
+from mooring.live.options import RateLimit, RunOptions, SchedulerSettings, read_settings
 from mooring.testing.certificates import Authority
 
 KUBECONFIG = """
@@ -48,8 +48,10 @@ def write(file: Path, text: str) -> Path:
     return file
 
 
-def read(kubeconfig: Path, config: dict[str, Any] | None = None, **options: Any) -> Settings:
-    return read_settings(Options(kubeconfig=kubeconfig, config=config, **options))
+def read(
+    kubeconfig: Path, config: dict[str, Any] | None = None, **options: Any
+) -> SchedulerSettings:
+    return read_settings(RunOptions(kubeconfig=kubeconfig, config=config, **options))
 
 
 class TestProfiles:
@@ -76,23 +78,23 @@ class TestProfiles:
 
     def test_one_name_for_several_profiles(self, kubeconfig: Path) -> None:
         config = {"profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}]}
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as rejected:
             read(kubeconfig, config, scheduler_name="mine", config_name="c.yaml")
-        assert str(refused.value) == (
+        assert str(rejected.value) == (
             "c.yaml: --scheduler-name mine is for one profile and there are 2; "
             "name them with schedulerName"
         )
 
     def test_mistakes_are_told_with_the_files_name(self, kubeconfig: Path) -> None:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(InputError) as rejected:
             read(kubeconfig, {"podMaxBackofSeconds": 3}, config_name="c.yaml")
-        assert str(refused.value) == (
+        assert str(rejected.value) == (
             "c.yaml: podMaxBackofSeconds: there is no such field, "
             "did you mean podMaxBackoffSeconds?"
         )
 
     @pytest.mark.parametrize("profiles", [7, "x", [7], {"schedulerName": "a"}])
-    def test_what_has_the_wrong_form_is_refused_before_it_is_changed(
+    def test_what_has_the_wrong_form_is_rejected_before_it_is_changed(
         self, kubeconfig: Path, profiles: object
     ) -> None:
         with pytest.raises(InputError, match="profiles"):
@@ -122,20 +124,20 @@ class TestClusters:
         other = write(tmp_path / "other", KUBECONFIG.replace("SERVER", "other"))
         config = {"clientConnection": {"kubeconfig": str(other)}}
         assert read(kubeconfig, config).cluster.server == "https://h:6443"
-        settings = read_settings(Options(config=config))
+        settings = read_settings(RunOptions(config=config))
         assert settings.cluster.server == "https://other:6443"
 
     def test_the_environment(self, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-        assert read_settings(Options()).cluster.server == "https://h:6443"
+        assert read_settings(RunOptions()).cluster.server == "https://h:6443"
 
     def test_none(self, tmp_path: Path) -> None:
         # The one in the home folder may be any cluster: it is used only when asked for.
         (tmp_path / ".kube").mkdir()
         write(tmp_path / ".kube" / "config", KUBECONFIG)
-        with pytest.raises(InputError) as refused:
-            read_settings(Options())
-        assert str(refused.value) == (
+        with pytest.raises(InputError) as rejected:
+            read_settings(RunOptions())
+        assert str(rejected.value) == (
             "a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
             "set KUBECONFIG, or run inside the cluster"
         )
@@ -202,15 +204,15 @@ class TestRates:
             (None, None),
             ({}, None),
             ({"kubeconfig": ""}, None),
-            ({"qps": 5}, Rate(5, 100)),
-            ({"burst": 7}, Rate(50, 7)),
-            ({"qps": 5, "burst": 7}, Rate(5, 7)),
+            ({"qps": 5}, RateLimit(5, 100)),
+            ({"burst": 7}, RateLimit(50, 7)),
+            ({"qps": 5, "burst": 7}, RateLimit(5, 7)),
             ({"qps": -1}, None),
             ({"qps": 0}, None),
         ],
     )
     def test_only_what_is_written(
-        self, kubeconfig: Path, connection: dict[str, Any] | None, rate: Rate | None
+        self, kubeconfig: Path, connection: dict[str, Any] | None, rate: RateLimit | None
     ) -> None:
         config = {} if connection is None else {"clientConnection": connection}
         assert read(kubeconfig, config).rate == rate
@@ -235,12 +237,12 @@ class TestWholeObjects:
 
 class TestCertificates:
     def test_none(self) -> None:
-        assert Options().certificates() is None
+        assert RunOptions().certificates() is None
 
     def test_both_or_none(self, tmp_path: Path) -> None:
         pair = Authority(tmp_path).server("s")
-        assert Options(tls_cert=pair.certificate, tls_key=pair.key).certificates() is not None
-        for half in (Options(tls_cert=pair.certificate), Options(tls_key=pair.key)):
+        assert RunOptions(tls_cert=pair.certificate, tls_key=pair.key).certificates() is not None
+        for half in (RunOptions(tls_cert=pair.certificate), RunOptions(tls_key=pair.key)):
             with pytest.raises(InputError, match="both --tls-cert and --tls-key"):
                 half.certificates()
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
+from mooring.config.configuration import read_configuration
+from mooring.config.runtimes import build_profiles
 from mooring.errors import ApiError
-from mooring.framework.building import build_profiles
-from mooring.framework.configuration import read_configuration
+from mooring.http.sockets import listen
 from mooring.kube.event_body import reference
 from mooring.kube.lease import LeaseSettings
 from mooring.live.assembly import assembled
-from mooring.live.life import Running
-from mooring.live.options import Options, Settings
+from mooring.live.lifecycle import SchedulerLifecycle
+from mooring.live.options import RunOptions, SchedulerSettings
 from mooring.live.run import run as run_scheduler
 from mooring.plugins.in_tree import default_registry
-from mooring.serving.sockets import listen
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
 
@@ -31,9 +31,9 @@ FAST = LeaseSettings(lease_seconds=120.0, renew_seconds=60.0, retry_seconds=0.2)
 BRIEF = LeaseSettings(lease_seconds=4.0, renew_seconds=3.0, retry_seconds=0.2)
 
 
-def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> Settings:
+def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> SchedulerSettings:
     registry = default_registry()
-    return Settings(
+    return SchedulerSettings(
         configuration=read_configuration(config),
         profiles=build_profiles(config, registry),
         registry=registry,
@@ -90,7 +90,7 @@ async def scheduler(
 ) -> AsyncIterator[Scheduler]:
     settings = make_settings(cluster, config or {}, **more)
     with listen("127.0.0.1", 0) as sock:
-        task = asyncio.create_task(run_scheduler(Options(drain=5.0), settings, sock))
+        task = asyncio.create_task(run_scheduler(RunOptions(drain=5.0), settings, sock))
         try:
             yield Scheduler(cluster, task, sock.getsockname()[1])
         finally:
@@ -114,12 +114,12 @@ def logs(caplog: pytest.LogCaptureFixture) -> None:
 def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The exit codes with which the process was left at once."""
     codes: list[int] = []
-    made = Running.__init__
+    made = SchedulerLifecycle.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs, leave=codes.append)
+        made(self, *args, **kwargs, exit_now=codes.append)
 
-    monkeypatch.setattr(Running, "__init__", init)
+    monkeypatch.setattr(SchedulerLifecycle, "__init__", init)
     return codes
 
 
@@ -258,12 +258,12 @@ class TestStarting:
                 async with scheduler(cluster) as started:
                     await started.end()
 
-        with pytest.raises(ApiError) as refused:
+        with pytest.raises(ApiError) as rejected:
             asyncio.run(run())
-        assert refused.value.status == 403
-        assert 'cannot list resource "csinodes"' in str(refused.value)
-        assert str(refused.value).endswith(
-            "grant it with an RBAC role. Also refused: services, pods."
+        assert rejected.value.status == 403
+        assert 'cannot list resource "csinodes"' in str(rejected.value)
+        assert str(rejected.value).endswith(
+            "grant it with an RBAC role. Also rejected: services, pods."
         )
 
     @pytest.mark.parametrize("status", [403, 404])
@@ -272,8 +272,8 @@ class TestStarting:
     ) -> None:
         async def run() -> None:
             async with fake_cluster() as cluster:
-                refused = cluster.forbidden if status == 403 else cluster.unknown
-                refused.add("deviceclasses")
+                rejected = cluster.forbidden if status == 403 else cluster.unknown
+                rejected.add("deviceclasses")
                 cluster.put_node(make_node("a"))
                 cluster.put_pod(make_pod("p"))
                 async with scheduler(cluster) as started:
@@ -444,19 +444,23 @@ class TestLeading:
         async def run() -> None:
             async with (
                 fake_cluster() as cluster,
-                assembled(make_settings(cluster, {}, lease=FAST)) as parts,
+                assembled(make_settings(cluster, {}, lease=FAST)) as components,
             ):
                 record = partial(
-                    parts.recorder.record, reference(make_pod("p")), None, "Normal", "Scheduled"
+                    components.recorder.record,
+                    reference(make_pod("p")),
+                    None,
+                    "Normal",
+                    "Scheduled",
                 )
                 record("Binding", "nobody may say so")
-                assert not await parts.recorder.flush(0.5)
-                assert parts.elector is not None
+                assert not await components.recorder.flush(0.5)
+                assert components.elector is not None
                 assert cluster.telling == 0
-                await parts.elector.acquire()
+                await components.elector.acquire()
                 record("Binding", "we may")
                 await cluster.until(lambda: cluster.events)
-                await parts.elector.release()
+                await components.elector.release()
 
         asyncio.run(run())
 

@@ -18,10 +18,10 @@ def test_it_schedules_for_the_length_of_a_block_and_leaves_signals_alone() -> No
             cluster.put_node(make_node("a"))
             cluster.put_pod(make_pod("p"))
             before = signal.getsignal(signal.SIGTERM)
-            async with scheduling(make_settings(cluster, {})) as parts:
+            async with scheduling(make_settings(cluster, {})) as components:
                 await cluster.until(lambda: cluster.bindings)
                 assert signal.getsignal(signal.SIGTERM) is before
-                assert parts.live.core.cluster.nodes.keys() == {"a"}
+                assert components.live.core.cluster.nodes.keys() == {"a"}
             cluster.put_pod(make_pod("late"))
             return cluster.bindings
 
@@ -55,11 +55,11 @@ def test_what_the_block_raises_comes_out_as_it_is() -> None:
 def test_a_block_is_not_left_waiting_for_a_scheduler_that_failed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def refuse(*_: object) -> None:
+    async def reject(*_: object) -> None:
         raise ApiError("nobody may list nodes", status=403, reason="Forbidden")
 
     async def run() -> None:
-        monkeypatch.setattr("mooring.live.life.reach", refuse)
+        monkeypatch.setattr("mooring.live.lifecycle.wait_for_api_server", reject)
         async with fake_cluster() as cluster, scheduling(make_settings(cluster, {})):
             await asyncio.get_running_loop().create_future()
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
+from mooring.http.sockets import listen
+from mooring.http.tls import Certificates
 from mooring.live.health import Health
-from mooring.live.server import App, serving
-from mooring.serving.sockets import listen
-from mooring.serving.tls import Certificates
+from mooring.live.server import SchedulerApp, serving
 from mooring.testing.certificates import Authority
 from mooring.version import __version__
 from tests.unit.extender.asgi import Reply, send
 
 
-def make_app(health: Health | None = None) -> App:
+def make_app(health: Health | None = None) -> SchedulerApp:
     found = health if health is not None else Health({}, lambda: 0.0)
-    return App(found, lambda: b"some_metric 1\n", lambda: {"parallelism": 16})
+    return SchedulerApp(found, lambda: b"some_metric 1\n", lambda: {"parallelism": 16})
 
 
 def get(path: str, health: Health | None = None, method: str = "GET") -> Reply:
@@ -45,7 +45,7 @@ class TestEndpoints:
 
     def test_ready(self) -> None:
         health = Health({}, lambda: 0.0)
-        health.handed_over = True
+        health.handlers_synced = True
         assert get("/readyz", health).body == b"ok"
 
     def test_excluded(self) -> None:

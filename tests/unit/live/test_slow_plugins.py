@@ -5,7 +5,7 @@ import time
 from itertools import pairwise
 
 import mooring as mr
-from mooring.live.options import Options, read_settings
+from mooring.live.options import RunOptions, read_settings
 from mooring.live.run import scheduling
 from mooring.testing import cluster, make_node
 
@@ -33,7 +33,7 @@ def test_the_network_has_its_turns_between_slow_decisions() -> None:
 
     async def main() -> None:
         counting = asyncio.create_task(others())
-        options = Options(policy=policy, kubeconfig=made.kubeconfig, leader_elect=False)
+        options = RunOptions(policy=policy, kubeconfig=made.kubeconfig, leader_elect=False)
         async with scheduling(read_settings(options)):
             await asyncio.to_thread(made.wait_placements, PODS)
         counting.cancel()

@@ -98,5 +98,5 @@ def test_a_line_that_cannot_be_written_changes_nothing(monkeypatch: pytest.Monke
     left: list[int] = []
     signals = StopSignals(lambda: None, left.append)
     for _ in range(2):
-        signals.heard(signal.SIGTERM, None)
+        signals.on_signal(signal.SIGTERM, None)
     assert left == [1]

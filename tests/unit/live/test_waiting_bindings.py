@@ -9,18 +9,18 @@ import pytest
 
 import mooring as mr
 from mooring import hook
-from mooring.framework.building import build_profiles
-from mooring.framework.configuration import read_configuration
-from mooring.live.assembly import Parts
-from mooring.live.checking import check_state
-from mooring.live.options import HookLimits, Settings
+from mooring.config.configuration import read_configuration
+from mooring.config.runtimes import build_profiles
+from mooring.live.assembly import SchedulerComponents
+from mooring.live.options import HookLimits, SchedulerSettings
 from mooring.live.run import scheduling
+from mooring.live.state_comparison import check_state
 from mooring.plugins.in_tree import default_registry
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
 
 WAITING = 600
-#: Not by chance: what is waited for in vain would be waited for this long.
+#: Not by chance: what never comes would be waited for this long.
 FOR_EVER = 3600.0
 
 
@@ -42,12 +42,12 @@ class Patient(hook.PreBind):
                 self.waiting.discard(binding.name)
 
 
-def settings(cluster: FakeCluster, *plugins: hook.Hook, **more: Any) -> Settings:
+def settings(cluster: FakeCluster, *plugins: hook.Hook, **more: Any) -> SchedulerSettings:
     policy = mr.Policy("patience")
     for one in plugins:
         policy.add(one)
     registry = default_registry()
-    return Settings(
+    return SchedulerSettings(
         configuration=read_configuration({}),
         profiles=build_profiles({}, registry, [policy]),
         registry=registry,
@@ -58,9 +58,9 @@ def settings(cluster: FakeCluster, *plugins: hook.Hook, **more: Any) -> Settings
 
 
 @contextmanager
-def counted_turns(parts: Parts) -> Iterator[Callable[[], int]]:
+def counted_turns(components: SchedulerComponents) -> Iterator[Callable[[], int]]:
     """Count the turns of the loop."""
-    core, turns = parts.live.core, 0
+    core, turns = components.live.core, 0
     tick = core.tick
 
     def count(now: float) -> Any:
@@ -75,9 +75,9 @@ def counted_turns(parts: Parts) -> Iterator[Callable[[], int]]:
         core.tick = tick  # type: ignore[method-assign]
 
 
-async def turns_while_nothing_happens(parts: Parts) -> int:
+async def turns_while_nothing_happens(components: SchedulerComponents) -> int:
     """How many turns the loop makes while everybody else has a thousand."""
-    with counted_turns(parts) as turns:
+    with counted_turns(components) as turns:
         for _ in range(1000):
             await asyncio.sleep(0)
         return turns()
@@ -101,14 +101,14 @@ def test_six_hundred_waiting_bindings_hold_up_no_other_pod() -> None:
             patient = Patient()
             for number in range(WAITING):
                 cluster.put_pod(make_pod(f"waits-{number}", labels={"waits": "yes"}))
-            async with scheduling(settings(cluster, patient), drain=FOR_EVER) as parts:
+            async with scheduling(settings(cluster, patient), drain=FOR_EVER) as components:
                 await until(lambda: len(patient.waiting) == WAITING)
                 cluster.put_pod(make_pod("other"))
                 await cluster.until(lambda: cluster.bindings)
                 assert [name for name, _ in cluster.bindings] == ["other"]
-                await until(lambda: len(parts.live.core.binding) == WAITING)
-                assert parts.live.overdue() == []
-                assert await turns_while_nothing_happens(parts) <= 2
+                await until(lambda: len(components.live.core.binding) == WAITING)
+                assert components.live.overdue() == []
+                assert await turns_while_nothing_happens(components) <= 2
                 patient.go.set()
                 await cluster.until(lambda: len(cluster.bindings) == WAITING + 1)
 
@@ -146,10 +146,10 @@ def test_no_more_than_64_writes_are_sent_at_once_whatever_plugins_there_are() ->
             cluster.gate.clear()
             for number in range(200):
                 cluster.put_pod(make_pod(f"p-{number}"))
-            async with scheduling(settings(cluster, Patient()), drain=5) as parts:
-                await until(lambda: parts.client.writes == 200)
+            async with scheduling(settings(cluster, Patient()), drain=5) as components:
+                await until(lambda: components.client.writes == 200)
                 assert cluster.binding == 64
-                assert await turns_while_nothing_happens(parts) <= 2
+                assert await turns_while_nothing_happens(components) <= 2
                 cluster.gate.set()
                 await cluster.until(lambda: len(cluster.bindings) == 200)
 
@@ -165,12 +165,18 @@ def test_with_many_writes_under_way_the_loop_decides_no_more_and_rests() -> None
             cluster.gate.clear()
             for number in range(700):
                 cluster.put_pod(make_pod(f"p-{number}"))
-            async with scheduling(settings(cluster), drain=5) as parts:
-                await until(lambda: parts.client.writes >= 512)
-                before = parts.live.last_progress
-                assert await turns_while_nothing_happens(parts) <= 2
-                assert parts.live.core.queue.counts()["active"] == 700 - parts.client.writes > 0
-                await until(lambda: parts.live.last_progress > before)  # it rests, which is fine
+            async with scheduling(settings(cluster), drain=5) as components:
+                await until(lambda: components.client.writes >= 512)
+                before = components.live.last_progress
+                assert await turns_while_nothing_happens(components) <= 2
+                assert (
+                    components.live.core.queue.counts()["active"]
+                    == 700 - components.client.writes
+                    > 0
+                )
+                await until(
+                    lambda: components.live.last_progress > before
+                )  # it rests, which is fine
                 cluster.gate.set()
                 await cluster.until(lambda: len(cluster.bindings) == 700)
 
@@ -184,7 +190,7 @@ def test_a_hook_that_waits_too_long_is_ended_and_the_pod_tried_again() -> None:
             patient = Patient()
             cluster.put_pod(make_pod("waits", labels={"waits": "yes"}))
             limits = HookLimits(binding_seconds=0.05)
-            async with scheduling(settings(cluster, patient, hook_limits=limits)) as parts:
+            async with scheduling(settings(cluster, patient, hook_limits=limits)) as components:
                 await cluster.until(lambda: cluster.patches)
                 name, body = cluster.patches[0]
                 assert name == "waits"
@@ -192,7 +198,7 @@ def test_a_hook_that_waits_too_long_is_ended_and_the_pod_tried_again() -> None:
                 assert "it did not finish within 0.05 seconds" in str(body)
                 patient.go.set()
                 await cluster.until(lambda: cluster.bindings)
-                await until(lambda: not parts.live.core.binding)
+                await until(lambda: not components.live.core.binding)
 
     asyncio.run(run())
 
@@ -250,9 +256,9 @@ def test_who_wants_to_know_of_a_bound_pod_is_told_though_the_scheduler_stops() -
             late = Late()
             cluster.gate.clear()
             cluster.put_pod(make_pod("p"))
-            async with scheduling(settings(cluster, late), drain=FOR_EVER) as parts:
+            async with scheduling(settings(cluster, late), drain=FOR_EVER) as components:
                 await cluster.until(lambda: cluster.binding)
-                parts.live._pauses.break_off()
+                components.live._waiting_bindings.cancel_all()
                 cluster.gate.set()
             return late.told
 
@@ -266,13 +272,13 @@ def test_with_the_api_server_away_decisions_rest_and_pods_keep_their_places() ->
             for number in range(700):
                 cluster.put_pod(make_pod(f"p-{number}"))
             cluster.no_answer = True
-            async with scheduling(settings(cluster), drain=5) as parts:
-                await until(lambda: parts.client.writes >= 512)
+            async with scheduling(settings(cluster), drain=5) as components:
+                await until(lambda: components.client.writes >= 512)
                 for _ in range(50):
                     await asyncio.sleep(0.01)
                 # What became of these bindings is not known: they are asked for, few at a time.
-                assert len(parts.live.core.binding) == parts.client.writes < 600
-                assert parts.live.core.cluster.assumed == len(parts.live.core.binding)
+                assert len(components.live.core.binding) == components.client.writes < 600
+                assert components.live.core.cluster.assumed == len(components.live.core.binding)
                 cluster.no_answer = False
                 await cluster.until(lambda: len(cluster.bindings) == 700)
 
@@ -285,13 +291,13 @@ def test_a_binding_that_nobody_works_on_is_a_difference(caplog: pytest.LogCaptur
             put_nodes(cluster)
             patient = Patient()
             cluster.put_pod(make_pod("waits", labels={"waits": "yes"}))
-            async with scheduling(settings(cluster, patient)) as parts:
+            async with scheduling(settings(cluster, patient)) as components:
                 await until(lambda: patient.waiting)
-                live = parts.live
+                live = components.live
                 assert live.overdue() == []
                 live._bindings.clear()  # as if its task had ended without a word
                 found = await check_state(
-                    parts.client, live.core, ["default-scheduler"],
+                    components.client, live.core, ["default-scheduler"],
                     overdue=live.overdue, sleep=asyncio.sleep,
                 )  # fmt: skip
                 patient.go.set()

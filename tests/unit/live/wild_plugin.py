@@ -133,7 +133,7 @@ class Wild(
         #: The unique ids of pods that had their failure, with the hook.
         self.failed: dict[str, str] = {}
         #: What each pod's permit said: the first time no, for those about `unreserve`.
-        self.refused: set[str] = set()
+        self.rejected: set[str] = set()
 
     def attach(self, handle: hook.Handle) -> None:
         self.handle = handle
@@ -191,8 +191,8 @@ class Wild(
     def pre_enqueue(self, pod: Pod) -> Any:
         return _or_none(self.act("pre_enqueue", pod))
 
-    def requeue_on(self) -> Sequence[hook.Wake]:
-        return [hook.Wake(mr.Node, hook.Action.ANY, self._helps)]
+    def requeue_on(self) -> Sequence[hook.RequeueHint]:
+        return [hook.RequeueHint(mr.Node, hook.Action.ANY, self._helps)]
 
     def _helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
         answer = self.act("helps", pod)
@@ -260,8 +260,8 @@ class Wild(
 
     def permit(self, cycle: Cycle, node: Node) -> Any:
         pod = cycle.pod
-        if pod.labels.get("hook") == "unreserve" and pod.uid not in self.refused:
-            self.refused.add(pod.uid)
+        if pod.labels.get("hook") == "unreserve" and pod.uid not in self.rejected:
+            self.rejected.add(pod.uid)
             return "not the first time"
         much = hook.Wait("for ever")  # type: ignore[arg-type]
         part = lambda: hook.Wait(Hostile())  # type: ignore[arg-type]  # noqa: E731

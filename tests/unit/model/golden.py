@@ -2,7 +2,7 @@
 
 They come from the Go packages of v1.36.4, asked once:
 
-    quantities       resource.ParseQuantity, Value, MilliValue; a line without answers is refused
+    quantities       resource.ParseQuantity, Value, MilliValue; a line without answers is rejected
     pod_requests     component-helpers' resource.PodRequests, with the statuses of resizes
     other_requests   for the pods of pod_requests: resource.PodRequests without the status; what
                      framework.PodInfo.CalculateResource counts for scoring; resource.PodRequests

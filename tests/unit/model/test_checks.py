@@ -117,7 +117,7 @@ def test_every_amount_that_scheduling_reads_is_checked() -> None:
         ({"key": "/x", "operator": "Exists"}, "is no label key"),
     ],
 )
-def test_a_label_selector_is_refused_where_kubernetes_refuses_it(
+def test_a_label_selector_is_rejected_where_kubernetes_rejects_it(
     requirement: dict[str, Any], problem: str
 ) -> None:
     (sentence,) = selector_problems({"matchExpressions": [{"key": "app", **requirement}]})
@@ -141,7 +141,7 @@ def test_plain_labels_of_a_selector_are_checked() -> None:
         ({"operator": "Gt", "values": ["9223372036854775808"]}, "values: Gt needs exactly one"),
     ],
 )
-def test_a_node_selector_is_refused_where_kubernetes_refuses_it(
+def test_a_node_selector_is_rejected_where_kubernetes_rejects_it(
     requirement: dict[str, Any], problem: str
 ) -> None:
     (sentence,) = term_problems({"matchExpressions": [{"key": "app", **requirement}]})

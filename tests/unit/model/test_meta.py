@@ -8,7 +8,7 @@ import pytest
 
 from mooring import InputError, Node, Pod
 from mooring.model.change import Gone, Put
-from mooring.model.meta import Meta, keep_raw
+from mooring.model.meta import ObjectMeta, keep_raw
 
 WHOLE: dict[str, Any] = {
     "kind": "Pod",
@@ -77,7 +77,7 @@ def test_raw_of_an_object_read_from_a_dict_is_that_dict() -> None:
 
 
 def test_raw_of_an_object_made_by_hand_has_what_was_set() -> None:
-    pod = Pod(metadata=Meta(name="a", resource_version="5"))
+    pod = Pod(metadata=ObjectMeta(name="a", resource_version="5"))
     assert pod.raw == {"metadata": {"name": "a", "resourceVersion": "5"}}
     assert Pod().raw == {}
 
@@ -98,7 +98,7 @@ def test_metadata_is_at_hand() -> None:
         ("StatefulSet", "web", True)
     ]
     assert not pod.deleting
-    assert Pod(metadata=Meta(deletion_timestamp="2026-01-01T00:00:00Z")).deleting
+    assert Pod(metadata=ObjectMeta(deletion_timestamp="2026-01-01T00:00:00Z")).deleting
 
 
 @pytest.mark.parametrize("kind", [Pod, Node])
@@ -111,8 +111,8 @@ def test_an_empty_object_has_empty_everything(kind: type[Pod] | type[Node]) -> N
 @pytest.mark.parametrize("kind", [Pod, Node])
 def test_null_means_absent(kind: type[Pod] | type[Node]) -> None:
     nulls = NULLS[kind]
-    assert kind.from_dict(nulls) == kind(metadata=Meta(name="a"))
-    assert kind.from_json(json.dumps(nulls).encode()) == kind(metadata=Meta(name="a"))
+    assert kind.from_dict(nulls) == kind(metadata=ObjectMeta(name="a"))
+    assert kind.from_json(json.dumps(nulls).encode()) == kind(metadata=ObjectMeta(name="a"))
 
 
 @pytest.mark.parametrize(
@@ -167,22 +167,22 @@ def test_a_key_of_the_wrong_type_is_told_from_a_value() -> None:
 
 
 def test_the_key_of_an_object_has_the_namespace_if_its_kind_has_one() -> None:
-    assert Pod(metadata=Meta(name="a", namespace="b")).key == "b/a"
-    assert Pod(metadata=Meta(name="a", namespace="")).key == "default/a"
-    assert Pod(metadata=Meta(name="a")).namespace == "default"
-    node = Node(metadata=Meta(name="n1"))
+    assert Pod(metadata=ObjectMeta(name="a", namespace="b")).key == "b/a"
+    assert Pod(metadata=ObjectMeta(name="a", namespace="")).key == "default/a"
+    assert Pod(metadata=ObjectMeta(name="a")).namespace == "default"
+    node = Node(metadata=ObjectMeta(name="n1"))
     assert (node.key, node.namespace) == ("n1", "")
 
 
 def test_a_changed_copy_can_keep_what_was_read() -> None:
     data = json.dumps(WHOLE).encode()
     for pod in (Pod.from_dict(WHOLE), Pod.from_json(data)):
-        copy = msgspec.structs.replace(pod, metadata=Meta(name="b"))
+        copy = msgspec.structs.replace(pod, metadata=ObjectMeta(name="b"))
         assert copy.raw == {
             "metadata": {"name": "b"},
             "spec": {"containers": [{"name": "c", "image": "i"}]},
         }
-        copy = msgspec.structs.replace(pod, metadata=Meta(name="b"))
+        copy = msgspec.structs.replace(pod, metadata=ObjectMeta(name="b"))
         keep_raw(copy, pod)
         assert copy.raw == WHOLE
         assert copy.name == "b"

@@ -27,10 +27,10 @@ def test_every_quantity_is_read_as_kubernetes_reads_it() -> None:
     assert got == readable
 
 
-def test_what_kubernetes_refuses_is_refused() -> None:
-    refused = [row[0] for row in GOLDEN if len(row) == 1]
-    assert len(refused) > 50
-    assert [text for text in refused if _is_readable(text)] == []
+def test_what_kubernetes_rejects_is_rejected() -> None:
+    rejected = [row[0] for row in GOLDEN if len(row) == 1]
+    assert len(rejected) > 50
+    assert [text for text in rejected if _is_readable(text)] == []
 
 
 def _is_readable(text: str) -> bool:
@@ -42,7 +42,7 @@ def _is_readable(text: str) -> bool:
 
 
 @pytest.mark.parametrize("text", ["Pi", "+Ei", ".Pi", "e-10", ".e-12"])
-def test_a_missing_number_is_refused_where_kubernetes_needs_one(text: str) -> None:
+def test_a_missing_number_is_rejected_where_kubernetes_needs_one(text: str) -> None:
     with pytest.raises(QuantityError):
         parse_quantity(text)
 
@@ -120,19 +120,19 @@ def test_a_bare_fraction_is_its_json_text(number: float) -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_a_number_that_json_does_not_have_is_refused(number: float) -> None:
+def test_a_number_that_json_does_not_have_is_rejected(number: float) -> None:
     with pytest.raises(QuantityError):
         parse_quantity(number)
 
 
 @pytest.mark.parametrize("text", ["1" * 5000, "0" * 5000, "1." + "3" * 5000, "1e1001", "1e-1001"])
-def test_absurd_lengths_are_refused_with_a_short_sentence(text: str) -> None:
+def test_absurd_lengths_are_rejected_with_a_short_sentence(text: str) -> None:
     with pytest.raises(QuantityError) as caught:
         parse_quantity(text)
     assert len(str(caught.value)) < 200
 
 
-def test_the_refusal_shows_the_text_and_what_to_write() -> None:
+def test_the_rejection_shows_the_text_and_what_to_write() -> None:
     with pytest.raises(QuantityError) as caught:
         parse_quantity("12 GB")
     assert str(caught.value).startswith("'12 GB' is no Kubernetes quantity; write ")

@@ -167,12 +167,12 @@ class TestDefaults:
     def test_classes_bind_at_once(self) -> None:
         made = default_storage(StorageClass.from_dict({"metadata": {"name": "c"}}))
         assert made.volume_binding_mode == "Immediate"
-        assert not made.waits
+        assert not made.waits_for_first_consumer
         late = StorageClass.from_dict(
             {"metadata": {"name": "c"}, "volumeBindingMode": "WaitForFirstConsumer"}
         )
         assert default_storage(late) is late
-        assert late.waits
+        assert late.waits_for_first_consumer
 
     def test_drivers_do_not_count_capacity(self) -> None:
         made = default_storage(CSIDriver.from_dict({"metadata": {"name": "d"}}))

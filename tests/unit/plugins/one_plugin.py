@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from mooring.config.plugin_entry import describe_plugin
+from mooring.config.strict_decoding import FieldProblem
 from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin_entry import describe
-from mooring.framework.reading import Problem
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.meta import KubeObject
@@ -22,15 +22,15 @@ P = TypeVar("P", bound=hook.Hook)
 
 def made(kind: type[P], **args: Any) -> P:
     """A plugin with arguments as a configuration file would give them."""
-    plugin = describe(kind).make(args, None, "args")
+    plugin = describe_plugin(kind).make(args, None, "args")
     assert isinstance(plugin, kind)
     return plugin
 
 
 def problems(kind: type[hook.Hook], **args: Any) -> list[str]:
     """What is wrong with arguments."""
-    found: list[Problem] = []
-    describe(kind).read_args(args, "args", found)
+    found: list[FieldProblem] = []
+    describe_plugin(kind).read_args(args, "args", found)
     return [str(one) for one in found]
 
 
@@ -76,7 +76,7 @@ def filtered(
 def accepted(
     plugin: hook.FilterNodes, cluster: Cluster, pod: Pod, only: Sequence[str] | None = None
 ) -> list[str]:
-    """The names of the nodes that were not refused."""
+    """The names of the nodes that were not rejected."""
     return [name for name, one in filtered(plugin, cluster, pod, only).items() if one.accepted]
 
 

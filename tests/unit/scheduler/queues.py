@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mooring import Node, Pod
-from mooring.framework.happenings import Happening
-from mooring.framework.hook import Action, Wake
+from mooring.framework.cluster_events import ClusterEvent
+from mooring.framework.hook import Action, RequeueHint
 from mooring.model.storage import StorageClass
 from mooring.scheduler.queue import Queue, QueueSettings
-from mooring.scheduler.queued_pod import Part, QueuedPod
+from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.testing import make_node, make_pod
 
 PROFILE = "default-scheduler"
@@ -21,23 +21,23 @@ def helps_if_named(pod: Pod, old: Any, new: Any) -> bool:
 
 #: "Nodes" is helped by new nodes and by deleted pods, "Labels" by some pods' labels, "Choosy" by
 #: nodes that name the pod, "Never" by nothing, "Gate" by storage classes.
-WAKES: Mapping[str, Sequence[Wake]] = {
-    "Nodes": (Wake(Node, Action.ADD), Wake(Pod, Action.DELETE)),
-    "Labels": (Wake(Pod, Action.UPDATE_POD_LABEL),),
-    "Choosy": (Wake(Node, Action.ADD | Action.UPDATE_NODE_LABEL, helps_if_named),),
+WAKES: Mapping[str, Sequence[RequeueHint]] = {
+    "Nodes": (RequeueHint(Node, Action.ADD), RequeueHint(Pod, Action.DELETE)),
+    "Labels": (RequeueHint(Pod, Action.UPDATE_POD_LABEL),),
+    "Choosy": (RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_LABEL, helps_if_named),),
     "Never": (),
-    "Gate": (Wake(StorageClass, Action.ANY),),
+    "Gate": (RequeueHint(StorageClass, Action.ANY),),
 }
-ADD_NODE = Happening(Node, Action.ADD, None, make_node("new"))
-DELETE_POD = Happening(Pod, Action.DELETE, make_pod("running", node="new"), None)
-ADD_CLASS = Happening(StorageClass, Action.ADD, None, StorageClass())
+ADD_NODE = ClusterEvent(Node, Action.ADD, None, make_node("new"))
+DELETE_POD = ClusterEvent(Pod, Action.DELETE, make_pod("running", node="new"), None)
+ADD_CLASS = ClusterEvent(StorageClass, Action.ADD, None, StorageClass())
 
 
-def node_for(name: str) -> Happening:
+def node_for(name: str) -> ClusterEvent:
     """A new node that helps the pods of "Choosy" with this name."""
     raw = make_node("choosy").raw
     metadata = {**raw["metadata"], "annotations": {"helps": name}}
-    return Happening(Node, Action.ADD, None, Node.from_dict({**raw, "metadata": metadata}))
+    return ClusterEvent(Node, Action.ADD, None, Node.from_dict({**raw, "metadata": metadata}))
 
 
 class Gates:
@@ -79,8 +79,8 @@ def taken(queue: Queue, now: float = 0) -> QueuedPod:
     return queued
 
 
-def refuse(queue: Queue, pod: Pod, *plugins: str, now: float = 0) -> QueuedPod:
-    """Add a pod and have it refused."""
+def reject(queue: Queue, pod: Pod, *plugins: str, now: float = 0) -> QueuedPod:
+    """Add a pod and have it rejected."""
     queue.add(pod, now)
     queued = taken(queue, now)
     assert queued.pod is pod
@@ -88,7 +88,7 @@ def refuse(queue: Queue, pod: Pod, *plugins: str, now: float = 0) -> QueuedPod:
     return queued
 
 
-def part_of(queue: Queue, name: str) -> Part | None:
+def sub_queue_of(queue: Queue, name: str) -> SubQueue | None:
     """Where the pod of this name is."""
-    queued = queue.pending(f"default/{name}")
-    return queued.part if queued is not None else None
+    queued = queue.get(f"default/{name}")
+    return queued.sub_queue if queued is not None else None

@@ -5,7 +5,7 @@ from typing import Any
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
-from mooring.scheduler.queued_pod import Part
+from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
 
@@ -45,9 +45,9 @@ def test_a_pod_that_fits_nowhere_says_why_and_waits_for_a_change_that_helps() ->
     ((name, reason, note),) = world.events
     assert (name, reason) == ("big", "FailedScheduling")
     assert note.startswith("0/1 nodes are available: 1 Insufficient cpu.")
-    queued = world.core.queue.pending("default/big")
+    queued = world.core.queue.get("default/big")
     assert queued is not None
-    assert queued.part is Part.UNSCHEDULABLE
+    assert queued.sub_queue is SubQueue.UNSCHEDULABLE
     world.put(node("a", "1", labels={"colour": "red"}))  # does not help
     world.wait(2)
     assert queued.attempts == 1
@@ -60,12 +60,12 @@ def test_a_binding_that_fails_is_taken_back_and_tried_again() -> None:
     world = World(node("a"), pod("p"))
     world.prompt = False
     world.run()
-    world.refuse(world.binds.pop(), "binding rejected: the server is away")
+    world.reject(world.binds.pop(), "binding rejected: the server is away")
     assert world.used == [0]
     assert world.events[-1] == ("p", "FailedScheduling", "binding rejected: the server is away")
-    queued = world.core.queue.pending("default/p")
+    queued = world.core.queue.get("default/p")
     assert queued is not None
-    assert queued.part is Part.ERROR_BACKOFF
+    assert queued.sub_queue is SubQueue.ERROR_BACKOFF
     world.wait(3)
     world.bind(world.binds.pop())
     assert world.where("p") == "a"
@@ -77,7 +77,7 @@ def test_a_pod_deleted_while_it_is_bound_leaves_nothing_behind() -> None:
     world.run()
     world.delete(world.pods["default/p"])
     assert world.used == [0]
-    world.refuse(world.binds.pop(), "not found")
+    world.reject(world.binds.pop(), "not found")
     world.wait(60)
     assert (len(world.core.queue), world.used, world.events) == (0, [0], [])
 
@@ -97,7 +97,7 @@ def test_a_pod_bound_elsewhere_while_its_binding_fails_is_not_put_back() -> None
     target = world.binds[0].binding.node_name
     other = "b" if target == "a" else "a"
     world.put(pod("p", nodeName=other))
-    world.refuse(world.binds.pop(), "already bound")
+    world.reject(world.binds.pop(), "already bound")
     assert len(world.core.queue) == 0
     assert sum(world.used) == 1000
 
@@ -110,7 +110,7 @@ def test_a_new_pod_of_the_same_name_is_another_pod() -> None:
     raw = pod("p").raw
     again = Pod.from_dict({**raw, "metadata": {**raw["metadata"], "uid": "another"}})
     world.put(again)
-    world.refuse(first, "uid mismatch")
+    world.reject(first, "uid mismatch")
     world.run()
     assert [one.pod.uid for one in world.binds] == ["another"]
     assert world.used == [1000]
@@ -229,7 +229,7 @@ def test_permission_that_does_not_come_ends_the_wait() -> None:
     )
 
 
-def test_a_refused_permission_gives_everything_back() -> None:
+def test_a_rejected_permission_gives_everything_back() -> None:
     world, keeper = guarded("not today")
     world.run()
     assert (world.used, keeper.held) == ([0], [])
@@ -260,6 +260,6 @@ def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
     name, reason, note = world.events[0]
     assert (name, reason) == ("bad", "FailedScheduling")
     assert "plugin broken failed in filter for pod default/bad" in note
-    queued = world.core.queue.pending("default/bad")
+    queued = world.core.queue.get("default/bad")
     assert queued is not None
-    assert queued.part is Part.ERROR_BACKOFF
+    assert queued.sub_queue is SubQueue.ERROR_BACKOFF

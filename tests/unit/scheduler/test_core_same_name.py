@@ -43,7 +43,7 @@ def test_the_success_of_the_first_does_not_hide_the_failure_of_the_second() -> N
     world.do(world.core.report(Bound(world.binds[0].pod, "n"), world.now))
     world.do(world.core.report(BindFailed(world.binds[1].pod, "n", "no"), world.now))
     assert world.used == [0]
-    assert world.core.queue.pending("default/db-0") is not None
+    assert world.core.queue.get("default/db-0") is not None
     world.wait(30)
     assert [one.pod.uid for one in world.binds] == ["uid-1", "uid-2", "uid-2"]
 

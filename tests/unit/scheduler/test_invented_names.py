@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.memory.tenants import LARGER, TENANTS, Tenant, pod_of
 from mooring import Pod
-from mooring.state.bounds import Bounds
+from mooring.state.memory_bounds import MemoryBounds
 from mooring.testing import make_node
 from tests.unit.scheduler.world import World
 
@@ -22,7 +22,7 @@ NODES = 2000
 #: An array over all nodes has at least so many bytes; most have eight times as many.
 ARRAY_BYTES = NODES
 NAMES = 40
-LOW = Bounds(results=8, kinds=4, selectors=4, empty=8)
+LOW = MemoryBounds(results=8, kinds=4, selectors=4, empty=8)
 
 
 @pytest.fixture

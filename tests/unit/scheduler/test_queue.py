@@ -3,10 +3,10 @@
 import pytest
 
 from mooring import Pod
-from mooring.framework.happenings import wakes_of
-from mooring.plugins.scheduling_gates import SchedulingGates
+from mooring.framework.cluster_events import hints_of
+from mooring.plugins.queueing.scheduling_gates import SchedulingGates
 from mooring.scheduler.queue import Queue, QueueSettings
-from mooring.scheduler.queued_pod import Part
+from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_pod
 from tests.unit.scheduler.queues import (
     ADD_CLASS,
@@ -18,8 +18,8 @@ from tests.unit.scheduler.queues import (
     by_priority,
     make_queue,
     node_for,
-    part_of,
-    refuse,
+    reject,
+    sub_queue_of,
     taken,
 )
 
@@ -61,7 +61,7 @@ def test_attempts_and_times_are_kept() -> None:
     assert (queued.attempts, queued.since, queued.first_tried) == (1, 10, 10)
     queue.requeue(queued, {"Nodes"}, 13)
     assert (queued.attempts, queued.since, queued.first_tried) == (1, 13, 10)
-    queue.happened(ADD_NODE, 100)
+    queue.on_event(ADD_NODE, 100)
     assert taken(queue, 100) is queued
     assert (queued.attempts, queued.since, queued.first_tried) == (2, 13, 10)
 
@@ -70,12 +70,12 @@ def test_a_pod_that_is_done_is_out() -> None:
     queue = make_queue()
     queue.add(a_pod(), 0)
     queued = taken(queue)
-    assert (queued.part, len(queue.flights)) == (Part.IN_FLIGHT, 1)
-    assert queue.pending("default/pod") is queued
+    assert (queued.sub_queue, len(queue.in_flight)) == (SubQueue.IN_FLIGHT, 1)
+    assert queue.get("default/pod") is queued
     queue.done(queued)
     queue.done(queued)
-    assert queued.part is Part.OUT
-    assert (len(queue), len(queue.flights), queue.pending("default/pod")) == (0, 0, None)
+    assert queued.sub_queue is SubQueue.OUT
+    assert (len(queue), len(queue.in_flight), queue.get("default/pod")) == (0, 0, None)
 
 
 # -- names and unique ids
@@ -93,13 +93,13 @@ def test_a_pod_that_is_added_again_is_one_pod() -> None:
 
 def test_a_pod_created_anew_takes_the_place_of_the_old_one() -> None:
     queue = make_queue()
-    old = refuse(queue, a_pod(life=1), "Nodes")
+    old = reject(queue, a_pod(life=1), "Nodes")
     queue.add(a_pod(life=2), 1)
-    assert old.part is Part.OUT
+    assert old.sub_queue is SubQueue.OUT
     assert queue.counts()["unschedulable"] == 0
     new = taken(queue)
     assert (new.pod.uid, new.attempts) == ("pod-2", 1)
-    assert queue.refused == {}
+    assert queue.rejected == {}
 
 
 def test_a_pod_created_anew_while_the_old_one_is_in_flight() -> None:
@@ -109,11 +109,11 @@ def test_a_pod_created_anew_while_the_old_one_is_in_flight() -> None:
     queue.update(old.pod, a_pod(life=2), 1)
     new = taken(queue, 1)
     assert new is not old
-    assert queue.requeue(old, {"Nodes"}, 2) is Part.OUT
+    assert queue.requeue(old, {"Nodes"}, 2) is SubQueue.OUT
     queue.done(old)
-    assert queue.pending("default/pod") is new
-    assert len(queue.flights) == 1
-    assert queue.requeue(new, {"Nodes"}, 3) is Part.UNSCHEDULABLE
+    assert queue.get("default/pod") is new
+    assert len(queue.in_flight) == 1
+    assert queue.requeue(new, {"Nodes"}, 3) is SubQueue.UNSCHEDULABLE
 
 
 def test_the_end_of_an_older_pod_leaves_the_new_one() -> None:
@@ -129,22 +129,24 @@ def test_an_update_of_an_unknown_pod_adds_it() -> None:
     assert taken(queue, 4).since == 4
 
 
-@pytest.mark.parametrize("part", [p for p in Part if p not in (Part.IN_FLIGHT, Part.OUT)])
-def test_a_pod_can_be_removed_from_every_part(part: Part) -> None:
+@pytest.mark.parametrize(
+    "sub_queue", [p for p in SubQueue if p not in (SubQueue.IN_FLIGHT, SubQueue.OUT)]
+)
+def test_a_pod_can_be_removed_from_every_sub_queue(sub_queue: SubQueue) -> None:
     gates = Gates()
     queue = make_queue(gates)
-    if part is Part.GATED:
+    if sub_queue is SubQueue.GATED:
         gates.closed.add("pod")
     queue.add(a_pod(), 0)
-    if part not in (Part.ACTIVE, Part.GATED):
+    if sub_queue not in (SubQueue.ACTIVE, SubQueue.GATED):
         queued = taken(queue)
-        if part is Part.BACKOFF:
-            queue.happened(ADD_NODE, 0)
-        queue.requeue(queued, {"Nodes"}, 0, error=part is Part.ERROR_BACKOFF)
-    assert part_of(queue, "pod") is part
+        if sub_queue is SubQueue.BACKOFF:
+            queue.on_event(ADD_NODE, 0)
+        queue.requeue(queued, {"Nodes"}, 0, error=sub_queue is SubQueue.ERROR_BACKOFF)
+    assert sub_queue_of(queue, "pod") is sub_queue
     queue.remove(a_pod())
     assert (len(queue), set(queue.counts().values()), queue.next_time()) == (0, {0}, None)
-    assert queue.refused == {}
+    assert queue.rejected == {}
     queue.flush(1000)
     assert queue.pop(1000) is None
 
@@ -154,38 +156,38 @@ def test_a_pod_that_goes_while_in_flight_does_not_come_back() -> None:
     queue.add(a_pod(), 0)
     queued = taken(queue)
     queue.remove(a_pod())
-    assert queue.pending("default/pod") is None
-    assert queue.requeue(queued, {"Nodes"}, 1) is Part.OUT
-    assert (len(queue), len(queue.flights)) == (0, 0)
+    assert queue.get("default/pod") is None
+    assert queue.requeue(queued, {"Nodes"}, 1) is SubQueue.OUT
+    assert (len(queue), len(queue.in_flight)) == (0, 0)
 
 
 def test_a_pod_that_goes_in_its_second_attempt_is_counted_out_once() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes")
-    queue.happened(ADD_NODE, 60)
+    queued = reject(queue, a_pod(), "Nodes")
+    queue.on_event(ADD_NODE, 60)
     assert taken(queue, 60) is queued
     queue.remove(a_pod())
-    assert queue.refused == {}
+    assert queue.rejected == {}
 
 
 # -- failed attempts
 
 
-def test_a_refused_pod_waits_for_a_change_that_helps() -> None:
+def test_a_rejected_pod_waits_for_a_change_that_helps() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes", now=0)
-    assert part_of(queue, "pod") is Part.UNSCHEDULABLE
-    queue.happened(ADD_CLASS, 60)
-    assert part_of(queue, "pod") is Part.UNSCHEDULABLE
-    queue.happened(DELETE_POD, 60)
+    queued = reject(queue, a_pod(), "Nodes", now=0)
+    assert sub_queue_of(queue, "pod") is SubQueue.UNSCHEDULABLE
+    queue.on_event(ADD_CLASS, 60)
+    assert sub_queue_of(queue, "pod") is SubQueue.UNSCHEDULABLE
+    queue.on_event(DELETE_POD, 60)
     assert taken(queue, 60) is queued
 
 
 def test_a_pod_is_put_back_once() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes")
-    assert queue.requeue(queued, (), 5, error=True) is Part.UNSCHEDULABLE
-    assert (queued.since, queued.errors, queued.refusals) == (0, 0, 1)
+    queued = reject(queue, a_pod(), "Nodes")
+    assert queue.requeue(queued, (), 5, error=True) is SubQueue.UNSCHEDULABLE
+    assert (queued.since, queued.errors, queued.rejections) == (0, 0, 1)
 
 
 def test_the_pod_comes_back_as_it_is_known_now() -> None:
@@ -203,7 +205,7 @@ def test_an_update_in_flight_is_what_comes_back() -> None:
     queued = taken(queue)
     new = a_pod(labels={"a": "b"})
     queue.update(a_pod(), new, 1)
-    assert queue.requeue(queued, {"Nodes"}, 2) is Part.UNSCHEDULABLE
+    assert queue.requeue(queued, {"Nodes"}, 2) is SubQueue.UNSCHEDULABLE
     assert queued.pod is new
 
 
@@ -212,9 +214,9 @@ def test_a_failed_binding_brings_a_pod_back_that_was_done() -> None:
     queue.add(a_pod(), 0)
     queued = taken(queue)
     queue.done(queued)
-    assert queue.requeue(queued, {"Nodes"}, 5, flown=True) is Part.BACKOFF
-    assert queue.pending("default/pod") is queued
-    assert queue.requeue(queued, {"Nodes"}, 6, flown=True) is Part.BACKOFF
+    assert queue.requeue(queued, {"Nodes"}, 5, bind_failed=True) is SubQueue.BACKOFF
+    assert queue.get("default/pod") is queued
+    assert queue.requeue(queued, {"Nodes"}, 6, bind_failed=True) is SubQueue.BACKOFF
     assert queued.since == 5
 
 
@@ -224,45 +226,45 @@ def test_a_failed_binding_does_not_bring_back_a_pod_whose_name_is_taken() -> Non
     queued = taken(queue)
     queue.done(queued)
     queue.add(a_pod(life=2), 1)
-    assert queue.requeue(queued, (), 5, error=True, flown=True) is Part.OUT
+    assert queue.requeue(queued, (), 5, error=True, bind_failed=True) is SubQueue.OUT
     assert taken(queue, 5).pod.uid == "pod-2"
 
 
 # -- pods change
 
 
-def test_a_refused_pod_is_woken_by_its_own_change_if_that_helps() -> None:
+def test_a_rejected_pod_is_woken_by_its_own_change_if_that_helps() -> None:
     queue = make_queue()
-    refuse(queue, a_pod("a"), "Labels")
-    refuse(queue, a_pod("b"), "Nodes")
-    refuse(queue, a_pod("c"), "Labels")
+    reject(queue, a_pod("a"), "Labels")
+    reject(queue, a_pod("b"), "Nodes")
+    reject(queue, a_pod("c"), "Labels")
     for name in "ab":
         queue.update(a_pod(name), a_pod(name, labels={"new": "yes"}), 30)
-    assert [part_of(queue, name) for name in "abc"] == [
-        Part.ACTIVE,
-        Part.UNSCHEDULABLE,
-        Part.UNSCHEDULABLE,
+    assert [sub_queue_of(queue, name) for name in "abc"] == [
+        SubQueue.ACTIVE,
+        SubQueue.UNSCHEDULABLE,
+        SubQueue.UNSCHEDULABLE,
     ]
 
 
 def test_an_update_without_the_pod_before_is_compared_with_the_one_known() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Labels")
+    queued = reject(queue, a_pod(), "Labels")
     queue.update(None, a_pod(labels={"new": "yes"}), 30)
-    assert queued.part is Part.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_a_change_of_the_status_alone_wakes_nobody() -> None:
     queue = make_queue()
     old = a_pod()
-    queued = refuse(queue, old, "Extender")
+    queued = reject(queue, old, "Extender")
     metadata = {**old.raw["metadata"], "resourceVersion": "7", "generation": 3}
     new = Pod.from_dict({**old.raw, "metadata": metadata, "status": {"startTime": "now"}})
     queue.update(old, new, 60)
-    assert (queued.part, queued.pod) == (Part.UNSCHEDULABLE, new)
+    assert (queued.sub_queue, queued.pod) == (SubQueue.UNSCHEDULABLE, new)
     annotated = Pod.from_dict({**new.raw, "metadata": {**metadata, "annotations": {"a": "b"}}})
     queue.update(new, annotated, 60)
-    assert part_of(queue, "pod") is Part.ACTIVE
+    assert sub_queue_of(queue, "pod") is SubQueue.ACTIVE
 
 
 # -- held back
@@ -273,34 +275,39 @@ def test_a_pod_is_held_back_until_its_plugin_is_told_something() -> None:
     gates.closed.add("pod")
     queue = make_queue(gates)
     queue.add(a_pod(), 0)
-    queued = queue.pending("default/pod")
+    queued = queue.get("default/pod")
     assert queued is not None
-    assert (queued.part, queued.gate, queued.first_tried) == (Part.GATED, "Gate", None)
+    assert (queued.sub_queue, queued.gate, queued.first_tried) == (SubQueue.GATED, "Gate", None)
     assert queue.counts() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 1}
-    queue.happened(ADD_NODE, 1)
+    queue.on_event(ADD_NODE, 1)
     assert gates.asked == ["pod"]
-    queue.happened(ADD_CLASS, 2)
-    assert (gates.asked, queued.part) == (["pod", "pod"], Part.GATED)
+    queue.on_event(ADD_CLASS, 2)
+    assert (gates.asked, queued.sub_queue) == (["pod", "pod"], SubQueue.GATED)
     gates.closed.clear()
-    queue.happened(ADD_CLASS, 3)
-    assert (queued.part, queued.gate, queued.first_tried) == (Part.ACTIVE, "", 3)
+    queue.on_event(ADD_CLASS, 3)
+    assert (queued.sub_queue, queued.gate, queued.first_tried) == (SubQueue.ACTIVE, "", 3)
     assert taken(queue, 3).attempts == 1
 
 
-def test_a_refused_pod_is_held_back_when_it_is_woken() -> None:
+def test_a_rejected_pod_is_held_back_when_it_is_woken() -> None:
     gates = Gates()
     queue = make_queue(gates)
-    queued = refuse(queue, a_pod(), "Nodes")
+    queued = reject(queue, a_pod(), "Nodes")
     gates.closed.add("pod")
-    queue.happened(ADD_NODE, 50)
-    assert (queued.part, sorted(queued.refusers)) == (Part.GATED, ["Gate", "Nodes"])
-    queue.happened(ADD_NODE, 60)
-    assert part_of(queue, "pod") is Part.GATED
+    queue.on_event(ADD_NODE, 50)
+    assert (queued.sub_queue, sorted(queued.rejector_plugins)) == (
+        SubQueue.GATED,
+        ["Gate", "Nodes"],
+    )
+    queue.on_event(ADD_NODE, 60)
+    assert sub_queue_of(queue, "pod") is SubQueue.GATED
     gates.closed.clear()
-    queue.happened(ADD_NODE, 70)
-    assert part_of(queue, "pod") is Part.GATED, "what does not concern the gate does not open it"
-    queue.happened(ADD_CLASS, 80)
-    assert part_of(queue, "pod") is Part.ACTIVE
+    queue.on_event(ADD_NODE, 70)
+    assert sub_queue_of(queue, "pod") is SubQueue.GATED, (
+        "what does not concern the gate does not open it"
+    )
+    queue.on_event(ADD_CLASS, 80)
+    assert sub_queue_of(queue, "pod") is SubQueue.ACTIVE
 
 
 def test_a_pod_that_failed_is_held_back_instead_of_backing_off() -> None:
@@ -309,7 +316,7 @@ def test_a_pod_that_failed_is_held_back_instead_of_backing_off() -> None:
     queue.add(a_pod(), 0)
     queued = taken(queue)
     gates.closed.add("pod")
-    assert queue.requeue(queued, (), 1, error=True) is Part.GATED
+    assert queue.requeue(queued, (), 1, error=True) is SubQueue.GATED
 
 
 def test_pods_that_leave_backoff_are_not_asked_again() -> None:
@@ -320,7 +327,7 @@ def test_pods_that_leave_backoff_are_not_asked_again() -> None:
     gates.closed.add("pod")
     assert len(gates.asked) == 2
     queue.flush(100)
-    assert (part_of(queue, "pod"), len(gates.asked)) == (Part.ACTIVE, 2)
+    assert (sub_queue_of(queue, "pod"), len(gates.asked)) == (SubQueue.ACTIVE, 2)
 
 
 def gated(*gates: str) -> Pod:
@@ -333,14 +340,14 @@ def test_kubernetes_scheduling_gates() -> None:
     def gate(pod: Pod) -> str | None:
         return None if plugin.pre_enqueue(pod) is None else plugin.name
 
-    wakes = {PROFILE: {plugin.name: wakes_of(plugin)}}
-    queue = Queue(by_priority, wakes, gate, QueueSettings())
+    hints = {PROFILE: {plugin.name: hints_of(plugin)}}
+    queue = Queue(by_priority, hints, gate, QueueSettings())
     queue.add(gated("a", "b"), 0)
-    assert part_of(queue, "pod") is Part.GATED
+    assert sub_queue_of(queue, "pod") is SubQueue.GATED
     queue.update(gated("a", "b"), gated("b"), 1)
-    assert part_of(queue, "pod") is Part.GATED
+    assert sub_queue_of(queue, "pod") is SubQueue.GATED
     queue.update(gated("b"), gated(), 2)
-    assert part_of(queue, "pod") is Part.ACTIVE
+    assert sub_queue_of(queue, "pod") is SubQueue.ACTIVE
 
 
 # -- activate
@@ -349,7 +356,7 @@ def test_kubernetes_scheduling_gates() -> None:
 def test_activated_pods_do_not_wait() -> None:
     gates = Gates()
     queue = make_queue(gates)
-    refuse(queue, a_pod("refused"), "Never")
+    reject(queue, a_pod("rejected"), "Never")
     queue.add(a_pod("failed"), 0)
     queue.requeue(taken(queue), (), 0, error=True)
     queue.add(a_pod("flies"), 0)
@@ -358,21 +365,21 @@ def test_activated_pods_do_not_wait() -> None:
     queue.add(a_pod("gated"), 0)
     queue.add(a_pod("ready"), 0)
     gates.asked.clear()
-    everybody = ("refused", "failed", "flies", "gated", "ready", "unknown")
+    everybody = ("rejected", "failed", "flies", "gated", "ready", "unknown")
     queue.activate([a_pod(name) for name in everybody], 0)
-    assert part_of(queue, "refused") is Part.ACTIVE
-    assert part_of(queue, "failed") is Part.ACTIVE
-    assert part_of(queue, "gated") is Part.GATED
-    assert part_of(queue, "ready") is Part.ACTIVE
-    assert gates.asked == ["refused", "gated"]
-    assert queue.requeue(flies, {"Never"}, 0) is Part.BACKOFF
+    assert sub_queue_of(queue, "rejected") is SubQueue.ACTIVE
+    assert sub_queue_of(queue, "failed") is SubQueue.ACTIVE
+    assert sub_queue_of(queue, "gated") is SubQueue.GATED
+    assert sub_queue_of(queue, "ready") is SubQueue.ACTIVE
+    assert gates.asked == ["rejected", "gated"]
+    assert queue.requeue(flies, {"Never"}, 0) is SubQueue.BACKOFF
 
 
 def test_another_pod_of_the_same_name_is_not_activated() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(life=2), "Never")
+    queued = reject(queue, a_pod(life=2), "Never")
     queue.activate([a_pod(life=1)], 0)
-    assert queued.part is Part.UNSCHEDULABLE
+    assert queued.sub_queue is SubQueue.UNSCHEDULABLE
 
 
 # -- only some pods
@@ -381,20 +388,20 @@ def test_another_pod_of_the_same_name_is_not_activated() -> None:
 def test_a_promise_that_is_given_up_helps_pods_of_no_higher_priority() -> None:
     queue = make_queue()
     for name, priority in (("low", 1), ("same", 5), ("high", 9)):
-        refuse(queue, a_pod(name, priority=priority), "Nodes")
-    queue.happened_to_promise(a_pod("gone", priority=5), 60)
-    assert part_of(queue, "low") is Part.ACTIVE
-    assert part_of(queue, "same") is Part.ACTIVE
-    assert part_of(queue, "high") is Part.UNSCHEDULABLE
+        reject(queue, a_pod(name, priority=priority), "Nodes")
+    queue.nomination_removed(a_pod("gone", priority=5), 60)
+    assert sub_queue_of(queue, "low") is SubQueue.ACTIVE
+    assert sub_queue_of(queue, "same") is SubQueue.ACTIVE
+    assert sub_queue_of(queue, "high") is SubQueue.UNSCHEDULABLE
 
 
 def test_a_change_can_be_told_to_some() -> None:
     queue = make_queue()
-    refuse(queue, a_pod("a"), "Nodes")
-    refuse(queue, a_pod("b"), "Nodes")
-    queue.happened(ADD_NODE, 60, among=lambda pod: pod.name == "b")
-    assert part_of(queue, "a") is Part.UNSCHEDULABLE
-    assert part_of(queue, "b") is Part.ACTIVE
+    reject(queue, a_pod("a"), "Nodes")
+    reject(queue, a_pod("b"), "Nodes")
+    queue.on_event(ADD_NODE, 60, among=lambda pod: pod.name == "b")
+    assert sub_queue_of(queue, "a") is SubQueue.UNSCHEDULABLE
+    assert sub_queue_of(queue, "b") is SubQueue.ACTIVE
 
 
 # -- figures
@@ -403,12 +410,12 @@ def test_a_change_can_be_told_to_some() -> None:
 def test_the_figures_for_metrics() -> None:
     gates = Gates()
     queue = make_queue(gates)
-    refuse(queue, a_pod("a"), "Nodes", "Never")
-    refuse(queue, a_pod("b"), "Nodes")
+    reject(queue, a_pod("a"), "Nodes", "Never")
+    reject(queue, a_pod("b"), "Nodes")
     gates.closed.add("c")
     queue.add(a_pod("c"), 0)
-    assert queue.refused == {("Nodes", PROFILE): 2, ("Never", PROFILE): 1, ("Gate", PROFILE): 1}
-    queue.happened(node_for("nobody"), 0)
+    assert queue.rejected == {("Nodes", PROFILE): 2, ("Never", PROFILE): 1, ("Gate", PROFILE): 1}
+    queue.on_event(node_for("nobody"), 0)
     assert queue.counts() == {"active": 0, "backoff": 2, "unschedulable": 0, "gated": 1}
     taken(queue)
     queue.flush(5)
@@ -421,5 +428,5 @@ def test_the_figures_for_metrics() -> None:
         ("active", "PopFromBackoffQ"): 1,
         ("active", "BackoffComplete"): 1,
     }
-    assert queue.refused == {("Nodes", PROFILE): 1, ("Gate", PROFILE): 1}
+    assert queue.rejected == {("Nodes", PROFILE): 1, ("Gate", PROFILE): 1}
     assert sorted(queued.pod.name for queued in queue) == ["a", "b", "c"]

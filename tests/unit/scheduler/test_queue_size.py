@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring import Node, Pod
-from mooring.framework.hook import Action, Wake
+from mooring.framework.hook import Action, RequeueHint
 from mooring.model.storage import StorageClass
 from mooring.scheduler.queue import Queue, QueueSettings
 from tests.unit.scheduler.queues import ADD_CLASS, ADD_NODE, PROFILE, a_pod, taken
@@ -68,13 +68,13 @@ def work() -> Iterator[Work]:
 
 
 def make_queue(work: Work) -> Queue:
-    wakes = {
+    hints = {
         PROFILE: {
-            "Nodes": [Wake(Node, Action.ADD, work.helps)],
-            "Classes": [Wake(StorageClass, Action.ADD, work.helps)],
+            "Nodes": [RequeueHint(Node, Action.ADD, work.helps)],
+            "Classes": [RequeueHint(StorageClass, Action.ADD, work.helps)],
         }
     }
-    return Queue(work.order, wakes, work.gate, QueueSettings())
+    return Queue(work.order, hints, work.gate, QueueSettings())
 
 
 def test_every_operation_looks_at_few_pods(pods: list[Pod], work: Work) -> None:
@@ -114,17 +114,17 @@ def test_a_change_is_shown_only_to_pods_whom_it_may_concern(pods: list[Pod], wor
     assert queue.counts()["unschedulable"] == 10_000
     asked = work.gates, work.orders
 
-    queue.happened(ADD_CLASS, 60)
+    queue.on_event(ADD_CLASS, 60)
     assert work.hints == 100
     woken = sum(pod.priority == 0 for pod in pods[:100])
     assert queue.counts()["active"] == woken
     assert (work.gates, work.orders) == (asked[0] + woken, asked[1] + woken)
 
     looked_at: list[Pod] = []
-    queue.happened(ADD_NODE._replace(actions=Action.DELETE), 60, among=looked_at.append)  # type: ignore[arg-type]
+    queue.on_event(ADD_NODE._replace(actions=Action.DELETE), 60, among=looked_at.append)  # type: ignore[arg-type]
     assert looked_at == []
 
-    queue.happened(ADD_NODE, 60)
+    queue.on_event(ADD_NODE, 60)
     assert work.hints == 100 + 9_900
 
 
@@ -136,8 +136,8 @@ def test_what_happens_while_thousands_are_in_flight_is_kept_once(
         queue.add(pod, 0)
     flying = [taken(queue) for _ in range(5000)]
     for _ in range(1000):
-        queue.happened(ADD_NODE, 0)
-    assert (len(queue.flights), queue.flights.changes, work.hints) == (5000, 1000, 0)
+        queue.on_event(ADD_NODE, 0)
+    assert (len(queue.in_flight), queue.in_flight.changes, work.hints) == (5000, 1000, 0)
     for queued in flying:
         queue.done(queued)
-    assert (len(queue.flights), queue.flights.changes, work.hints) == (0, 0, 0)
+    assert (len(queue.in_flight), queue.in_flight.changes, work.hints) == (0, 0, 0)

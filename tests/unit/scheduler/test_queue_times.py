@@ -3,15 +3,15 @@
 import pytest
 
 from mooring.scheduler.queue import Queue, QueueSettings
-from mooring.scheduler.queued_pod import Part, QueuedPod
+from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from tests.unit.scheduler.queues import (
     ADD_CLASS,
     ADD_NODE,
     Gates,
     a_pod,
     make_queue,
-    part_of,
-    refuse,
+    reject,
+    sub_queue_of,
     taken,
 )
 
@@ -40,12 +40,12 @@ def test_a_backoff_ends_with_its_second(began: float, over: float) -> None:
     queue = make_queue()
     queue.add(a_pod(), began)
     queued = fail(queue, began)
-    assert queued.part is Part.ERROR_BACKOFF
+    assert queued.sub_queue is SubQueue.ERROR_BACKOFF
     assert queue.next_time() == over
     queue.flush(over - 0.001)
-    assert queued.part is Part.ERROR_BACKOFF
+    assert queued.sub_queue is SubQueue.ERROR_BACKOFF
     queue.flush(over)
-    assert (queued.part, queue.next_time()) == (Part.ACTIVE, None)
+    assert (queued.sub_queue, queue.next_time()) == (SubQueue.ACTIVE, None)
 
 
 def test_pods_leave_backoff_in_the_order_of_their_ends() -> None:
@@ -59,66 +59,72 @@ def test_pods_leave_backoff_in_the_order_of_their_ends() -> None:
     queue.flush(2)
     assert queue.next_time() == 5
     queue.flush(5)
-    assert [part_of(queue, name) for name in "abc"] == [
-        Part.ACTIVE,
-        Part.ERROR_BACKOFF,
-        Part.ACTIVE,
+    assert [sub_queue_of(queue, name) for name in "abc"] == [
+        SubQueue.ACTIVE,
+        SubQueue.ERROR_BACKOFF,
+        SubQueue.ACTIVE,
     ]
 
 
-def test_errors_and_refusals_are_counted_apart() -> None:
+def test_errors_and_rejections_are_counted_apart() -> None:
     queue = make_queue()
     queue.add(a_pod(), 0)
     ends = []
     for now, error in ((0, True), (100, True), (200, False), (300, False), (400, True)):
         queued = taken(queue, now)
-        queue.happened(ADD_NODE, now)
+        queue.on_event(ADD_NODE, now)
         queue.requeue(queued, {"Nodes"}, now, error=error)
         ends.append(queued.backoff_until - now)
-    assert ends == [1, 2, 1, 2, 1], "an error after refusals starts again, and so did the refusals"
-    assert (queued.errors, queued.refusals, queued.attempts) == (1, 2, 5)
+    assert ends == [1, 2, 1, 2, 1], (
+        "an error after rejections starts again, and so did the rejections"
+    )
+    assert (queued.errors, queued.rejections, queued.attempts) == (1, 2, 5)
 
 
-def test_an_error_forgets_who_refused_before() -> None:
+def test_an_error_forgets_who_rejected_before() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes")
-    queue.happened(ADD_NODE, 60)
+    queued = reject(queue, a_pod(), "Nodes")
+    queue.on_event(ADD_NODE, 60)
     fail(queue, 60)
-    assert (queued.part, queued.refusers, queue.refused) == (Part.ERROR_BACKOFF, frozenset(), {})
+    assert (queued.sub_queue, queued.rejector_plugins, queue.rejected) == (
+        SubQueue.ERROR_BACKOFF,
+        frozenset(),
+        {},
+    )
 
 
 def test_nobody_to_blame_is_an_error() -> None:
     queue = make_queue()
     queue.add(a_pod(), 0)
-    assert queue.requeue(taken(queue), (), 0) is Part.ERROR_BACKOFF
+    assert queue.requeue(taken(queue), (), 0) is SubQueue.ERROR_BACKOFF
 
 
 def test_a_woken_pod_waits_for_the_rest_of_its_backoff() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes", now=10.5)
-    queue.happened(ADD_NODE, 11.9)
-    assert (queued.part, queue.next_time()) == (Part.BACKOFF, 12)
+    queued = reject(queue, a_pod(), "Nodes", now=10.5)
+    queue.on_event(ADD_NODE, 11.9)
+    assert (queued.sub_queue, queue.next_time()) == (SubQueue.BACKOFF, 12)
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Nodes", now=10.5)
-    queue.happened(ADD_NODE, 12)
-    assert queued.part is Part.ACTIVE
+    queued = reject(queue, a_pod(), "Nodes", now=10.5)
+    queue.on_event(ADD_NODE, 12)
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_no_backoff_at_all() -> None:
     queue = make_queue(max_backoff=0)
     queue.add(a_pod(), 0)
-    assert fail(queue, 0).part is Part.ACTIVE
+    assert fail(queue, 0).sub_queue is SubQueue.ACTIVE
 
 
 # -- nothing better to do
 
 
-def test_refused_pods_leave_backoff_early_when_nothing_is_ready() -> None:
+def test_rejected_pods_leave_backoff_early_when_nothing_is_ready() -> None:
     queue = make_queue()
     for name, priority in (("low", 1), ("high", 5)):
-        queued = refuse(queue, a_pod(name, priority=priority), "Nodes")
-        queue.happened(ADD_NODE, 0)
-        assert queued.part is Part.BACKOFF
+        queued = reject(queue, a_pod(name, priority=priority), "Nodes")
+        queue.on_event(ADD_NODE, 0)
+        assert queued.sub_queue is SubQueue.BACKOFF
     queue.add(a_pod("ready"), 0)
     assert [taken(queue, 0.5).pod.name for _ in range(3)] == ["ready", "high", "low"]
 
@@ -128,7 +134,7 @@ def test_the_end_of_the_backoff_counts_more_than_the_order() -> None:
     for name, priority, now in (("low", 1, 0.0), ("high", 5, 1.0)):
         queue.add(a_pod(name, priority=priority), now)
         queued = taken(queue, now)
-        queue.happened(ADD_NODE, now)
+        queue.on_event(ADD_NODE, now)
         queue.requeue(queued, {"Nodes"}, now)
     assert [taken(queue, 1.0).pod.name for _ in range(2)] == ["low", "high"]
 
@@ -136,10 +142,10 @@ def test_the_end_of_the_backoff_counts_more_than_the_order() -> None:
 def test_a_pod_in_backoff_that_changes_finds_its_new_place() -> None:
     queue = make_queue()
     for name in "ab":
-        refuse(queue, a_pod(name), "Nodes")
-    queue.happened(ADD_NODE, 0)
+        reject(queue, a_pod(name), "Nodes")
+    queue.on_event(ADD_NODE, 0)
     queue.update(a_pod("b"), a_pod("b", priority=3), 0)
-    assert part_of(queue, "b") is Part.BACKOFF
+    assert sub_queue_of(queue, "b") is SubQueue.BACKOFF
     assert [taken(queue).pod.name for _ in range(2)] == ["b", "a"]
 
 
@@ -155,14 +161,14 @@ def test_pods_that_failed_never_leave_backoff_early() -> None:
 # -- pods that wait too long
 
 
-def test_a_refused_pod_is_tried_again_after_five_minutes() -> None:
+def test_a_rejected_pod_is_tried_again_after_five_minutes() -> None:
     queue = make_queue()
-    queued = refuse(queue, a_pod(), "Never", now=7)
+    queued = reject(queue, a_pod(), "Never", now=7)
     assert queue.next_time() == 307
     queue.flush(306.9)
-    assert (queued.part, queued.flushed) == (Part.UNSCHEDULABLE, False)
+    assert (queued.sub_queue, queued.flushed) == (SubQueue.UNSCHEDULABLE, False)
     queue.flush(307)
-    assert (queued.part, queued.flushed) == (Part.ACTIVE, True)
+    assert (queued.sub_queue, queued.flushed) == (SubQueue.ACTIVE, True)
     assert queue.incoming["active", "UnschedulableTimeout"] == 1
     queue.requeue(taken(queue, 307), {"Never"}, 308)
     assert (queued.flushed, queue.next_time()) == (False, 608)
@@ -170,9 +176,9 @@ def test_a_refused_pod_is_tried_again_after_five_minutes() -> None:
 
 def test_after_a_short_wait_the_backoff_counts() -> None:
     queue = make_queue(max_unschedulable=2, initial_backoff=5)
-    queued = refuse(queue, a_pod(), "Never")
+    queued = reject(queue, a_pod(), "Never")
     queue.flush(2)
-    assert (queued.part, queue.next_time()) == (Part.BACKOFF, 6)
+    assert (queued.sub_queue, queue.next_time()) == (SubQueue.BACKOFF, 6)
 
 
 def test_a_pod_that_is_held_back_is_looked_at_every_five_minutes() -> None:
@@ -180,16 +186,16 @@ def test_a_pod_that_is_held_back_is_looked_at_every_five_minutes() -> None:
     gates.closed.add("pod")
     queue = make_queue(gates)
     queue.add(a_pod(), 0)
-    queued = queue.pending("default/pod")
+    queued = queue.get("default/pod")
     assert queued is not None
     for now in (300, 600):
         assert queue.next_time() == now
         queue.flush(now)
-        assert (queued.part, queued.flushed) == (Part.GATED, False)
+        assert (queued.sub_queue, queued.flushed) == (SubQueue.GATED, False)
     assert (len(gates.asked), queue.next_time()) == (3, 900)
     gates.closed.clear()
     queue.flush(900)
-    assert queued.part is Part.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_no_time_at_all_ends() -> None:
@@ -198,7 +204,7 @@ def test_no_time_at_all_ends() -> None:
     queue = make_queue(gates, max_unschedulable=0)
     queue.add(a_pod(), 0)
     queue.flush(0)
-    assert part_of(queue, "pod") is Part.GATED
+    assert sub_queue_of(queue, "pod") is SubQueue.GATED
 
 
 def test_being_told_in_vain_does_not_prolong_the_wait() -> None:
@@ -206,7 +212,7 @@ def test_being_told_in_vain_does_not_prolong_the_wait() -> None:
     gates.closed.add("pod")
     queue = make_queue(gates)
     queue.add(a_pod(), 0)
-    queue.happened(ADD_CLASS, 100)
+    queue.on_event(ADD_CLASS, 100)
     assert queue.next_time() == 300
 
 

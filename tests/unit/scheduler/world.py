@@ -5,23 +5,23 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring import Pod, Policy
-from mooring.framework.building import build_profiles
+from mooring.config.runtimes import build_profiles
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.plugins.in_tree import default_registry
-from mooring.scheduler.building import build_core, build_runtimes
+from mooring.scheduler.core_building import build_core, build_runtimes
 from mooring.scheduler.effects import (
     Bind,
     BindFailed,
     Bound,
     Effect,
-    Evict,
-    Evicted,
     PatchStatus,
-    Tell,
+    PreemptVictims,
+    RecordEvent,
+    VictimsPreempted,
 )
-from mooring.state.bounds import BOUNDS, Bounds
 from mooring.state.cluster import Cluster
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 
 
 def first(_: int) -> int:
@@ -37,7 +37,7 @@ class World:
         *objects: KubeObject,
         config: dict[str, Any] | None = None,
         policy: Policy | None = None,
-        bounds: Bounds = BOUNDS,
+        bounds: MemoryBounds = BOUNDS,
     ) -> None:
         registry = default_registry()
         profiles = build_profiles(config, registry, [policy] if policy else [])
@@ -48,7 +48,7 @@ class World:
         self.pods: dict[str, Pod] = {}
         self.events: list[tuple[str, str, str]] = []
         self.binds: list[Bind] = []
-        self.evicts: list[Evict] = []
+        self.evicts: list[PreemptVictims] = []
         #: Whether effects that are answered by reports are carried out at once.
         self.prompt = True
         self.put(*objects)
@@ -69,9 +69,9 @@ class World:
     def run(self) -> None:
         """Decide until nothing is ready."""
         self.do(self.core.tick(self.now))
-        while (turn := self.core.turn(self.now)) is not None:
+        while (cycle := self.core.schedule_one(self.now)) is not None:
             try:
-                next(turn)
+                next(cycle)
             except StopIteration as stop:
                 self.do(stop.value)
             else:
@@ -85,7 +85,7 @@ class World:
     def do(self, effects: list[Effect]) -> None:
         """Carry out effects."""
         for effect in effects:
-            if isinstance(effect, Tell):
+            if isinstance(effect, RecordEvent):
                 self.events.append((effect.pod.name, effect.reason, effect.note))
             elif isinstance(effect, PatchStatus):
                 self._patch(effect)
@@ -93,7 +93,7 @@ class World:
                 self.binds.append(effect)
                 if self.prompt:
                     self.bind(effect)
-            elif isinstance(effect, Evict):
+            elif isinstance(effect, PreemptVictims):
                 self.evicts.append(effect)
                 if self.prompt:
                     self.evict(effect)
@@ -105,14 +105,14 @@ class World:
         self.do(self.core.report(Bound(effect.pod, effect.binding.node_name), self.now))
         self.put(bound)
 
-    def refuse(self, effect: Bind, message: str = "no") -> None:
+    def reject(self, effect: Bind, message: str = "no") -> None:
         """The API server does not bind a pod."""
         failed = BindFailed(effect.pod, effect.binding.node_name, message)
         self.do(self.core.report(failed, self.now))
 
-    def evict(self, effect: Evict) -> None:
+    def evict(self, effect: PreemptVictims) -> None:
         """Victims are deleted."""
-        self.do(self.core.report(Evicted(effect.preemptor), self.now))
+        self.do(self.core.report(VictimsPreempted(effect.preemptor), self.now))
         for victim in effect.victims:
             self.delete(victim)
 

@@ -270,25 +270,25 @@ def with_port(name: str, node: str = "") -> Pod:
     )
 
 
-def test_a_pod_taken_off_in_thought_frees_its_port_even_if_another_has_it() -> None:
+def test_a_pod_taken_off_in_a_what_if_frees_its_port_even_if_another_has_it() -> None:
     cluster = cluster_with(make_node("a"), with_port("p", "a"), with_port("q", "a"))
     taken = ("10.0.0.1", "TCP", 80)
     first = cluster.pods_on(0)[0]
-    cluster.remove_in_thought(first, 0)
+    cluster.remove_what_if(first, 0)
     assert cluster.columns.port_mask(*taken).tolist() == [False]
-    cluster.add_in_thought(first, 0)
+    cluster.add_what_if(first, 0)
     assert cluster.columns.port_mask(*taken).tolist() == [True]
     cluster.remove_pod("default/p")
     assert cluster.columns.port_mask(*taken).tolist() == [True]
 
 
-def test_a_port_taken_in_thought_is_free_again_afterwards() -> None:
+def test_a_port_taken_in_a_what_if_is_free_again_afterwards() -> None:
     cluster = cluster_with(make_node("a"), make_node("b"), with_port("p", "b"))
     guest = with_port("guest")
     for row in (0, 1):
-        cluster.add_in_thought(guest, row)
+        cluster.add_what_if(guest, row)
         assert cluster.columns.port_mask("0.0.0.0", "TCP", 80).tolist() == [row == 0, True]  # noqa: S104
-        cluster.remove_in_thought(guest, row)
+        cluster.remove_what_if(guest, row)
     assert cluster.columns.port_mask("0.0.0.0", "TCP", 80).tolist() == [False, True]  # noqa: S104
 
 

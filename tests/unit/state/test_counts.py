@@ -4,13 +4,13 @@ from typing import Any
 
 from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
-from mooring.state.bounds import BOUNDS, Bounds
-from mooring.state.counts import Group, PodCounts, TermCounts
-from mooring.state.growing import Table
-from mooring.state.shapes import Shape, Term, shape_of
+from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
+from mooring.state.shapes import AffinityTerm, Shape, shape_of
+from mooring.state.table import Table
 
 
-def table(rows: int, bounds: Bounds = BOUNDS) -> Table:
+def table(rows: int, bounds: MemoryBounds = BOUNDS) -> Table:
     made = Table(bounds)
     for _ in range(rows):
         made.append()
@@ -38,7 +38,7 @@ def test_pods_are_counted_by_selector() -> None:
 
 
 def test_a_selector_that_was_dropped_is_counted_anew() -> None:
-    counts = PodCounts(table(1, Bounds(selectors=2)))
+    counts = PodCounts(table(1, MemoryBounds(selectors=2)))
     for app in ("a", "b", "c", "d"):
         counts.count(shape(app), 0, 1, terminating=False)
         assert counts.matching(app, of_app(app)).tolist() == [1]
@@ -48,7 +48,7 @@ def test_a_selector_that_was_dropped_is_counted_anew() -> None:
 
 
 def test_empty_groups_are_cleaned_away() -> None:
-    counts = PodCounts(table(1, Bounds(empty=3)))
+    counts = PodCounts(table(1, MemoryBounds(empty=3)))
     for number in range(20):
         counts.count(shape(f"a{number}"), 0, 1, terminating=False)
         counts.count(shape(f"a{number}"), 0, -1, terminating=False)
@@ -56,10 +56,10 @@ def test_empty_groups_are_cleaned_away() -> None:
 
 
 def test_a_group_is_asked_once() -> None:
-    asked: list[Group] = []
+    asked: list[PodLabelGroup] = []
     counts = PodCounts(table(1))
 
-    def test(group: Group) -> bool:
+    def test(group: PodLabelGroup) -> bool:
         asked.append(group)
         return True
 
@@ -76,7 +76,7 @@ def test_groups_without_a_label_that_is_needed_are_not_asked() -> None:
     for number in range(20):
         counts.count(shape(f"a{number}"), 0, 1, terminating=False)
 
-    def test(group: Group) -> bool:
+    def test(group: PodLabelGroup) -> bool:
         asked.append(group.labels["app"])
         return True
 
@@ -95,19 +95,19 @@ def with_term(app: str) -> Shape:
 
 
 def test_terms_are_found_for_the_pods_they_are_about() -> None:
-    counts = TermCounts(table(2, Bounds(empty=2)))
+    counts = TermCounts(table(2, MemoryBounds(empty=2)))
     terms = {app: with_term(app).anti_affinity[0] for app in "abcdef"}
     for app, term in terms.items():
         counts.count(term.key, term, 0, 0, 1)
-        assert [one.term for one in counts.about(shape(app), {}, 0)] == [term]
+        assert [one.term for one in counts.matching_terms(shape(app), {}, 0)] == [term]
     for term in terms.values():
         counts.count(term.key, term, 0, 0, -1)
     assert not counts
-    assert list(counts.about(shape("a"), {}, 0)) == []
+    assert list(counts.matching_terms(shape("a"), {}, 0)) == []
     counts.count(terms["a"].key, terms["a"], 0, 1, 1)
-    found = list(counts.about(shape("a"), {}, 0))
-    assert [one.tally.array.tolist() for one in found] == [[0, 1]]
-    assert list(counts.about(shape("a", "elsewhere"), {}, 0)) == []
+    found = list(counts.matching_terms(shape("a"), {}, 0))
+    assert [one.counts.array.tolist() for one in found] == [[0, 1]]
+    assert list(counts.matching_terms(shape("a", "elsewhere"), {}, 0)) == []
 
 
 def test_a_term_that_comes_back_is_found_again() -> None:
@@ -116,10 +116,10 @@ def test_a_term_that_comes_back_is_found_again() -> None:
     for sign in (1, -1):
         counts.count(first.key, first, 0, 0, sign)
     counts.count(other.key, other, 0, 0, 1)
-    assert list(counts.about(shape("a"), {}, 0)) == []
+    assert list(counts.matching_terms(shape("a"), {}, 0)) == []
     counts.count(first.key, first, 0, 1, 1)
-    found = list(counts.about(shape("a"), {}, 0))
-    assert [one.tally.rows for one in found] == [{1: 1}]
+    found = list(counts.matching_terms(shape("a"), {}, 0))
+    assert [one.counts.rows for one in found] == [{1: 1}]
 
 
 def test_of_a_new_version_of_a_pod_the_term_is_kept_and_not_the_old_one() -> None:
@@ -127,11 +127,11 @@ def test_of_a_new_version_of_a_pod_the_term_is_kept_and_not_the_old_one() -> Non
     term = PodAffinityTerm(
         topology_key="zone", label_selector=LabelSelector(match_labels={"app": "a"})
     )
-    old, new = Term(term, "default"), Term(term, "default")
+    old, new = AffinityTerm(term, "default"), AffinityTerm(term, "default")
     counts.count(old.key, old, 0, 0, 1)
     counts.count(old.key, old, 0, 0, -1)
     counts.count(new.key, new, 0, 0, 1)
-    assert [one.term for one in counts.about(shape("a"), {}, 0)] == [new]
+    assert [one.term for one in counts.matching_terms(shape("a"), {}, 0)] == [new]
     assert next(iter(counts._terms)) is new.key
 
 
@@ -142,12 +142,12 @@ def test_a_term_may_select_namespaces_by_their_labels() -> None:
     compiled = shape("x", spec={"affinity": {"podAffinity": required}}).affinity[0]
     counts = TermCounts(table(1))
     counts.count(compiled.key, compiled, 0, 0, 1)
-    assert list(counts.about(shape("y", "far"), {}, 0)) == []
-    assert len(list(counts.about(shape("y", "far"), {"team": "red"}, 1))) == 1
+    assert list(counts.matching_terms(shape("y", "far"), {}, 0)) == []
+    assert len(list(counts.matching_terms(shape("y", "far"), {"team": "red"}, 1))) == 1
 
 
 def test_selectors_are_forgotten_together_and_leave_nothing_behind() -> None:
-    rows = table(2, Bounds(selectors=3))
+    rows = table(2, MemoryBounds(selectors=3))
     counts = PodCounts(rows)
     for app in ("web", "db", "mail"):
         counts.count(shape(app), 0, 1, terminating=False)

@@ -1,4 +1,4 @@
-"""Promises of nodes to waiting pods."""
+"""Nominated nodes of waiting pods."""
 
 from mooring import Pod
 from mooring.model.change import Put
@@ -7,12 +7,12 @@ from mooring.state.nominations import Nominations
 from mooring.testing import make_node
 
 
-def pod(name: str, priority: int = 0, promised: str = "", node: str = "") -> Pod:
+def pod(name: str, priority: int = 0, nominated: str = "", node: str = "") -> Pod:
     return Pod.from_dict(
         {
             "metadata": {"name": name},
             "spec": {"priority": priority, "nodeName": node},
-            "status": {"nominatedNodeName": promised},
+            "status": {"nominatedNodeName": nominated},
         }
     )
 
@@ -27,7 +27,7 @@ def test_only_pods_of_at_least_the_same_priority_count_and_not_oneself() -> None
     assert nominations.counting("b", mine) == []
 
 
-def test_a_new_promise_replaces_the_old_one() -> None:
+def test_a_new_nomination_replaces_the_old_one() -> None:
     nominations = Nominations()
     nominations.put(pod("p"), "a")
     nominations.put(pod("p"), "b")
@@ -37,10 +37,10 @@ def test_a_new_promise_replaces_the_old_one() -> None:
     assert not nominations
 
 
-def test_the_cluster_notes_promises_and_forgets_them_when_pods_are_placed() -> None:
+def test_the_cluster_notes_nominations_and_forgets_them_when_pods_are_placed() -> None:
     cluster = Cluster()
     cluster.put_node(make_node("a"))
-    cluster.apply([Put(pod("p", promised="a"))])
+    cluster.apply([Put(pod("p", nominated="a"))])
     assert cluster.nominations.node_of("default/p") == "a"
-    cluster.apply([Put(pod("p", promised="a", node="a"))])
+    cluster.apply([Put(pod("p", nominated="a", node="a"))])
     assert not cluster.nominations

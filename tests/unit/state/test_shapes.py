@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mooring import Pod, QuantityError
-from mooring.state.bounds import BOUNDS
+from mooring.state.memory_bounds import BOUNDS
 from mooring.state.shapes import Remembering, shape_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import mooring as mr
 from mooring.testing import cluster
-from mooring.testing.process import WaitError
+from mooring.testing.child_process import WaitError
 
 
 class Gate:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mooring as mr
-from mooring.testing import FakeKubeScheduler, FilterReply, Refused, make_node, make_pod
+from mooring.testing import FakeKubeScheduler, FilterResult, Rejected, make_node, make_pod
 
 CACHE_MODES = pytest.mark.parametrize("node_cache", [True, False], ids=["names", "whole-nodes"])
 NODES = [make_node("a", labels={"disk": "ssd"}), make_node("b"), make_node("c", cpu="2")]
@@ -44,7 +44,7 @@ def harbour() -> mr.Policy:
 @CACHE_MODES
 def test_filter_tells_which_nodes_are_left_and_why_others_are_not(node_cache: bool) -> None:
     scheduler = FakeKubeScheduler(harbour(), NODES, node_cache=node_cache)
-    assert scheduler.filter(make_pod()) == FilterReply(
+    assert scheduler.filter(make_pod()) == FilterResult(
         kept=["a"],
         failed={"b": "no SSD", "c": "no SSD,too small"},
         unresolvable={"c": "no SSD,too small"},
@@ -167,24 +167,24 @@ def test_a_policy_can_be_given_by_its_file(tmp_path: Path, monkeypatch: pytest.M
         assert FakeKubeScheduler(source, NODES).answers.policy.name == "from-file"
 
 
-def refusing(*, late: bool = False) -> mr.Policy:
-    policy = mr.Policy("refusing")
+def rejecting(*, late: bool = False) -> mr.Policy:
+    policy = mr.Policy("rejecting")
 
-    def refuse(binding: mr.Binding) -> mr.Verdict:
+    def reject(binding: mr.Binding) -> mr.Verdict:
         return mr.reject("no card is free")
 
-    async def refuse_later(binding: mr.Binding) -> mr.Verdict:
+    async def reject_later(binding: mr.Binding) -> mr.Verdict:
         return mr.reject("no card is free")
 
-    policy.bind(name="cards")(refuse_later if late else refuse)
+    policy.bind(name="cards")(reject_later if late else reject)
     return policy
 
 
 @CACHE_MODES
 @pytest.mark.parametrize("late", [False, True], ids=["plain", "async"])
-def test_a_refused_binding_places_nothing(node_cache: bool, late: bool) -> None:
-    scheduler = FakeKubeScheduler(refusing(late=late), NODES, node_cache=node_cache)
-    with pytest.raises(Refused, match=r"^no card is free$"):
+def test_a_rejected_binding_places_nothing(node_cache: bool, late: bool) -> None:
+    scheduler = FakeKubeScheduler(rejecting(late=late), NODES, node_cache=node_cache)
+    with pytest.raises(Rejected, match=r"^no card is free$"):
         scheduler.bind(make_pod("p", requests={"cpu": "1"}), "a")
     if scheduler.cluster is not None:
         assert scheduler.cluster.assumed == 0

@@ -6,8 +6,8 @@ import pytest
 
 from mooring.errors import InputError
 from mooring.testing import Fault, Requests, WatchEvents
-from mooring.testing.fault_script import Script
-from mooring.testing.fault_targets import Asked
+from mooring.testing.fault_script import FaultScript
+from mooring.testing.fault_target import FaultTarget
 
 POD = "/api/v1/namespaces/default/pods/p1"
 
@@ -38,12 +38,12 @@ POD = "/api/v1/namespaces/default/pods/p1"
 def test_a_request_says_its_verb_and_its_resource(
     method: str, target: str, verb: str, resource: str
 ) -> None:
-    asked = Asked.of("c", method, target)
-    assert (asked.verb, asked.resource) == (verb, resource)
-    assert asked.watch is (verb == "watch")
+    request = FaultTarget.of("c", method, target)
+    assert (request.verb, request.resource) == (verb, resource)
+    assert request.watch is (verb == "watch")
 
 
-BINDING = Asked.of("a", "POST", f"{POD}/binding", "mooring/scheduler")
+BINDING = FaultTarget.of("a", "POST", f"{POD}/binding", "mooring/scheduler")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_words_of_a_fixed_set_may_be_patterns() -> None:
 
 
 def test_events_are_matched_by_what_is_named() -> None:
-    event = Asked.of("a", "GET", "/api/v1/pods?watch=1")._replace(event="ADDED")
+    event = FaultTarget.of("a", "GET", "/api/v1/pods?watch=1")._replace(event="ADDED")
     assert WatchEvents().match(event)
     assert WatchEvents(client="a", resource="pods", type="ADDED").match(event)
     assert not WatchEvents(type="DELETED").match(event)
@@ -81,14 +81,14 @@ def test_events_are_matched_by_what_is_named() -> None:
     assert not Requests().match(event)
 
 
-def struck(script: Script, requests: list[Asked]) -> dict[tuple[str, int], str]:
+def struck(script: FaultScript, requests: list[FaultTarget]) -> dict[tuple[str, int], str]:
     """What each request met, by its path and how many there were before."""
     met: dict[tuple[str, int], str] = {}
     counts: dict[str, int] = {}
-    for asked in requests:
-        counts[asked.path] = counts.get(asked.path, 0) + 1
-        strike = script.decide(asked)
-        met[asked.path, counts[asked.path]] = (
+    for target in requests:
+        counts[target.path] = counts.get(target.path, 0) + 1
+        strike = script.decide(target)
+        met[target.path, counts[target.path]] = (
             f"{strike.fault.kind} {strike.seconds:.6f}" if strike is not None else ""
         )
     return met
@@ -99,23 +99,25 @@ FAULTS = (Fault.delay(0.1, 2.0, chance=0.3), Fault.refuse(503, chance=0.3))
 
 def test_the_same_seed_strikes_the_same_requests_in_whatever_order_they_come() -> None:
     paths = [f"/api/v1/namespaces/default/pods/p{i}/binding" for i in range(100)]
-    requests = [Asked.of("a", "POST", path) for path in paths for _ in range(3)]
+    requests = [FaultTarget.of("a", "POST", path) for path in paths for _ in range(3)]
     shuffled = list(requests)
     random.Random(1).shuffle(shuffled)
-    first, second = Script(FAULTS, seed=7), Script(FAULTS, seed=7)
+    first, second = FaultScript(FAULTS, seed=7), FaultScript(FAULTS, seed=7)
     assert struck(first, requests) == struck(second, shuffled)
-    assert struck(Script(FAULTS, seed=8), requests) != struck(Script(FAULTS, seed=7), requests)
+    assert struck(FaultScript(FAULTS, seed=8), requests) != struck(
+        FaultScript(FAULTS, seed=7), requests
+    )
 
 
 def test_a_chance_is_met_about_as_often_as_it_says() -> None:
-    script = Script([Fault.drop(chance=0.25)], seed=3)
-    hits = [script.decide(Asked.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(4000)]
+    script = FaultScript([Fault.drop(chance=0.25)], seed=3)
+    hits = [script.decide(FaultTarget.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(4000)]
     assert 900 < sum(hit is not None for hit in hits) < 1100
 
 
 def test_seconds_are_drawn_between_the_least_and_the_most() -> None:
-    script = Script([Fault.delay(1, 3)], seed=3)
-    strikes = [script.decide(Asked.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(500)]
+    script = FaultScript([Fault.delay(1, 3)], seed=3)
+    strikes = [script.decide(FaultTarget.of("a", "GET", f"/api/v1/nodes/n{i}")) for i in range(500)]
     seconds = [one.seconds for one in strikes if one is not None]
     assert len(seconds) == 500
     assert 1 <= min(seconds) < 1.1
@@ -123,13 +125,13 @@ def test_seconds_are_drawn_between_the_least_and_the_most() -> None:
 
 
 def test_some_are_spared_and_some_are_enough() -> None:
-    script = Script([Fault.refuse(500, skip=2, times=3)])
+    script = FaultScript([Fault.refuse(500, skip=2, times=3)])
     hits = [script.decide(BINDING) is not None for _ in range(8)]
     assert hits == [False, False, True, True, True, False, False, False]
 
 
 def test_the_first_fault_that_strikes_is_met() -> None:
-    script = Script([Fault.cut(times=1), Fault.refuse(429, times=1)])
+    script = FaultScript([Fault.cut(times=1), Fault.refuse(429, times=1)])
     kinds = [strike.fault.kind if (strike := script.decide(BINDING)) else "" for _ in range(3)]
     assert kinds == ["cut", "refuse", ""]
 
@@ -172,7 +174,7 @@ def test_the_first_fault_that_strikes_is_met() -> None:
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused(make: object, words: str) -> None:
+def test_what_cannot_be_meant_is_rejected(make: object, words: str) -> None:
     assert callable(make)
     with pytest.raises(InputError, match=words):
         make()

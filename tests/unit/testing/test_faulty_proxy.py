@@ -161,7 +161,7 @@ def test_a_request_that_nobody_overtakes_goes_on_alone(
 
 
 def wait_journal(file: Path, count: int) -> list[dict[str, object]]:
-    from mooring.testing.process import wait_for
+    from mooring.testing.child_process import wait_for
 
     wait_for(lambda: file.read_bytes().count(b"\n") >= count, "the journal", 30)
     return [json.loads(line) for line in file.read_text().splitlines()]
@@ -216,7 +216,7 @@ def test_no_server_behind_it_is_a_broken_connection(proxy: FaultyProxy, tmp_path
 
 
 @pytest.mark.parametrize("wrong", [[Fault.refuse(403)], Requests(), "cut"])
-def test_what_is_no_fault_is_refused_at_once(proxy: FaultyProxy, port: int, wrong: object) -> None:
+def test_what_is_no_fault_is_rejected_at_once(proxy: FaultyProxy, port: int, wrong: object) -> None:
     proxy.set(Fault.refuse(429))
     with pytest.raises(InputError, match=f"one after the other, not a {type(wrong).__name__}: "):
         proxy.set(wrong)  # type: ignore[arg-type]

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.testing import Fault, WatchEvents
-from mooring.testing.fault_script import Script, Strike
-from mooring.testing.fault_targets import Asked
-from mooring.testing.faulty_watch import FaultyWatch, Step
-from mooring.testing.watch_frames import PROTOBUF, Frames, event_type
+from mooring.testing.fault_script import FaultScript, Strike
+from mooring.testing.fault_target import FaultTarget
+from mooring.testing.faulty_watch import FaultyWatch, WatchStep
+from mooring.testing.watch_frames import PROTOBUF, WatchFrames, event_type
 
-PODS = Asked.of("a", "GET", "/api/v1/pods?watch=true")
+PODS = FaultTarget.of("a", "GET", "/api/v1/pods?watch=true")
 
 
 def line(number: int, kind: str = "ADDED") -> bytes:
@@ -19,7 +19,7 @@ def line(number: int, kind: str = "ADDED") -> bytes:
 
 
 def watch(*faults: Fault, content_type: str = "application/json") -> FaultyWatch:
-    script = Script([replace(fault, on=WatchEvents()) for fault in faults])
+    script = FaultScript([replace(fault, on=WatchEvents()) for fault in faults])
 
     def decide(event: str) -> Strike | None:
         return script.decide(PODS._replace(event=event))
@@ -27,7 +27,7 @@ def watch(*faults: Fault, content_type: str = "application/json") -> FaultyWatch
     return FaultyWatch(content_type, decide)
 
 
-def sent(steps: list[Step]) -> list[int]:
+def sent(steps: list[WatchStep]) -> list[int]:
     """The numbers of the events in the steps."""
     text = b"".join(step.send for step in steps)
     return [json.loads(one)["object"]["number"] for one in text.splitlines()]
@@ -36,7 +36,7 @@ def sent(steps: list[Step]) -> list[int]:
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
 def test_pieces_become_events(size: int) -> None:
     data = line(1) + line(2) + line(3)
-    frames = Frames("application/json;stream=watch")
+    frames = WatchFrames("application/json;stream=watch")
     found = [f for i in range(0, len(data), size) for f in frames.feed(data[i : i + size])]
     assert found == [line(1), line(2), line(3)]
 
@@ -45,7 +45,7 @@ def test_pieces_become_events(size: int) -> None:
 def test_pieces_become_events_in_protobuf(size: int) -> None:
     events = [len(body).to_bytes(4) + body for body in (b"one", b"\n\ntwo", b"x" * 300)]
     data = b"".join(events)
-    frames = Frames(f"{PROTOBUF};stream=watch")
+    frames = WatchFrames(f"{PROTOBUF};stream=watch")
     found = [f for i in range(0, len(data), size) for f in frames.feed(data[i : i + size])]
     assert found == events
 
@@ -90,11 +90,11 @@ def test_events_that_all_follow_the_next_change_places_two_by_two() -> None:
 
 
 def test_a_delay_and_an_end() -> None:
-    assert watch(Fault.delay(0.5)).feed(line(1)) == [Step(line(1), 0.5)]
-    assert watch(Fault.drop()).feed(line(1) + line(2)) == [Step(b"", end="silent")]
-    assert watch(Fault.cut()).feed(line(1) + line(2)) == [Step(line(1), end="cut")]
-    assert watch(Fault.cut(lost=True)).feed(line(1)) == [Step(b"", end="cut")]
-    assert watch(Fault.refuse()).feed(line(1)) == [Step(b"", end="cut")]
+    assert watch(Fault.delay(0.5)).feed(line(1)) == [WatchStep(line(1), 0.5)]
+    assert watch(Fault.drop()).feed(line(1) + line(2)) == [WatchStep(b"", end="silent")]
+    assert watch(Fault.cut()).feed(line(1) + line(2)) == [WatchStep(line(1), end="cut")]
+    assert watch(Fault.cut(lost=True)).feed(line(1)) == [WatchStep(b"", end="cut")]
+    assert watch(Fault.refuse()).feed(line(1)) == [WatchStep(b"", end="cut")]
 
 
 def test_a_watch_is_refused_with_an_event() -> None:

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mooring.testing.process import Startable
+from mooring.testing.child_process import Startable
 from tests.unit.testing.http_texts import chunk
 
 

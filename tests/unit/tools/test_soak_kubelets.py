@@ -1,4 +1,4 @@
-"""Fake kubelets: pods run, are refused where there is no room, and are collected without a node."""
+"""Fake kubelets: pods run, are rejected where there is no room, are collected without a node."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
@@ -58,23 +58,23 @@ def test_a_bound_pod_runs_and_a_waiting_one_does_not() -> None:
     pods = [pod("a", "n", status=pending), pod("b", status=pending)]
     kubelets, admin = turned(pods, [node("n")])
     assert admin.patched == {"a": "Running"}
-    assert kubelets.refused == []
+    assert kubelets.overcommitted == []
     assert not kubelets.idle
 
 
-def test_a_pod_without_room_is_refused_and_told_of() -> None:
+def test_a_pod_without_room_is_rejected_and_reported() -> None:
     running = {"phase": "Running"}
     pods = [pod("z", "n", status=running), pod("a", "n", cpu="1500m"), pod("b", "n")]
     kubelets, admin = turned(pods, [node("n")])
     assert admin.patched == {"a": "Failed"}
-    assert kubelets.refused == ["pod a had no room on node n"]
+    assert kubelets.overcommitted == ["pod a had no room on node n"]
     assert kubelets.rejected == 1
 
 
 def test_a_pod_without_room_on_a_node_that_shrank_is_nobodys_fault() -> None:
     kubelets, admin = turned([pod("a", "n", cpu="9")], [node("n")], shrunk="n")
     assert admin.patched == {"a": "Failed"}
-    assert (kubelets.refused, kubelets.rejected) == ([], 1)
+    assert (kubelets.overcommitted, kubelets.rejected) == ([], 1)
 
 
 def test_pods_that_end_or_have_no_node_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:

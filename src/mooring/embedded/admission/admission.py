@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mooring.embedded.admission.limit_ranges import LimitRanges
-from mooring.embedded.admission.service_addresses import settle_addresses
-from mooring.embedded.refusals import Refused, forbidden, not_found
+from mooring.embedded.admission.service_addresses import allocate_addresses
 from mooring.embedded.resources import (
     NAMESPACES,
     NODES,
@@ -24,7 +23,9 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Entry, Store
+from mooring.embedded.status_errors import StatusError, forbidden, not_found
+from mooring.embedded.store import Store
+from mooring.embedded.watch_history import WatchEvent
 from mooring.model.defaults import PREEMPT_LOWER_PRIORITY, SYSTEM_CLASSES
 
 _UNDELETABLE: Final = frozenset({"default", "kube-system", "kube-public"})
@@ -39,7 +40,7 @@ _DEFAULT_CLASS: Final = (
 _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 
 
-class _Class(NamedTuple):
+class _PriorityClass(NamedTuple):
     """What a pod gets from a priority class."""
 
     name: str
@@ -47,7 +48,7 @@ class _Class(NamedTuple):
     policy: str
 
 
-_NO_CLASS: Final = _Class("", 0, PREEMPT_LOWER_PRIORITY)
+_NO_CLASS: Final = _PriorityClass("", 0, PREEMPT_LOWER_PRIORITY)
 
 
 class Admission:
@@ -68,7 +69,7 @@ class Admission:
         self._taint_new_nodes = taint_new_nodes
         self._limit_ranges = LimitRanges(store)
         self._terminating: frozenset[str] | None = None
-        self._classes: dict[str, _Class] | None = None
+        self._classes: dict[str, _PriorityClass] | None = None
         self._default = _NO_CLASS
         store.listen(NAMESPACES, self._forget_namespaces)
         store.listen(PRIORITY_CLASSES, self._forget_classes)
@@ -90,7 +91,7 @@ class Admission:
             subresource: what part of it is changed; nothing here applies to parts.
 
         Raises:
-            Refused: the cluster does not allow it.
+            StatusError: the cluster does not allow it.
         """
         if old is None and resource.namespaced:
             self._check_namespace(resource, obj)
@@ -146,7 +147,7 @@ class Admission:
         if self._classes is None:
             self._classes = self._read_classes()
         name = spec.get("priorityClassName")
-        found: _Class | None = self._classes.get(name) if name else self._default
+        found: _PriorityClass | None = self._classes.get(name) if name else self._default
         if found is None:
             raise forbidden(PODS, pod, f"no PriorityClass with name {name} was found")
         if spec.get("priority", found.value) != found.value:
@@ -170,17 +171,17 @@ class Admission:
         spec["priority"] = found.value
         spec["preemptionPolicy"] = found.policy
 
-    def _read_classes(self) -> dict[str, _Class]:
+    def _read_classes(self) -> dict[str, _PriorityClass]:
         """The cluster's priority classes; those that every cluster has are always among them."""
         classes = {
-            name: _Class(name, value, PREEMPT_LOWER_PRIORITY)
+            name: _PriorityClass(name, value, PREEMPT_LOWER_PRIORITY)
             for name, value in SYSTEM_CLASSES.items()
         }
         self._default = _NO_CLASS
         for item in self._store.all(PRIORITY_CLASSES):
             obj = item.obj
             policy = obj.get("preemptionPolicy", PREEMPT_LOWER_PRIORITY)
-            one = classes[item.name] = _Class(item.name, obj.get("value", 0), policy)
+            one = classes[item.name] = _PriorityClass(item.name, obj.get("value", 0), policy)
             if obj.get("globalDefault") and (
                 self._default is _NO_CLASS or one.value < self._default.value
             ):
@@ -212,7 +213,7 @@ class Admission:
             taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
 
     def _admit_service(self, service: Obj, old: Obj | None) -> None:
-        settle_addresses(service, old, self._store)
+        allocate_addresses(service, old, self._store)
 
     def _admit_claim(self, claim: Obj, old: Obj | None) -> None:
         # parity v1.36.4: plugin/pkg/admission/storage/storageclass/setdefault
@@ -233,37 +234,37 @@ class Admission:
             chosen = min(name for time, name in marked if time == newest)
             claim["spec"]["storageClassName"] = chosen
 
-    def _forget_namespaces(self, _entry: Entry) -> None:
+    def _forget_namespaces(self, _event: WatchEvent) -> None:
         self._terminating = None
 
-    def _forget_classes(self, _entry: Entry) -> None:
+    def _forget_classes(self, _event: WatchEvent) -> None:
         self._classes = None
 
 
 def check_namespace_delete(name: str) -> None:
-    """Refuse to delete a namespace that every cluster has.
+    """Reject to delete a namespace that every cluster has.
 
     Raises:
-        Refused: it is one of them.
+        StatusError: it is one of them.
     """
     if name in _UNDELETABLE:
         raise forbidden(NAMESPACES, name, "this namespace may not be deleted")
 
 
-def _terminating(resource: Resource, name: str, namespace: str) -> Refused:
-    refused = forbidden(
+def _terminating(resource: Resource, name: str, namespace: str) -> StatusError:
+    error = forbidden(
         resource,
         name,
         f"unable to create new content in namespace {namespace} because it is being terminated",
     )
-    refused.status["details"]["causes"] = [
+    error.status["details"]["causes"] = [
         {
             "reason": "NamespaceTerminating",
             "message": f"namespace {namespace} is being terminated",
             "field": "metadata.namespace",
         }
     ]
-    return refused
+    return error
 
 
 def _tolerate_for_a_while(spec: Obj) -> None:

@@ -6,7 +6,6 @@
 from collections.abc import Iterator, Mapping
 
 from mooring.embedded.defaults.pod_level import of_containers
-from mooring.embedded.refusals import Refused, forbidden
 from mooring.embedded.resources import (
     LIMIT_RANGES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -14,7 +13,9 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Entry, Store
+from mooring.embedded.status_errors import StatusError, forbidden
+from mooring.embedded.store import Store
+from mooring.embedded.watch_history import WatchEvent
 from mooring.model.quantity import Quantity, parse_quantity
 from mooring.model.resources import CPU, MEMORY
 
@@ -43,7 +44,7 @@ class LimitRanges:
                 if item.get("type") == "Container":
                     requests |= item.get("defaultRequest", {})
                     limits |= item.get("default", {})
-            told = [
+            set_fields = [
                 text
                 for field, kind in (
                     ("containers", "container"),
@@ -52,15 +53,15 @@ class LimitRanges:
                 for container in pod["spec"].get(field) or ()
                 for text in _complete(container, kind, requests, limits)
             ]
-            if told:
+            if set_fields:
                 annotations = pod["metadata"].setdefault("annotations", {})
-                annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(told)}"
+                annotations[_ANNOTATION] = f"LimitRanger plugin set: {'; '.join(set_fields)}"
 
     def check_pod(self, pod: Obj) -> None:
-        """Refuse a new pod that asks for more or less than it may.
+        """Reject a new pod that asks for more or less than it may.
 
         Raises:
-            Refused: it does; the text has all reasons.
+            StatusError: it does; the text has all reasons.
         """
         # parity v1.36.4: plugin/pkg/admission/limitranger/admission.go PodValidateLimitFunc
         spec = pod["spec"]
@@ -74,13 +75,13 @@ class LimitRanges:
                 elif item.get("type") == "Pod":
                     wrong += _check(item, _of_pod(spec))
             if wrong:
-                raise _refused(PODS, pod, wrong)
+                raise _rejected(PODS, pod, wrong)
 
     def check_claim(self, claim: Obj) -> None:
-        """Refuse a new claim to a volume that asks for more or less than it may.
+        """Reject a new claim to a volume that asks for more or less than it may.
 
         Raises:
-            Refused: it does.
+            StatusError: it does.
         """
         requests = claim["spec"]["resources"].get("requests", {})
         for limit_range in self._of(claim):
@@ -92,7 +93,7 @@ class LimitRanges:
                     for name, bound in item.get("max", {}).items():
                         wrong += _most_requested(item["type"], name, bound, requests)
             if wrong:
-                raise _refused(PERSISTENT_VOLUME_CLAIMS, claim, wrong)
+                raise _rejected(PERSISTENT_VOLUME_CLAIMS, claim, wrong)
 
     def _of(self, obj: Obj) -> list[Obj]:
         return self._ranges().get(obj["metadata"].get("namespace", ""), [])
@@ -104,7 +105,7 @@ class LimitRanges:
                 self._known.setdefault(item.namespace, []).append(item.obj)
         return self._known
 
-    def _forget(self, _entry: Entry) -> None:
+    def _forget(self, _event: WatchEvent) -> None:
         self._known = None
 
 
@@ -184,7 +185,7 @@ def _read(text: str) -> Quantity:
     return parse_quantity(text)
 
 
-def _refused(resource: Resource, obj: Obj, wrong: list[str]) -> Refused:
+def _rejected(resource: Resource, obj: Obj, wrong: list[str]) -> StatusError:
     distinct = list(dict.fromkeys(wrong))
     text = distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
     return forbidden(resource, obj["metadata"].get("name", ""), text)

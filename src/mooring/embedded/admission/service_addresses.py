@@ -1,13 +1,13 @@
-"""Addresses and ports of Services: the API server hands them out.
+"""Addresses and ports of Services: the API server allocates them.
 
-`admission` calls it, because it looks at all other Services. There is no network behind them.
+`admission` calls it, because it reads all other Services. There is no network behind them.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mooring.embedded.refusals import INVALID, Cause, invalid
 from mooring.embedded.resources import SERVICES, Obj
+from mooring.embedded.status_errors import INVALID, Cause, invalid
 from mooring.embedded.store import Store
 
 _HEADLESS: Final = "None"
@@ -16,11 +16,11 @@ _NETWORK: Final = (10, 96)
 _PORTS: Final = range(30000, 32768)
 
 
-def settle_addresses(service: Obj, old: Obj | None, store: Store) -> None:
+def allocate_addresses(service: Obj, old: Obj | None, store: Store) -> None:
     """Give a Service what it has to have, in place; it keeps what it had.
 
     Raises:
-        Refused: it asks for an address or a port that another one has.
+        StatusError: it asks for an address or a port that another one has.
     """
     # parity v1.36.4: pkg/registry/core/service/storage/{storage,alloc}.go
     spec = service["spec"]

@@ -5,8 +5,8 @@ parity v1.36.4: pkg/controller/daemon/util/daemonset_util.go, daemon_controller.
 
 from typing import Final
 
-from mooring.embedded.controllers.history import REVISION_LABEL, Revision
-from mooring.embedded.controllers.templates import generated, pod_from
+from mooring.embedded.controllers.controller_history import REVISION_LABEL, Revision
+from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
 from mooring.embedded.resources import Obj
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -36,8 +36,8 @@ def read_node(body: bytes) -> Node:
 def pod_for(obj: Obj, revision: Revision, node: str) -> Obj:
     """The pod of a DaemonSet for a node; for no node in particular if that is empty."""
     metadata = obj["metadata"]
-    pod = pod_from(obj["spec"]["template"], obj)
-    pod["metadata"]["generateName"] = generated(metadata["name"])
+    pod = pod_from_template(obj["spec"]["template"], obj)
+    pod["metadata"]["generateName"] = pod_name_prefix(metadata["name"])
     number = (metadata.get("annotations") or {}).get(_DEPRECATED)
     pod["metadata"]["labels"] = {
         **pod["metadata"].get("labels", {}),
@@ -68,7 +68,7 @@ def _pin(spec: Obj, node: str) -> None:
 
 
 def node_of(pod: Obj) -> str:
-    """The node that a daemon pod was made for; empty if none can be told."""
+    """The node that a daemon pod was made for; empty if it is for none in particular."""
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     for term in (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
@@ -77,13 +77,13 @@ def node_of(pod: Obj) -> str:
     return ""
 
 
-def may_run(sample: Pod, node: Node) -> bool:
+def should_run(sample: Pod, node: Node) -> bool:
     """Whether a daemon pod should run on a node."""
     return _fits(sample, node) and untolerated(node.taints, sample.tolerations) is None
 
 
-def may_stay(sample: Pod, node: Node) -> bool:
-    """Whether a daemon pod that is on a node may go on there."""
+def should_continue_running(sample: Pod, node: Node) -> bool:
+    """Whether a daemon pod that is on a node may continue to run there."""
     tolerable = untolerated(node.taints, sample.tolerations, [NO_EXECUTE]) is None
     return _fits(sample, node) and tolerable
 

@@ -5,51 +5,48 @@ parity v1.36.4: pkg/controller/deployment
 
 from collections.abc import Iterable, Mapping
 
-from mooring.embedded.controllers import deployment_sizes as sizes
-from mooring.embedded.controllers import deployment_status as reports
-from mooring.embedded.controllers.hand import Hand, controller_reference, controller_uid
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.replicas import read_selector
-from mooring.embedded.controllers.rollout import Rollout, newest
-from mooring.embedded.controllers.work import Controller, Heard
+from mooring.embedded.controllers import deployment_scaling as scaling
+from mooring.embedded.controllers import deployment_status
+from mooring.embedded.controllers.controller import Controller, EventHandler
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.controller_utils import read_selector
+from mooring.embedded.controllers.deployment_rollout import Rollout, find_new_replica_set
+from mooring.embedded.controllers.owner_references import (
+    controller_of,
+    controller_ref,
+    controller_uid,
+)
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
 from mooring.embedded.resources import DEPLOYMENTS, REPLICA_SETS, Obj, Resource
-from mooring.embedded.store import Entry, Item
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.watch_history import WatchEvent
 
 
-class Deployments(Controller):
-    """Makes and sizes ReplicaSets, and reports how a rollout goes.
+class DeploymentController(Controller):
+    """Makes and sizes ReplicaSets, and reports how a rollout goes."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-    """
+    resource = DEPLOYMENTS
 
-    def __init__(self, hand: Hand, pods: PodIndex) -> None:
-        self._hand = hand
-        self._pods = pods
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
         self._sets: dict[str, dict[Key, None]] = {}
         self._owner: dict[Key, tuple[str, Key]] = {}
-        self._alone: dict[Key, None] = {}
+        self._orphans: dict[Key, None] = {}
         self._recreating: set[Key] = set()
 
     @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
-
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To Deployments and to the ReplicaSets they own."""
+    def event_handlers(self) -> Mapping[Resource, EventHandler]:
+        """Of Deployments and to the ReplicaSets they own."""
         return {DEPLOYMENTS: self._changed, REPLICA_SETS: self._set_changed}
 
-    def _changed(self, entry: Entry) -> Iterable[Key]:
-        key = (entry.item.namespace, entry.item.name)
-        if entry.type == "DELETED":
+    def _changed(self, event: WatchEvent) -> Iterable[Key]:
+        key = (event.item.namespace, event.item.name)
+        if event.type == "DELETED":
             self._recreating.discard(key)
         return (key,)
 
-    def _set_changed(self, entry: Entry) -> Iterable[Key]:
-        item = entry.item
+    def _set_changed(self, event: WatchEvent) -> Iterable[Key]:
+        item = event.item
         key = (item.namespace, item.name)
         keys: list[Key] = []
         before = self._owner.pop(key, None)
@@ -58,12 +55,12 @@ class Deployments(Controller):
             if not self._sets[before[0]]:
                 del self._sets[before[0]]
             keys.append(before[1])
-        self._alone.pop(key, None)
-        if entry.type == "DELETED":
+        self._orphans.pop(key, None)
+        if event.type == "DELETED":
             return keys
-        owner = _owner_of(item)
+        owner = controller_of(item.obj)
         if owner is None:
-            self._alone[key] = None
+            self._orphans[key] = None
         elif owner["kind"] == "Deployment":
             mine = (item.namespace, owner["name"])
             self._owner[key] = (owner["uid"], mine)
@@ -72,7 +69,7 @@ class Deployments(Controller):
                 keys.append(mine)
         return keys
 
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
         """A Deployment that waits for its old pods to be gone."""
         if old is None or old.owner is None or not self._recreating:
             return ()
@@ -81,18 +78,17 @@ class Deployments(Controller):
         found = self._owner.get((old.key[0], old.owner.name))
         return (found[1],) if found is not None and found[1] in self._recreating else ()
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:
         """Bring one Deployment a step further."""
-        item = self._hand.store.get(DEPLOYMENTS, *key)
-        if item is None:
-            return None
         obj = item.obj
         sets = self._own_sets(obj)
         if obj["metadata"].get("deletionTimestamp"):
-            status = reports.counted(obj, sets, newest(obj, sets), now)
-            self._hand.set_status(DEPLOYMENTS, item, obj, status)
+            status = deployment_status.calculate_status(
+                obj, sets, find_new_replica_set(obj, sets), now
+            )
+            self._client.set_status(DEPLOYMENTS, item, obj, status)
             return None
-        rollout = Rollout(self._hand, self._pods, obj, sets, now)
+        rollout = Rollout(self._client, self._pods, obj, sets, now)
         again = rollout.step()
         if rollout.waits:
             self._recreating.add(key)
@@ -104,32 +100,24 @@ class Deployments(Controller):
         metadata = obj["metadata"]
         found = []
         for key in self._sets.get(metadata["uid"], {}):
-            item = self._hand.store.get(REPLICA_SETS, *key)
+            item = self._client.store.get(REPLICA_SETS, *key)
             if item is not None:
                 found.append(item.obj)
-        if self._alone and not metadata.get("deletionTimestamp"):
+        if self._orphans and not metadata.get("deletionTimestamp"):
             found.extend(self._adopt(obj))
-        return sizes.by_age(found)
+        return scaling.by_age(found)
 
     def _adopt(self, obj: Obj) -> Iterable[Obj]:
-        """Take in the ReplicaSets that nobody controls and that the Deployment selects."""
+        """Adopt the ReplicaSets that nobody controls and that the Deployment selects."""
         namespace = obj["metadata"]["namespace"]
         selector = read_selector(obj["spec"].get("selector"))
-        for key in [one for one in self._alone if one[0] == namespace]:
-            item = self._hand.store.get(REPLICA_SETS, *key)
+        for key in [one for one in self._orphans if one[0] == namespace]:
+            item = self._client.store.get(REPLICA_SETS, *key)
             if item is None or not selector.matches(item.labels):
                 continue
             one = item.obj
             owners = one["metadata"].get("ownerReferences") or []
             if controller_uid(one) or one["metadata"].get("deletionTimestamp"):
                 continue
-            one["metadata"]["ownerReferences"] = [*owners, controller_reference(obj)]
-            yield self._hand.update(REPLICA_SETS, one).obj
-
-
-def _owner_of(item: Item) -> Obj | None:
-    for owner in item.obj["metadata"].get("ownerReferences") or ():
-        if owner.get("controller"):
-            found: Obj = owner
-            return found
-    return None
+            one["metadata"]["ownerReferences"] = [*owners, controller_ref(obj)]
+            yield self._client.update(REPLICA_SETS, one).obj

@@ -6,13 +6,14 @@ parity v1.36.4: pkg/controller/deployment/{sync,progress}.go
 from collections.abc import Sequence
 from typing import Final
 
-from mooring.embedded.controllers import moments
-from mooring.embedded.controllers.deployment_sizes import (
-    count,
+from mooring.embedded.controllers.conditions import find_condition, without_condition
+from mooring.embedded.controllers.deployment_scaling import (
     max_unavailable,
     replicas,
-    total,
+    status_count,
+    total_replicas,
 )
+from mooring.embedded.controllers.timestamps import format_time, parse_time
 from mooring.embedded.resources import Obj
 
 PROGRESSING: Final = "Progressing"
@@ -28,15 +29,15 @@ def deadline(deployment: Obj) -> int | None:
     return None if seconds in (None, _NEVER) else int(seconds)
 
 
-def set_condition(
+def set_deployment_condition(
     status: Obj, kind: str, state: str, reason: str, message: str, now: float
 ) -> None:
     """Set a condition in a status, in place, unless state and reason are the same already."""
     conditions = status.get("conditions") or []
-    current = moments.find(conditions, kind)
+    current = find_condition(conditions, kind)
     if current is not None and (current["status"], current.get("reason")) == (state, reason):
         return
-    time = moments.written(now)
+    time = format_time(now)
     since = time
     if current is not None and current["status"] == state:
         since = current.get("lastTransitionTime", time)
@@ -48,7 +49,7 @@ def set_condition(
         "reason": reason,
         "message": message,
     }
-    status["conditions"] = [*moments.without(conditions, kind), condition]
+    status["conditions"] = [*without_condition(conditions, kind), condition]
 
 
 def is_complete(deployment: Obj, status: Obj) -> bool:
@@ -61,18 +62,18 @@ def is_complete(deployment: Obj, status: Obj) -> bool:
     )
 
 
-def counted(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) -> Obj:
+def calculate_status(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) -> Obj:
     """The status of a Deployment with these ReplicaSets; conditions but one are kept."""
     old = deployment.get("status") or {}
-    available = sum(count(one, "availableReplicas") for one in sets)
+    available = sum(status_count(one, "availableReplicas") for one in sets)
     status: Obj = {
         "observedGeneration": deployment["metadata"].get("generation"),
-        "replicas": sum(count(one, "replicas") for one in sets) or None,
-        "updatedReplicas": (count(new, "replicas") if new is not None else 0) or None,
-        "readyReplicas": sum(count(one, "readyReplicas") for one in sets) or None,
+        "replicas": sum(status_count(one, "replicas") for one in sets) or None,
+        "updatedReplicas": (status_count(new, "replicas") if new is not None else 0) or None,
+        "readyReplicas": sum(status_count(one, "readyReplicas") for one in sets) or None,
         "availableReplicas": available or None,
-        "unavailableReplicas": max(total(sets) - available, 0) or None,
-        "terminatingReplicas": sum(count(one, "terminatingReplicas") for one in sets),
+        "unavailableReplicas": max(total_replicas(sets) - available, 0) or None,
+        "terminatingReplicas": sum(status_count(one, "terminatingReplicas") for one in sets),
         "conditions": list(old.get("conditions") or []),
         "collisionCount": old.get("collisionCount"),
     }
@@ -82,17 +83,17 @@ def counted(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) -
     else:
         state, reason = "False", "MinimumReplicasUnavailable"
         message = "Deployment does not have minimum availability."
-    set_condition(status, "Available", state, reason, message, now)
+    set_deployment_condition(status, "Available", state, reason, message, now)
     return status
 
 
-def rolled(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) -> Obj:
+def rollout_status(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) -> Obj:
     """The status during and after a rollout, with how it progresses."""
-    status = counted(deployment, sets, new, now)
+    status = calculate_status(deployment, sets, new, now)
     old = deployment.get("status") or {}
-    current = moments.find(old.get("conditions"), PROGRESSING)
+    current = find_condition(old.get("conditions"), PROGRESSING)
     if deadline(deployment) is None:
-        status["conditions"] = moments.without(status["conditions"], PROGRESSING)
+        status["conditions"] = without_condition(status["conditions"], PROGRESSING)
     done = (
         current is not None
         and current.get("reason") == NEW_SET_AVAILABLE
@@ -108,12 +109,12 @@ def rolled(deployment: Obj, sets: Sequence[Obj], new: Obj | None, now: float) ->
     ]
     if failures:
         first = failures[0]
-        set_condition(
+        set_deployment_condition(
             status, _FAILURE, first["status"], first["reason"], first["message"],
-            moments.read(first["lastTransitionTime"]),
+            parse_time(first["lastTransitionTime"]),
         )  # fmt: skip
     else:
-        status["conditions"] = moments.without(status["conditions"], _FAILURE)
+        status["conditions"] = without_condition(status["conditions"], _FAILURE)
     status["conditions"] = status["conditions"] or None
     return status
 
@@ -125,10 +126,10 @@ def _progress(
     who = who or f'Deployment "{deployment["metadata"]["name"]}"'
     if is_complete(deployment, status):
         message = f"{who} has successfully progressed."
-        set_condition(status, PROGRESSING, "True", NEW_SET_AVAILABLE, message, now)
+        set_deployment_condition(status, PROGRESSING, "True", NEW_SET_AVAILABLE, message, now)
     elif _is_progressing(deployment, status):
         # Its time is written anew with every bit of progress: the deadline is counted from it.
-        time = moments.written(now)
+        time = format_time(now)
         since = time
         if current is not None and current["status"] == "True":
             since = current.get("lastTransitionTime", time)
@@ -140,10 +141,10 @@ def _progress(
             "reason": "ReplicaSetUpdated",
             "message": f"{who} is progressing.",
         }
-        status["conditions"] = [*moments.without(status["conditions"], PROGRESSING), condition]
-    elif _is_late(deployment, status, now):
+        status["conditions"] = [*without_condition(status["conditions"], PROGRESSING), condition]
+    elif _has_timed_out(deployment, status, now):
         message = f"{who} has timed out progressing."
-        set_condition(status, PROGRESSING, "False", TIMED_OUT, message, now)
+        set_deployment_condition(status, PROGRESSING, "False", TIMED_OUT, message, now)
 
 
 def _is_progressing(deployment: Obj, status: Obj) -> bool:
@@ -164,23 +165,23 @@ def _old_ones(status: Obj) -> int:
     return int(status.get("replicas") or 0) - int(status.get("updatedReplicas") or 0)
 
 
-def _is_late(deployment: Obj, status: Obj, now: float) -> bool:
-    condition = moments.find(status.get("conditions"), PROGRESSING)
+def _has_timed_out(deployment: Obj, status: Obj, now: float) -> bool:
+    condition = find_condition(status.get("conditions"), PROGRESSING)
     seconds = deadline(deployment)
     if condition is None or seconds is None or condition.get("reason") == NEW_SET_AVAILABLE:
         return False
     if condition.get("reason") == TIMED_OUT:
         return True
-    return moments.read(condition.get("lastUpdateTime") or "") + seconds < now
+    return parse_time(condition.get("lastUpdateTime") or "") + seconds < now
 
 
-def until_late(deployment: Obj, status: Obj, now: float) -> float | None:
+def until_timed_out(deployment: Obj, status: Obj, now: float) -> float | None:
     """In how many seconds a rollout will have taken too long without progress."""
-    condition = moments.find(status.get("conditions"), PROGRESSING)
+    condition = find_condition(status.get("conditions"), PROGRESSING)
     seconds = deadline(deployment)
     if condition is None or seconds is None or is_complete(deployment, status):
         return None
     if condition.get("reason") in (TIMED_OUT, NEW_SET_AVAILABLE):
         return None
-    due = moments.read(condition.get("lastUpdateTime") or "") + seconds
+    due = parse_time(condition.get("lastUpdateTime") or "") + seconds
     return max(due - now, 0.0) + 1.0

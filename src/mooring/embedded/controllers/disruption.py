@@ -8,12 +8,13 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.controllers import moments
-from mooring.embedded.controllers.deployment_sizes import replicas, scaled
-from mooring.embedded.controllers.hand import Hand
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.replicas import Pace
-from mooring.embedded.controllers.work import Controller, Heard, own_key
+from mooring.embedded.controllers.conditions import find_condition, without_condition
+from mooring.embedded.controllers.controller import Controller, EventHandler, own_key
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.deployment_scaling import replicas, scaled_value
+from mooring.embedded.controllers.owner_references import controller_of
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.timestamps import format_time, parse_time
 from mooring.embedded.resources import (
     DEPLOYMENTS,
     POD_DISRUPTION_BUDGETS,
@@ -23,7 +24,8 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Entry
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.watch_history import WatchEvent
 from mooring.model.selectors import LabelSelector
 
 #: A disruption that was allowed is waited for so long.
@@ -33,36 +35,27 @@ _OWNERS: Final[Mapping[str, Resource]] = {
 }
 
 
-class Disruption(Controller):
-    """Keeps the status of budgets up to date.
+class DisruptionController(Controller):
+    """Keeps the status of budgets up to date."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-    """
+    resource = POD_DISRUPTION_BUDGETS
+    throttled = True
 
-    def __init__(self, hand: Hand, pods: PodIndex) -> None:
-        self._hand = hand
-        self._pods = pods
-        self._pace = Pace()
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
         self._selectors: dict[str, dict[str, LabelSelector]] = {}
 
     @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
-
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To budgets, and to what says how many pods are expected."""
+    def event_handlers(self) -> Mapping[Resource, EventHandler]:
+        """Of budgets, and to what says how many pods are expected."""
         return {
             POD_DISRUPTION_BUDGETS: self._changed,
             **dict.fromkeys((*_OWNERS.values(), DEPLOYMENTS), self._owner_changed),
         }
 
-    def _changed(self, entry: Entry) -> Iterable[Key]:
-        item = entry.item
-        if entry.type == "DELETED":
+    def _changed(self, event: WatchEvent) -> Iterable[Key]:
+        item = event.item
+        if event.type == "DELETED":
             there = self._selectors.get(item.namespace, {})
             there.pop(item.name, None)
             if not there:
@@ -70,13 +63,13 @@ class Disruption(Controller):
         else:
             selector = _read(item.obj)
             self._selectors.setdefault(item.namespace, {})[item.name] = selector
-        return own_key(entry)
+        return own_key(event)
 
-    def _owner_changed(self, entry: Entry) -> Iterable[Key]:
-        namespace = entry.item.namespace
+    def _owner_changed(self, event: WatchEvent) -> Iterable[Key]:
+        namespace = event.item.namespace
         return [(namespace, name) for name in self._selectors.get(namespace, ())]
 
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
         """The budgets that guard the pod."""
         pod = new or old
         if pod is None or not self._selectors:
@@ -88,18 +81,12 @@ class Disruption(Controller):
             if any(one is not None and selector.matches(one.labels) for one in (old, new))
         ]
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:
         """Count the pods of one budget."""
-        item = self._hand.store.get(POD_DISRUPTION_BUDGETS, *key)
-        if item is None:
-            return None
-        wait = self._pace.wait(key, now)
-        if wait is not None:
-            return wait
         obj = item.obj
         selector = self._selectors.get(key[0], {}).get(key[1]) or _read(obj)
         there = self._pods.in_namespace(key[0])
-        self._pace.looked(key, len(there), now)
+        self._throttle.synced(key, len(there), now)
         pods = [pod for pod in there if not pod.finished and selector.matches(pod.labels)]
         spec, old = obj["spec"], obj.get("status") or {}
         expected, desired = self._expect(key[0], spec, pods)
@@ -118,44 +105,37 @@ class Disruption(Controller):
             "expectedPods": expected,
             "conditions": _conditions(obj, old, allowed, now),
         }
-        self._hand.set_status(POD_DISRUPTION_BUDGETS, item, obj, status)
+        self._client.set_status(POD_DISRUPTION_BUDGETS, item, obj, status)
         return again
 
-    def _expect(self, namespace: str, spec: Obj, pods: list[SeenPod]) -> tuple[int, int]:
+    def _expect(self, namespace: str, spec: Obj, pods: list[PodSummary]) -> tuple[int, int]:
         """How many pods are expected, and how many have to be healthy."""
         limit = spec.get("maxUnavailable")
         if limit is not None:
             expected = self._scale(namespace, pods)
-            return expected, max(expected - scaled(limit, expected, up=True), 0)
+            return expected, max(expected - scaled_value(limit, expected, up=True), 0)
         least = spec.get("minAvailable")
         if isinstance(least, int):
             return len(pods), least
         if least is None:
             return len(pods), len(pods)
         expected = self._scale(namespace, pods)
-        return expected, scaled(least, expected, up=True)
+        return expected, scaled_value(least, expected, up=True)
 
-    def _scale(self, namespace: str, pods: list[SeenPod]) -> int:
+    def _scale(self, namespace: str, pods: list[PodSummary]) -> int:
         """How many pods their owners ask for together; a pod without owner counts for nothing."""
         owners = {pod.owner.uid: pod.owner for pod in pods if pod.owner is not None}
         total = 0
         asked: set[str] = set()
         for owner in owners.values():
             resource = _OWNERS.get(owner.kind)
-            item = self._hand.store.get(resource, namespace, owner.name) if resource else None
+            item = self._client.store.get(resource, namespace, owner.name) if resource else None
             if item is None or item.uid != owner.uid:
                 continue
             obj = item.obj
-            above = next(
-                (
-                    one
-                    for one in obj["metadata"].get("ownerReferences") or ()
-                    if one.get("controller") and one.get("kind") == "Deployment"
-                ),
-                None,
-            )
-            if above is not None:
-                higher = self._hand.store.get(DEPLOYMENTS, namespace, above["name"])
+            above = controller_of(obj)
+            if above is not None and above.get("kind") == "Deployment":
+                higher = self._client.store.get(DEPLOYMENTS, namespace, above["name"])
                 if higher is not None and higher.uid == above["uid"]:
                     obj = higher.obj
             uid = obj["metadata"]["uid"]
@@ -174,15 +154,15 @@ def _read(obj: Obj) -> LabelSelector:
 
 
 def _still_disrupted(
-    before: Mapping[str, str], pods: list[SeenPod], now: float
+    before: Mapping[str, str], pods: list[PodSummary], now: float
 ) -> tuple[dict[str, str], float | None]:
-    """The pods whose deletion was allowed and is still to be seen; when to look again."""
+    """The pods whose deletion was allowed and is still to be seen; when to reconcile again."""
     there = {pod.key[1]: pod for pod in pods}
     kept: dict[str, str] = {}
     again: float | None = None
     for name, time in before.items():
         pod = there.get(name)
-        left = moments.read(time) + _DELETION_SECONDS - now
+        left = parse_time(time) + _DELETION_SECONDS - now
         if pod is None or pod.deleting or left <= 0:
             continue
         kept[name] = time
@@ -193,8 +173,8 @@ def _still_disrupted(
 def _conditions(obj: Obj, old: Obj, allowed: int, now: float) -> list[Obj]:
     kind = "DisruptionAllowed"
     state, reason = ("True", "SufficientPods") if allowed > 0 else ("False", "InsufficientPods")
-    current = moments.find(old.get("conditions"), kind)
-    since = moments.written(now)
+    current = find_condition(old.get("conditions"), kind)
+    since = format_time(now)
     if current is not None and current["status"] == state:
         since = current.get("lastTransitionTime", since)
     condition = {
@@ -205,4 +185,4 @@ def _conditions(obj: Obj, old: Obj, allowed: int, now: float) -> list[Obj]:
         "reason": reason,
         "message": "",
     }
-    return [*moments.without(old.get("conditions"), kind), condition]
+    return [*without_condition(old.get("conditions"), kind), condition]

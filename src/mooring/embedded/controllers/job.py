@@ -1,28 +1,33 @@
 """Runs Jobs: pods until enough have succeeded or too many have failed.
 
 A pod is held by a finalizer until it was counted, so that none is missed when it is deleted.
-Success policies, pod failure policies and limits for each index are not worked on.
+Success policies, pod failure policies and limits for each index are not implemented.
 
 parity v1.36.4: pkg/controller/job, pkg/controller/ttlafterfinished
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
-from mooring.embedded.controllers import job_status as reports
-from mooring.embedded.controllers import moments
-from mooring.embedded.controllers.hand import Hand
+from mooring.embedded.controllers import job_status
+from mooring.embedded.controllers.controller import Controller
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.controller_utils import (
+    BATCH,
+    is_namespace_terminating,
+    pods_to_delete,
+    remove_finalizer,
+)
 from mooring.embedded.controllers.job_indexes import INDEX, free_indexes, index_of
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.replica_set import is_terminating
-from mooring.embedded.controllers.replicas import BATCH, Pace, to_give_up
-from mooring.embedded.controllers.templates import generated, pod_from
-from mooring.embedded.controllers.work import Controller, Heard, own_key
-from mooring.embedded.refusals import Refused
-from mooring.embedded.resources import JOBS, PODS, Obj, Resource
-from mooring.embedded.store import Item
+from mooring.embedded.controllers.pod_control import PodControl
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
+from mooring.embedded.controllers.timestamps import parse_time
+from mooring.embedded.resources import JOBS, PODS, Obj
+from mooring.embedded.status_errors import StatusError
+from mooring.embedded.stored_object import StoredObject
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 _MANAGER: Final = "kubernetes.io/job-controller"
@@ -32,138 +37,117 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Jobs(Controller):
-    """Makes the pods of Jobs and counts how they end.
+class JobController(Controller):
+    """Makes the pods of Jobs and counts how they end."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-    """
+    resource = JOBS
 
-    def __init__(self, hand: Hand, pods: PodIndex) -> None:
-        self._hand = hand
-        self._pods = pods
-        self._pace = Pace()
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
+        self._pod_control = PodControl(client)
         self._counted: set[str] = set()
         self._failures: dict[str, tuple[int, float]] = {}
 
-    @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
-
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To Jobs."""
-        return {JOBS: own_key}
-
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
-        """The Job that controls the pod; a pod whose Job is gone is let go."""
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
+        """The Job that controls the pod; none for the last pod of a Job that is gone."""
         if new is None and old is not None:
             self._counted.discard(old.uid)
-        pod = new or old
-        if pod is None or pod.owner is None or pod.owner.kind != "Job":
-            return ()
-        key = (pod.key[0], pod.owner.name)
-        if new is None and self._hand.store.get(JOBS, *key) is None:
+        keys = self._controlling(new or old)
+        if new is None and keys and self._client.store.get(JOBS, *keys[0]) is None:
             return ()  # the last of a Job that went before it
-        return (key,)
+        return keys
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:
         """Bring one Job a step further."""
-        item = self._hand.store.get(JOBS, *key)
-        self._release_orphans(key, item)
-        if item is None:
-            return None
         obj = item.obj
         if obj["spec"].get("managedBy", _MANAGER) != _MANAGER:
             return None
-        finished = reports.finished(obj)
+        finished = job_status.finished(obj)
         if finished is not None:
             self._failures.pop(item.uid, None)
             for pod in self._pods.owned_by(item.uid):
-                self._let_go(pod)
+                self._remove_finalizer(pod)
             return self._expire(item, obj, finished, now)
-        wait = self._pace.wait(key, now)
+        wait = self._throttle.wait(key, now)
         if wait is not None:
             return wait
         return self._step(key, item, obj, now)
 
-    def _step(self, key: Key, item: Item, obj: Obj, now: float) -> float | None:
+    def sync_deleted(self, key: Key, now: float) -> float | None:  # noqa: ARG002
+        """Take the finalizer from pods whose Job is gone."""
+        for pod in self._pods.in_namespace(key[0]):
+            if key in self._controlling(pod):
+                self._remove_finalizer(pod)
+        return None
+
+    def _step(self, key: Key, item: StoredObject, obj: Obj, now: float) -> float | None:
         mine = self._pods.owned_by(item.uid)
-        tally = reports.count(obj, mine, self._counted, TRACKING, now)
-        self._note_failures(item.uid, tally, now)
-        target = reports.target(obj, tally, now)
+        counts = job_status.count(obj, mine, self._counted, TRACKING, now)
+        self._note_failures(item.uid, counts, now)
+        target = job_status.target(obj, counts, now)
         again: float | None = None
-        refused: Refused | None = None
+        error: StatusError | None = None
         if target is not None:
-            again = self._stop(obj, tally.active, now)
+            again = self._stop(obj, counts.active, now)
         elif not obj["metadata"].get("deletionTimestamp"):
             try:
-                again = self._manage(obj, tally, now)
-            except Refused as error:
-                refused = error
-        status = reports.status(obj, tally, target, busy=again == 0.0, now=now)
-        for kind, reason, message in reports.news(obj, status):
-            self._hand.tell(obj, kind, reason, message, now)
-        self._hand.set_status(JOBS, item, obj, status)
-        for pod in (*tally.new_succeeded, *tally.new_failed):
+                again = self._manage(obj, counts, now)
+            except StatusError as caught:
+                error = caught
+        status = job_status.status(obj, counts, target, busy=again == 0.0, now=now)
+        for kind, reason, message in job_status.status_events(obj, status):
+            self._client.record_event(obj, kind, reason, message, now)
+        self._client.set_status(JOBS, item, obj, status)
+        for pod in (*counts.new_succeeded, *counts.new_failed):
             self._counted.add(pod.uid)
-            self._let_go(pod)
-        if refused is not None and not is_terminating(refused):
-            raise refused
+            self._remove_finalizer(pod)
+        if error is not None and not is_namespace_terminating(error):
+            raise error
         if again is None:
-            self._pace.looked(key, len(mine), now)
-            again = reports.until_deadline(obj, now)
+            self._throttle.synced(key, len(mine), now)
+            again = job_status.until_deadline(obj, now)
         return again
 
     # -- pods
 
-    def _manage(self, obj: Obj, tally: reports.Tally, now: float) -> float | None:
+    def _manage(self, obj: Obj, counts: job_status.JobPodCounts, now: float) -> float | None:
         """Make or delete some pods; in how many seconds to go on."""
         if obj["spec"].get("suspend"):
-            return self._stop(obj, tally.active, now, uncounted=True)
-        wanted = reports.wanted(obj, tally)
-        missing = wanted - len(tally.active)
+            return self._stop(obj, counts.active, now, uncounted=True)
+        wanted = job_status.wanted(obj, counts)
+        missing = wanted - len(counts.active)
         if missing < 0:
-            spare = to_give_up(tally.active, -missing)
+            spare = pods_to_delete(counts.active, -missing)
             return self._stop(obj, spare, now, uncounted=True)
-        if reports.replaces_failed_only(obj):
-            missing -= tally.terminating
+        if job_status.replaces_failed_only(obj):
+            missing -= counts.terminating
         if missing <= 0:
             return None
         wait = self._backoff(obj["metadata"]["uid"], now)
         if wait > 0:
             return wait
-        self._create(obj, tally, min(missing, BATCH), now)
+        self._create(obj, counts, min(missing, BATCH), now)
         return 0.0
 
-    def _create(self, obj: Obj, tally: reports.Tally, count: int, now: float) -> None:
+    def _create(self, obj: Obj, counts: job_status.JobPodCounts, count: int, now: float) -> None:
         metadata = obj["metadata"]
-        pod = pod_from(obj["spec"]["template"], obj)
-        pod["metadata"]["generateName"] = generated(metadata["name"])
+        pod = pod_from_template(obj["spec"]["template"], obj)
+        pod["metadata"]["generateName"] = pod_name_prefix(metadata["name"])
         pod["metadata"]["finalizers"] = [*pod["metadata"].get("finalizers", ()), TRACKING]
         indexes: list[int] = []
-        if reports.is_indexed(obj):
-            taken = {index_of(one.annotations) for one in tally.active} | tally.done
-            indexes = free_indexes(reports.completions(obj) or 0, taken, count)
+        if job_status.is_indexed(obj):
+            taken = {index_of(one.annotations) for one in counts.active} | counts.done
+            indexes = free_indexes(job_status.completions(obj) or 0, taken, count)
             count = len(indexes)
         body = _encode(pod)
         for number in range(count):
             made: Obj = _decode(body)
             if indexes:
                 _give_index(made, metadata["name"], indexes[number])
-            try:
-                there = self._hand.create(PODS, made, metadata["namespace"])
-            except Refused as refused:
-                if not is_terminating(refused):
-                    message = f"Error creating: {refused}"
-                    self._hand.tell(obj, "Warning", "FailedCreate", message, now)
-                raise
-            self._hand.tell(obj, "Normal", "SuccessfulCreate", f"Created pod: {there.name}", now)
+            self._pod_control.create(obj, made, now)
 
     def _stop(
-        self, obj: Obj, pods: list[SeenPod], now: float, *, uncounted: bool = False
+        self, obj: Obj, pods: list[PodSummary], now: float, *, uncounted: bool = False
     ) -> float | None:
         """Delete some pods; 0 if others have to follow.
 
@@ -175,42 +159,27 @@ class Jobs(Controller):
         """
         for pod in pods[:BATCH]:
             if uncounted:
-                self._let_go(pod)
-            self._hand.delete(PODS, *pod.key, pod.uid)
-            message = f"Deleted pod: {pod.key[1]}"
-            self._hand.tell(obj, "Normal", "SuccessfulDelete", message, now)
+                self._remove_finalizer(pod)
+            self._pod_control.delete(obj, pod, now)
         return 0.0 if pods else None
 
-    def _let_go(self, pod: SeenPod) -> None:
+    def _remove_finalizer(self, pod: PodSummary) -> None:
         """Take the finalizer from a pod."""
-        item = self._hand.store.get(PODS, *pod.key)
+        item = self._client.store.get(PODS, *pod.key)
         if item is None or item.uid != pod.uid or TRACKING not in pod.finalizers:
             return
         obj = item.obj
-        kept = [one for one in obj["metadata"].get("finalizers") or () if one != TRACKING]
-        if kept:
-            obj["metadata"]["finalizers"] = kept
-        else:
-            obj["metadata"].pop("finalizers", None)
-        self._hand.update(PODS, obj)
-
-    def _release_orphans(self, key: Key, item: Item | None) -> None:
-        """Let pods go whose Job is gone, or is another one now."""
-        if item is not None:
-            return
-        for pod in self._pods.in_namespace(key[0]):
-            owner = pod.owner
-            if owner is not None and owner.kind == "Job" and owner.name == key[1]:
-                self._let_go(pod)
+        remove_finalizer(obj, TRACKING)
+        self._client.update(PODS, obj)
 
     # -- time
 
-    def _note_failures(self, uid: str, tally: reports.Tally, now: float) -> None:
+    def _note_failures(self, uid: str, counts: job_status.JobPodCounts, now: float) -> None:
         count, since = self._failures.get(uid, (0, now))
-        if tally.new_succeeded:
+        if counts.new_succeeded:
             count = 0
-        if tally.new_failed:
-            count, since = count + len(tally.new_failed), now
+        if counts.new_failed:
+            count, since = count + len(counts.new_failed), now
         if count:
             self._failures[uid] = (count, since)
         else:
@@ -223,15 +192,15 @@ class Jobs(Controller):
         pause: float = min(_FIRST_BACKOFF * 2 ** min(count - 1, 10), _LAST_BACKOFF)
         return since + pause - now
 
-    def _expire(self, item: Item, obj: Obj, finished: Obj, now: float) -> float | None:
+    def _expire(self, item: StoredObject, obj: Obj, finished: Obj, now: float) -> float | None:
         """Delete a finished Job when its time is over."""
         seconds = obj["spec"].get("ttlSecondsAfterFinished")
         if seconds is None or obj["metadata"].get("deletionTimestamp"):
             return None
-        due = moments.read(finished.get("lastTransitionTime") or "") + float(seconds)
+        due = parse_time(finished.get("lastTransitionTime") or "") + float(seconds)
         if due > now:
             return due - now
-        self._hand.delete(JOBS, item.namespace, item.name, item.uid, propagation="Foreground")
+        self._client.delete(JOBS, item.namespace, item.name, item.uid, propagation="Foreground")
         return None
 
 

@@ -9,13 +9,18 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
-from mooring.embedded.controllers import moments
+from mooring.embedded.controllers.conditions import (
+    find_condition,
+    is_condition_true,
+    without_condition,
+)
 from mooring.embedded.controllers.job_indexes import index_of, read_indexes, write_indexes
-from mooring.embedded.controllers.pod_index import SeenPod
+from mooring.embedded.controllers.pod_index import PodSummary
+from mooring.embedded.controllers.timestamps import format_time, parse_time
 from mooring.embedded.resources import Obj
 
 
-class Tally(msgspec.Struct):
+class JobPodCounts(msgspec.Struct):
     """The pods of a Job, counted.
 
     Attributes:
@@ -29,11 +34,11 @@ class Tally(msgspec.Struct):
         done: the indexes that succeeded, of an Indexed Job.
     """
 
-    active: list[SeenPod]
+    active: list[PodSummary]
     ready: int
     terminating: int
-    new_succeeded: list[SeenPod]
-    new_failed: list[SeenPod]
+    new_succeeded: list[PodSummary]
+    new_failed: list[PodSummary]
     succeeded: int
     failed: int
     done: set[int]
@@ -59,12 +64,14 @@ def finished(job: Obj) -> Obj | None:
     """The condition that says that the Job is over."""
     conditions = (job.get("status") or {}).get("conditions")
     for kind in ("Complete", "Failed"):
-        if moments.is_true(conditions, kind):
-            return moments.find(conditions, kind)
+        if is_condition_true(conditions, kind):
+            return find_condition(conditions, kind)
     return None
 
 
-def count(job: Obj, pods: Sequence[SeenPod], counted: Set[str], tracking: str, now: float) -> Tally:
+def count(
+    job: Obj, pods: Sequence[PodSummary], counted: Set[str], tracking: str, now: float
+) -> JobPodCounts:
     """Count the pods of a Job.
 
     Args:
@@ -76,11 +83,11 @@ def count(job: Obj, pods: Sequence[SeenPod], counted: Set[str], tracking: str, n
     """
     status = job.setdefault("status", {})
     if "startTime" not in status and not job["spec"].get("suspend"):
-        status["startTime"] = moments.written(now)
+        status["startTime"] = format_time(now)
     active = [pod for pod in pods if pod.active]
     late = replaces_failed_only(job)
-    won: list[SeenPod] = []
-    lost: list[SeenPod] = []
+    won: list[PodSummary] = []
+    lost: list[PodSummary] = []
     for pod in pods:
         if tracking not in pod.finalizers or pod.uid in counted:
             continue
@@ -95,7 +102,7 @@ def count(job: Obj, pods: Sequence[SeenPod], counted: Set[str], tracking: str, n
         done = read_indexes(status.get("completedIndexes") or "", most)
         done.update(index for pod in won if 0 <= (index := index_of(pod.annotations)) < most)
         succeeded = len(done)
-    return Tally(
+    return JobPodCounts(
         active=active,
         ready=sum(pod.ready for pod in active),
         terminating=sum(pod.deleting and not pod.finished for pod in pods),
@@ -107,23 +114,23 @@ def count(job: Obj, pods: Sequence[SeenPod], counted: Set[str], tracking: str, n
     )
 
 
-def wanted(job: Obj, tally: Tally) -> int:
+def wanted(job: Obj, counts: JobPodCounts) -> int:
     """How many pods should be active."""
     parallelism = int(job["spec"].get("parallelism", 1))
     total = completions(job)
     if total is None:
-        return len(tally.active) if tally.succeeded > 0 else parallelism
-    return max(min(parallelism, total - tally.succeeded), 0)
+        return len(counts.active) if counts.succeeded > 0 else parallelism
+    return max(min(parallelism, total - counts.succeeded), 0)
 
 
-def target(job: Obj, tally: Tally, now: float) -> Obj | None:
+def target(job: Obj, counts: JobPodCounts, now: float) -> Obj | None:
     """The condition that says how the Job is about to end; None if it goes on."""
     conditions = job["status"].get("conditions")
     for kind in ("SuccessCriteriaMet", "FailureTarget"):
-        if moments.is_true(conditions, kind):
-            return moments.find(conditions, kind)
+        if is_condition_true(conditions, kind):
+            return find_condition(conditions, kind)
     spec = job["spec"]
-    if tally.failed > int(spec.get("backoffLimit", 6)):
+    if counts.failed > int(spec.get("backoffLimit", 6)):
         message = "Job has reached the specified backoff limit"
         return _condition("FailureTarget", "BackoffLimitExceeded", message, now)
     left = until_deadline(job, now)
@@ -132,9 +139,9 @@ def target(job: Obj, tally: Tally, now: float) -> Obj | None:
         return _condition("FailureTarget", "DeadlineExceeded", message, now)
     total = completions(job)
     if total is None:
-        met = tally.succeeded > 0 and not tally.active
+        met = counts.succeeded > 0 and not counts.active
     else:
-        met = tally.succeeded >= total and not tally.active
+        met = counts.succeeded >= total and not counts.active
     if met:
         message = "Reached expected number of succeeded pods"
         return _condition("SuccessCriteriaMet", "CompletionsReached", message, now)
@@ -147,15 +154,15 @@ def until_deadline(job: Obj, now: float) -> float | None:
     start = (job.get("status") or {}).get("startTime")
     if seconds is None or start is None or job["spec"].get("suspend"):
         return None
-    return moments.read(start) + float(seconds) - now
+    return parse_time(start) + float(seconds) - now
 
 
-def status(job: Obj, tally: Tally, target: Obj | None, *, busy: bool, now: float) -> Obj:
+def status(job: Obj, counts: JobPodCounts, target: Obj | None, *, busy: bool, now: float) -> Obj:
     """The status of a Job.
 
     Args:
         job: the Job.
-        tally: its pods.
+        counts: its pods.
         target: how it is about to end.
         busy: whether pods were just made or deleted.
         now: seconds since 1970.
@@ -164,33 +171,33 @@ def status(job: Obj, tally: Tally, target: Obj | None, *, busy: bool, now: float
     new: Obj = dict(old)
     conditions = list(old.get("conditions") or [])
     if target is not None:
-        if moments.find(conditions, target["type"]) is None:
+        if find_condition(conditions, target["type"]) is None:
             conditions.append(target)
-        if not tally.active and not tally.terminating and not busy:
+        if not counts.active and not counts.terminating and not busy:
             done = target["type"] == "SuccessCriteriaMet"
             kind = "Complete" if done else "Failed"
             conditions.append(_condition(kind, target["reason"], target["message"], now))
             if done:
-                new["completionTime"] = moments.written(now)
+                new["completionTime"] = format_time(now)
     else:
         conditions, new = _suspended(job, conditions, new, now)
     new.update(
-        active=len(tally.active) or None,
-        ready=tally.ready,
-        terminating=tally.terminating,
-        succeeded=tally.succeeded or None,
-        failed=tally.failed or None,
+        active=len(counts.active) or None,
+        ready=counts.ready,
+        terminating=counts.terminating,
+        succeeded=counts.succeeded or None,
+        failed=counts.failed or None,
         conditions=conditions or None,
         uncountedTerminatedPods={},
     )
     if is_indexed(job):
-        new["completedIndexes"] = write_indexes(tally.done) or None
+        new["completedIndexes"] = write_indexes(counts.done) or None
     return new
 
 
 def _suspended(job: Obj, conditions: list[Obj], new: Obj, now: float) -> tuple[list[Obj], Obj]:
     paused = bool(job["spec"].get("suspend"))
-    current = moments.find(conditions, "Suspended")
+    current = find_condition(conditions, "Suspended")
     if paused == (current is not None and current["status"] == "True"):
         return conditions, new
     if paused:
@@ -198,11 +205,11 @@ def _suspended(job: Obj, conditions: list[Obj], new: Obj, now: float) -> tuple[l
         new.pop("startTime", None)
     else:
         condition = _condition("Suspended", "JobResumed", "Job resumed", now, state="False")
-        new["startTime"] = moments.written(now)
-    return [*moments.without(conditions, "Suspended"), condition], new
+        new["startTime"] = format_time(now)
+    return [*without_condition(conditions, "Suspended"), condition], new
 
 
-def news(job: Obj, new: Obj) -> Iterable[tuple[str, str, str]]:
+def status_events(job: Obj, new: Obj) -> Iterable[tuple[str, str, str]]:
     """The events that a change of the status is worth: type, reason and message."""
     before = {
         (one["type"], one["status"]) for one in (job.get("status") or {}).get("conditions") or ()
@@ -220,7 +227,7 @@ def news(job: Obj, new: Obj) -> Iterable[tuple[str, str, str]]:
 
 
 def _condition(kind: str, reason: str, message: str, now: float, *, state: str = "True") -> Obj:
-    time = moments.written(now)
+    time = format_time(now)
     return {
         "type": kind,
         "status": state,

@@ -1,6 +1,6 @@
 """What controllers and the kubelet need to know of every pod, and where to find it.
 
-Owns a short record of each pod and the indexes over them. `work.Work` keeps it up to date; others
+Owns a short record of each pod and the indexes over them. `workqueue` keeps it up to date; others
 only read it. A pod is decoded once for each change, and only in part.
 """
 
@@ -9,12 +9,13 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.store import Entry
+from mooring.embedded.watch_history import WatchEvent
 
+#: Namespace and name of an object.
 Key = tuple[str, str]
 
 
-class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class OwnerRef(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """An entry of an object's ownerReferences."""
 
     api_version: str = ""
@@ -25,15 +26,15 @@ class Owner(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     block_owner_deletion: bool | None = None
 
 
-class Meta(msgspec.Struct, rename="camel"):
-    """The metadata that decides over an object's life."""
+class PartialMetadata(msgspec.Struct, rename="camel"):
+    """The metadata that controllers read."""
 
     name: str = ""
     namespace: str = ""
     uid: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
-    owner_references: list[Owner] | None = None
+    owner_references: list[OwnerRef] | None = None
     finalizers: list[str] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
@@ -56,12 +57,12 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class _Pod(msgspec.Struct):
-    metadata: Meta
+    metadata: PartialMetadata
     spec: _Spec
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-class SeenPod(msgspec.Struct, frozen=True):
+class PodSummary(msgspec.Struct, frozen=True):
     """A pod in short; a new record is made when the pod changes.
 
     Attributes:
@@ -84,8 +85,8 @@ class SeenPod(msgspec.Struct, frozen=True):
     uid: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    owners: tuple[Owner, ...]
-    owner: Owner | None
+    owners: tuple[OwnerRef, ...]
+    owner: OwnerRef | None
     node: str
     phase: str
     ip: str
@@ -114,7 +115,7 @@ _decode: Final = msgspec.json.Decoder(_Pod).decode
 _NONE: Final[Mapping[str, str]] = {}
 
 
-def see_pod(body: bytes) -> SeenPod:
+def summarize_pod(body: bytes) -> PodSummary:
     """The short record of a stored pod."""
     pod = _decode(body)
     meta = pod.metadata
@@ -123,7 +124,7 @@ def see_pod(body: bytes) -> SeenPod:
     for condition in pod.status.conditions or ():
         if condition.type == "Ready" and condition.status == "True":
             ready = condition.last_transition_time or ""
-    return SeenPod(
+    return PodSummary(
         key=(meta.namespace, meta.name),
         uid=meta.uid,
         labels=meta.labels or _NONE,
@@ -144,58 +145,58 @@ class PodIndex:
     """All pods, by what controllers look for."""
 
     def __init__(self) -> None:
-        self._pods: dict[Key, SeenPod] = {}
-        self._by_owner: dict[str, dict[Key, SeenPod]] = {}
-        self._by_node: dict[str, dict[Key, SeenPod]] = {}
-        self._by_namespace: dict[str, dict[Key, SeenPod]] = {}
-        self._alone: dict[str, dict[Key, SeenPod]] = {}
+        self._pods: dict[Key, PodSummary] = {}
+        self._by_owner: dict[str, dict[Key, PodSummary]] = {}
+        self._by_node: dict[str, dict[Key, PodSummary]] = {}
+        self._by_namespace: dict[str, dict[Key, PodSummary]] = {}
+        self._orphans: dict[str, dict[Key, PodSummary]] = {}
 
-    def get(self, key: Key) -> SeenPod | None:
+    def get(self, key: Key) -> PodSummary | None:
         """One pod; None if there is none."""
         return self._pods.get(key)
 
-    def owned_by(self, uid: str) -> list[SeenPod]:
+    def owned_by(self, uid: str) -> list[PodSummary]:
         """The pods that an object controls."""
         return list(self._by_owner.get(uid, {}).values())
 
-    def on_node(self, name: str) -> list[SeenPod]:
+    def on_node(self, name: str) -> list[PodSummary]:
         """The pods bound to a node."""
         return list(self._by_node.get(name, {}).values())
 
-    def in_namespace(self, namespace: str) -> list[SeenPod]:
+    def in_namespace(self, namespace: str) -> list[PodSummary]:
         """The pods of a namespace."""
         return list(self._by_namespace.get(namespace, {}).values())
 
-    def without_owner(self, namespace: str) -> list[SeenPod]:
+    def orphans(self, namespace: str) -> list[PodSummary]:
         """The pods of a namespace that nobody controls."""
-        return list(self._alone.get(namespace, {}).values())
+        return list(self._orphans.get(namespace, {}).values())
 
-    def apply(self, entry: Entry) -> tuple[SeenPod | None, SeenPod | None]:
-        """Take a change in; returns what was known of the pod, and what is now."""
-        key = (entry.item.namespace, entry.item.name)
+    def apply(self, event: WatchEvent) -> tuple[PodSummary | None, PodSummary | None]:
+        """Apply a change; returns what was known of the pod, and what is now."""
+        key = (event.item.namespace, event.item.name)
         old = self._pods.pop(key, None)
         if old is not None:
             self._drop(old)
-        if entry.type == "DELETED":
+        if event.type == "DELETED":
             return old, None
-        new = see_pod(entry.item.body)
+        new = summarize_pod(event.item.body)
         self._pods[key] = new
         for index, under in self._places(new):
             index.setdefault(under, {})[key] = new
         return old, new
 
-    def _drop(self, pod: SeenPod) -> None:
+    def _drop(self, pod: PodSummary) -> None:
         for index, under in self._places(pod):
             there = index[under]
             del there[pod.key]
             if not there:
                 del index[under]
 
-    def _places(self, pod: SeenPod) -> Iterable[tuple[dict[str, dict[Key, SeenPod]], str]]:
+    def _places(self, pod: PodSummary) -> Iterable[tuple[dict[str, dict[Key, PodSummary]], str]]:
         yield self._by_namespace, pod.key[0]
         if pod.owner is not None:
             yield self._by_owner, pod.owner.uid
         else:
-            yield self._alone, pod.key[0]
+            yield self._orphans, pod.key[0]
         if pod.node:
             yield self._by_node, pod.node

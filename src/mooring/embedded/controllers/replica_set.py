@@ -1,6 +1,6 @@
 """Keeps as many pods as a ReplicaSet or a ReplicationController says.
 
-parity v1.36.4: pkg/controller/replicaset, without its expectations: see `work`.
+parity v1.36.4: pkg/controller/replicaset, without its expectations: see `workqueue`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,23 +8,27 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.embedded.controllers import moments
-from mooring.embedded.controllers.hand import Hand
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.replicas import (
+from mooring.embedded.controllers.conditions import find_condition, without_condition
+from mooring.embedded.controllers.controller import Controller, EventHandler
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.controller_ref_manager import PodControllerRefManager
+from mooring.embedded.controllers.controller_utils import (
     BATCH,
-    Claims,
-    Pace,
     is_available,
+    is_namespace_terminating,
+    min_ready_seconds,
+    pods_to_delete,
     read_selector,
-    to_give_up,
     until_available,
 )
-from mooring.embedded.controllers.templates import generated, pod_from
-from mooring.embedded.controllers.work import Controller, Heard
-from mooring.embedded.refusals import Refused
-from mooring.embedded.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, Obj, Resource
-from mooring.embedded.store import Entry
+from mooring.embedded.controllers.pod_control import PodControl
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
+from mooring.embedded.controllers.timestamps import format_time
+from mooring.embedded.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, Obj, Resource
+from mooring.embedded.status_errors import StatusError
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.watch_history import WatchEvent
 from mooring.model.selectors import LabelSelector
 
 FAILURE: Final = "ReplicaFailure"
@@ -35,111 +39,88 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class ReplicaSets(Controller):
-    """Makes and deletes pods, and reports how many there are.
+class ReplicaSetController(Controller):
+    """Makes and deletes pods, and reports how many there are."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-        resource: ReplicaSets or ReplicationControllers.
-    """
+    resource = REPLICA_SETS
+    throttled = True
 
-    def __init__(self, hand: Hand, pods: PodIndex, resource: Resource = REPLICA_SETS) -> None:
-        self._hand = hand
-        self._pods = pods
-        self._resource = resource
-        self._claims = Claims(hand, pods)
-        self._pace = Pace()
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
+        self._pod_control = PodControl(client)
+        self._ref_manager = PodControllerRefManager(client, pods)
 
     @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
+    def event_handlers(self) -> Mapping[Resource, EventHandler]:
+        """Of the sets themselves."""
+        return {self.resource: self._changed}
 
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To the sets themselves."""
-        return {self._resource: self._changed}
-
-    def _changed(self, entry: Entry) -> Iterable[Key]:
-        key = (entry.item.namespace, entry.item.name)
-        if entry.type == "DELETED":
-            self._claims.forget(key)
-        elif entry.old is None or entry.old.uid != entry.item.uid:
-            self._claims.know(key, self._selector(entry.item.obj))
+    def _changed(self, event: WatchEvent) -> Iterable[Key]:
+        key = (event.item.namespace, event.item.name)
+        if event.type == "DELETED":
+            self._ref_manager.owner_deleted(key)
+        elif event.old is None or event.old.uid != event.item.uid:
+            self._ref_manager.owner_changed(key, self._selector(event.item.obj))
         return (key,)
 
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
-        """The set that controls the pod, or that may take it in."""
-        keys = [
-            (pod.key[0], pod.owner.name)
-            for pod in (old, new)
-            if pod is not None and pod.owner is not None and pod.owner.kind == self._resource.kind
-        ]
-        if new is not None and new.owner is None and new.active and _is_news(old, new):
-            keys.extend(self._claims.wanted_by(new))
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
+        """The set that controls the pod, or that may adopt it."""
+        keys = [*self._controlling(old), *self._controlling(new)]
+        if new is not None and new.owner is None and new.active and _may_match_now(old, new):
+            keys.extend(self._ref_manager.owners_matching(new))
         return keys
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:
         """Bring one set nearer to its number of pods."""
-        item = self._hand.store.get(self._resource, *key)
-        if item is None:
-            return None
-        wait = self._pace.wait(key, now)
-        if wait is not None:
-            return wait
         obj = item.obj
         selector = self._selector(obj)
-        mine = self._claims.of(key, obj, selector)
+        mine = self._ref_manager.claim_pods(key, obj, selector)
         active = [pod for pod in mine if pod.active]
         missing = int(obj["spec"].get("replicas", 1)) - len(active)
-        refused: Refused | None = None
+        error: StatusError | None = None
         if not obj["metadata"].get("deletionTimestamp"):
-            refused = self._manage(obj, active, missing, now)
-        if refused is None and missing and len(active) % _REPORTED >= BATCH:
-            return 0.0  # the pods that came or went are counted when they are heard of
-        self._report(key, mine, missing, refused, now)
-        if refused is not None and not is_terminating(refused):
-            raise refused
-        if missing and refused is None and not obj["metadata"].get("deletionTimestamp"):
+            error = self._manage(obj, active, missing, now)
+        if error is None and missing and len(active) % _REPORTED >= BATCH:
+            return 0.0  # the pods that came or went are counted after their changes were handled
+        self._report(key, mine, missing, error, now)
+        if error is not None and not is_namespace_terminating(error):
+            raise error
+        if missing and error is None and not obj["metadata"].get("deletionTimestamp"):
             return 0.0
-        self._pace.looked(key, len(mine), now)
-        return until_available(mine, int(obj["spec"].get("minReadySeconds") or 0), now)
+        self._throttle.synced(key, len(mine), now)
+        return until_available(mine, min_ready_seconds(obj), now)
 
-    def _manage(self, obj: Obj, active: list[SeenPod], missing: int, now: float) -> Refused | None:
-        """Make or delete some pods; what was refused."""
+    def _manage(
+        self, obj: Obj, active: list[PodSummary], missing: int, now: float
+    ) -> StatusError | None:
+        """Make or delete some pods; what was rejected."""
         try:
             if missing > 0:
                 self._create(obj, min(missing, BATCH), now)
             elif missing < 0:
-                for pod in to_give_up(active, min(-missing, BATCH)):
-                    self._hand.delete(PODS, *pod.key, pod.uid)
-                    message = f"Deleted pod: {pod.key[1]}"
-                    self._hand.tell(obj, "Normal", "SuccessfulDelete", message, now)
-        except Refused as refused:
-            return refused
+                for pod in pods_to_delete(active, min(-missing, BATCH)):
+                    self._pod_control.delete(obj, pod, now)
+        except StatusError as error:
+            return error
         return None
 
     def _create(self, obj: Obj, count: int, now: float) -> None:
-        metadata = obj["metadata"]
-        pod = pod_from(obj["spec"]["template"], obj)
-        pod["metadata"]["generateName"] = generated(metadata["name"])
+        pod = pod_from_template(obj["spec"]["template"], obj)
+        pod["metadata"]["generateName"] = pod_name_prefix(obj["metadata"]["name"])
         body = _encode(pod)
         for _ in range(count):
-            try:
-                # Each has a spec of its own: what is created is defaulted in place.
-                made = self._hand.create(PODS, _decode(body), metadata["namespace"])
-            except Refused as refused:
-                if not is_terminating(refused):
-                    message = f"Error creating: {refused}"
-                    self._hand.tell(obj, "Warning", "FailedCreate", message, now)
-                raise
-            self._hand.tell(obj, "Normal", "SuccessfulCreate", f"Created pod: {made.name}", now)
+            # Each has a spec of its own: what is created is defaulted in place.
+            self._pod_control.create(obj, _decode(body), now)
 
     def _report(
-        self, key: Key, mine: list[SeenPod], missing: int, refused: Refused | None, now: float
+        self,
+        key: Key,
+        mine: list[PodSummary],
+        missing: int,
+        error: StatusError | None,
+        now: float,
     ) -> None:
-        item = self._hand.store.get(self._resource, *key)
+        item = self._client.store.get(self.resource, *key)
         if item is None:
             return
         obj = item.obj
@@ -147,17 +128,17 @@ class ReplicaSets(Controller):
         old = obj.get("status") or {}
         active = [pod for pod in mine if pod.active]
         labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-        min_ready = int(spec.get("minReadySeconds") or 0)
+        min_ready = min_ready_seconds(obj)
         conditions = old.get("conditions") or []
-        if refused is None:
-            conditions = moments.without(conditions, FAILURE)
-        elif moments.find(conditions, FAILURE) is None:
+        if error is None:
+            conditions = without_condition(conditions, FAILURE)
+        elif find_condition(conditions, FAILURE) is None:
             failure = {
                 "type": FAILURE,
                 "status": "True",
-                "lastTransitionTime": moments.written(now),
+                "lastTransitionTime": format_time(now),
                 "reason": "FailedCreate" if missing > 0 else "FailedDelete",
-                "message": str(refused),
+                "message": str(error),
             }
             conditions = [*conditions, failure]
         status = {
@@ -169,29 +150,29 @@ class ReplicaSets(Controller):
             "observedGeneration": obj["metadata"].get("generation"),
             "conditions": conditions or None,
         }
-        if self._resource is REPLICATION_CONTROLLERS:
+        if self.resource is REPLICATION_CONTROLLERS:
             del status["terminatingReplicas"]
-        self._hand.set_status(self._resource, item, obj, status)
+        self._client.set_status(self.resource, item, obj, status)
 
     def _selector(self, obj: Obj) -> LabelSelector:
         selector = obj["spec"].get("selector") or {}
-        if self._resource is REPLICATION_CONTROLLERS:
+        if self.resource is REPLICATION_CONTROLLERS:
             return read_selector({"matchLabels": selector})
         return read_selector(selector)
 
 
-def _is_news(old: SeenPod | None, new: SeenPod) -> bool:
+class ReplicationManager(ReplicaSetController):
+    """Does the same for ReplicationControllers."""
+
+    resource = REPLICATION_CONTROLLERS
+
+
+def _may_match_now(old: PodSummary | None, new: PodSummary) -> bool:
     """Whether a pod that nobody controls may interest somebody now who did not want it before."""
     if old is None or old.owner is not None:
         return True
     return old.labels != new.labels or old.active != new.active
 
 
-def is_terminating(refused: Refused) -> bool:
-    """Whether something was refused because its namespace is being deleted."""
-    causes = (refused.status.get("details") or {}).get("causes") or ()
-    return any(one.get("reason") == "NamespaceTerminating" for one in causes)
-
-
-def _has(pod: SeenPod, labels: Mapping[str, str]) -> bool:
+def _has(pod: PodSummary, labels: Mapping[str, str]) -> bool:
     return all(pod.labels.get(key) == value for key, value in labels.items())

@@ -4,16 +4,23 @@ parity v1.36.4: pkg/controller/statefulset
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from mooring.embedded.controllers.hand import Hand
-from mooring.embedded.controllers.history import REVISION_LABEL, History, Revision
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.replicas import is_available, until_available
-from mooring.embedded.controllers.templates import pod_from
-from mooring.embedded.controllers.work import Controller, Heard
+from mooring.embedded.controllers.controller import Controller, EventHandler, own_key
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.controller_history import (
+    REVISION_LABEL,
+    ControllerHistory,
+    Revision,
+)
+from mooring.embedded.controllers.controller_utils import (
+    deep_copy,
+    is_available,
+    min_ready_seconds,
+    until_available,
+)
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.pod_templates import pod_from_template
 from mooring.embedded.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
@@ -21,54 +28,38 @@ from mooring.embedded.resources import (
     Obj,
     Resource,
 )
-from mooring.embedded.store import Entry
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.watch_history import WatchEvent
 
 _NAME: Final = "statefulset.kubernetes.io/pod-name"
 _INDEX: Final = "apps.kubernetes.io/pod-index"
-_encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class StatefulSets(Controller):
-    """Makes, replaces and deletes the pods of StatefulSets.
+class StatefulSetController(Controller):
+    """Makes, replaces and deletes the pods of StatefulSets."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-    """
+    resource = STATEFUL_SETS
 
-    def __init__(self, hand: Hand, pods: PodIndex) -> None:
-        self._hand = hand
-        self._pods = pods
-        self._history = History(hand)
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
+        self._history = ControllerHistory(client)
 
     @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
-
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To StatefulSets."""
+    def event_handlers(self) -> Mapping[Resource, EventHandler]:
+        """Of StatefulSets."""
         return {STATEFUL_SETS: self._changed}
 
-    def _changed(self, entry: Entry) -> Iterable[Key]:
-        if entry.type == "DELETED":
-            self._history.forget(entry.item.uid)
-        return ((entry.item.namespace, entry.item.name),)
+    def _changed(self, event: WatchEvent) -> Iterable[Key]:
+        if event.type == "DELETED":
+            self._history.forget(event.item.uid)
+        return own_key(event)
 
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
         """The set that controls the pod."""
-        pod = new or old
-        if pod is None or pod.owner is None or pod.owner.kind != "StatefulSet":
-            return ()
-        return ((pod.key[0], pod.owner.name),)
+        return self._controlling(new or old)
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:  # noqa: ARG002
         """Bring one set a step further."""
-        item = self._hand.store.get(STATEFUL_SETS, *key)
-        if item is None:
-            return None
         obj = item.obj
         update = self._history.current(obj)
         name = (obj.get("status") or {}).get("currentRevision") or update.name
@@ -76,19 +67,19 @@ class StatefulSets(Controller):
         mine = self._pods.owned_by(item.uid)
         if not obj["metadata"].get("deletionTimestamp"):
             self._step(obj, mine, current, update, now)
-        # What was written is heard of before the set is looked at again.
+        # The changes are handled before the set is reconciled again.
         status = _status(obj, mine, current, update, now)
-        self._hand.set_status(STATEFUL_SETS, item, obj, status)
+        self._client.set_status(STATEFUL_SETS, item, obj, status)
         if status["currentRevision"] == update.name:
             self._history.prune(obj, {update.name})
-        return until_available(mine, int(obj["spec"].get("minReadySeconds") or 0), now)
+        return until_available(mine, min_ready_seconds(obj), now)
 
     def _step(
-        self, obj: Obj, mine: list[SeenPod], current: Revision, update: Revision, now: float
+        self, obj: Obj, mine: list[PodSummary], current: Revision, update: Revision, now: float
     ) -> None:
         spec = obj["spec"]
         parallel = spec.get("podManagementPolicy") == "Parallel"
-        least = int(spec.get("minReadySeconds") or 0)
+        least = min_ready_seconds(obj)
         there = {_ordinal(obj, pod): pod for pod in mine}
         wanted = _ordinals(obj)
         for number in wanted:
@@ -111,7 +102,7 @@ class StatefulSets(Controller):
             self._replace(obj, there, update, least, now)
 
     def _replace(
-        self, obj: Obj, there: Mapping[int, SeenPod], update: Revision, least: int, now: float
+        self, obj: Obj, there: Mapping[int, PodSummary], update: Revision, least: int, now: float
     ) -> None:
         """Delete the highest pod that is of an old revision, if all above it are well."""
         for number in reversed(_ordinals(obj)):
@@ -128,7 +119,7 @@ class StatefulSets(Controller):
     def _create(self, obj: Obj, number: int, revision: Revision, now: float) -> None:
         metadata, spec = obj["metadata"], obj["spec"]
         name = f"{metadata['name']}-{number}"
-        pod: Obj = _decode(_encode(pod_from(revision.template or spec["template"], obj)))
+        pod = deep_copy(pod_from_template(revision.template or spec["template"], obj))
         pod["metadata"]["name"] = name
         pod["metadata"]["labels"] = {
             **pod["metadata"].get("labels", {}),
@@ -142,9 +133,9 @@ class StatefulSets(Controller):
             inner["subdomain"] = spec["serviceName"]
         for template in spec.get("volumeClaimTemplates") or ():
             self._ensure_claim(obj, inner, template, name, now)
-        self._hand.create(PODS, pod, metadata["namespace"])
+        self._client.create(PODS, pod, metadata["namespace"])
         message = f"create Pod {name} in StatefulSet {metadata['name']} successful"
-        self._hand.tell(obj, "Normal", "SuccessfulCreate", message, now)
+        self._client.record_event(obj, "Normal", "SuccessfulCreate", message, now)
 
     def _ensure_claim(self, obj: Obj, pod_spec: Obj, template: Obj, pod: str, now: float) -> None:
         """Give a pod the claim of a template, which outlives it."""
@@ -155,7 +146,7 @@ class StatefulSets(Controller):
         others = [one for one in pod_spec.get("volumes") or () if one["name"] != short]
         pod_spec["volumes"] = [*others, volume]
         namespace = metadata["namespace"]
-        if self._hand.store.get(PERSISTENT_VOLUME_CLAIMS, namespace, name) is not None:
+        if self._client.store.get(PERSISTENT_VOLUME_CLAIMS, namespace, name) is not None:
             return
         given = template.get("metadata") or {}
         selected = (obj["spec"].get("selector") or {}).get("matchLabels") or {}
@@ -163,19 +154,19 @@ class StatefulSets(Controller):
             "kind": "PersistentVolumeClaim",
             "apiVersion": "v1",
             "metadata": {"name": name, "labels": {**(given.get("labels") or {}), **selected}},
-            "spec": _decode(_encode(template.get("spec") or {})),
+            "spec": deep_copy(template.get("spec") or {}),
         }
         if given.get("annotations"):
             claim["metadata"]["annotations"] = dict(given["annotations"])
-        self._hand.create(PERSISTENT_VOLUME_CLAIMS, claim, namespace)
+        self._client.create(PERSISTENT_VOLUME_CLAIMS, claim, namespace)
         message = f"create Claim {name} Pod {pod} in StatefulSet {metadata['name']} success"
-        self._hand.tell(obj, "Normal", "SuccessfulCreate", message, now)
+        self._client.record_event(obj, "Normal", "SuccessfulCreate", message, now)
 
-    def _delete(self, obj: Obj, pod: SeenPod, now: float) -> None:
-        self._hand.delete(PODS, *pod.key, pod.uid)
+    def _delete(self, obj: Obj, pod: PodSummary, now: float) -> None:
+        self._client.delete(PODS, *pod.key, pod.uid)
         name = obj["metadata"]["name"]
         message = f"delete Pod {pod.key[1]} in StatefulSet {name} successful"
-        self._hand.tell(obj, "Normal", "SuccessfulDelete", message, now)
+        self._client.record_event(obj, "Normal", "SuccessfulDelete", message, now)
 
 
 def _ordinals(obj: Obj) -> range:
@@ -189,13 +180,15 @@ def _partition(obj: Obj) -> int:
     return _ordinals(obj).start + int(rolling.get("partition") or 0)
 
 
-def _ordinal(obj: Obj, pod: SeenPod) -> int:
+def _ordinal(obj: Obj, pod: PodSummary) -> int:
     stem, _, number = pod.key[1].rpartition("-")
     return int(number) if stem == obj["metadata"]["name"] and number.isdigit() else -1
 
 
-def _status(obj: Obj, mine: list[SeenPod], current: Revision, update: Revision, now: float) -> Obj:
-    least = int(obj["spec"].get("minReadySeconds") or 0)
+def _status(
+    obj: Obj, mine: list[PodSummary], current: Revision, update: Revision, now: float
+) -> Obj:
+    least = min_ready_seconds(obj)
     alive = [pod for pod in mine if not pod.finished]
     wanted = int(obj["spec"].get("replicas", 1))
     updated = sum(pod.labels.get(REVISION_LABEL) == update.name for pod in alive)

@@ -8,46 +8,38 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.controllers import moments
-from mooring.embedded.controllers.hand import Hand
-from mooring.embedded.controllers.pod_index import Key, PodIndex, SeenPod
-from mooring.embedded.controllers.work import Controller, Heard
-from mooring.embedded.pods import set_condition
+from mooring.embedded.controllers.controller import Controller, EventHandler
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.timestamps import format_time
+from mooring.embedded.pod_subresources import set_pod_condition
 from mooring.embedded.resources import NODES, PODS, Obj, Resource
-from mooring.embedded.store import Entry
+from mooring.embedded.stored_object import StoredObject
+from mooring.embedded.watch_history import WatchEvent
 from mooring.model.taints import NO_EXECUTE, Taint, Toleration
 
 _TAINTED: Final = b"NoExecute"
 
 
-class TaintEviction(Controller):
-    """Deletes pods from tainted nodes, in the time they tolerate.
+class TaintEvictionController(Controller):
+    """Deletes pods from tainted nodes, in the time they tolerate."""
 
-    Args:
-        hand: writes.
-        pods: all pods.
-    """
+    resource = PODS
 
-    def __init__(self, hand: Hand, pods: PodIndex) -> None:
-        self._hand = hand
-        self._pods = pods
+    def __init__(self, client: ControllerClient, pods: PodIndex) -> None:
+        super().__init__(client, pods)
         self._taints: dict[str, tuple[Taint, ...]] = {}
         self._since: dict[Key, tuple[str, float]] = {}
 
     @property
-    def name(self) -> str:
-        """For the log."""
-        return self._hand.component
-
-    @property
-    def listens(self) -> Mapping[Resource, Heard]:
-        """To nodes."""
+    def event_handlers(self) -> Mapping[Resource, EventHandler]:
+        """Of nodes."""
         return {NODES: self._node_changed}
 
-    def _node_changed(self, entry: Entry) -> Iterable[Key]:
-        item = entry.item
+    def _node_changed(self, event: WatchEvent) -> Iterable[Key]:
+        item = event.item
         taints: tuple[Taint, ...] = ()
-        if entry.type != "DELETED" and _TAINTED in item.body:
+        if event.type != "DELETED" and _TAINTED in item.body:
             taints = tuple(
                 msgspec.convert(one, Taint)
                 for one in item.obj["spec"].get("taints") or ()
@@ -61,7 +53,7 @@ class TaintEviction(Controller):
             del self._taints[item.name]
         return [pod.key for pod in self._pods.on_node(item.name)]
 
-    def pod_changed(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
+    def pod_changed(self, old: PodSummary | None, new: PodSummary | None) -> Iterable[Key]:
         """The pod, if its node has such taints."""
         if new is None:
             if old is not None:
@@ -69,13 +61,12 @@ class TaintEviction(Controller):
             return ()
         return (new.key,) if new.node in self._taints else ()
 
-    def reconcile(self, key: Key, now: float) -> float | None:
+    def sync(self, key: Key, item: StoredObject, now: float) -> float | None:
         """Delete one pod if its time is over."""
         pod = self._pods.get(key)
-        item = self._hand.store.get(PODS, *key)
-        taints = self._taints.get(pod.node, ()) if pod is not None else ()
-        if pod is None or item is None or pod.deleting:
+        if pod is None or pod.deleting:
             return None
+        taints = self._taints.get(pod.node, ())
         obj = item.obj
         if not taints:
             self._cancel(key, obj, now)
@@ -91,15 +82,15 @@ class TaintEviction(Controller):
             return since[1] + seconds - now
         name = "/".join(key)
         message = f"Marking for deletion Pod {name}"
-        self._hand.tell(obj, "Normal", "TaintManagerEviction", message, now)
+        self._client.record_event(obj, "Normal", "TaintManagerEviction", message, now)
         self._mark(obj, now)
-        self._hand.delete(PODS, *key, pod.uid)
+        self._client.delete(PODS, *key, pod.uid)
         return None
 
     def _cancel(self, key: Key, obj: Obj, now: float) -> None:
         if self._since.pop(key, None) is not None:
             message = f"Cancelling deletion of Pod {'/'.join(key)}"
-            self._hand.tell(obj, "Normal", "TaintManagerEviction", message, now)
+            self._client.record_event(obj, "Normal", "TaintManagerEviction", message, now)
 
     def _mark(self, obj: Obj, now: float) -> None:
         condition = {
@@ -108,8 +99,8 @@ class TaintEviction(Controller):
             "reason": "DeletionByTaintManager",
             "message": "Taint manager: deleting due to NoExecute taint",
         }
-        set_condition(obj.setdefault("status", {}), condition, moments.written(now))
-        self._hand.update(PODS, obj, "status")
+        set_pod_condition(obj.setdefault("status", {}), condition, format_time(now))
+        self._client.update(PODS, obj, "status")
 
 
 def _tolerated(taints: Iterable[Taint], tolerations: Iterable[Obj]) -> float | None:

@@ -1,6 +1,6 @@
 """Defaults of what a cluster consists of besides workloads and volumes.
 
-`defaulting` calls it with objects in their stored form, so that what is empty is not there.
+`defaults` calls it with objects in their stored form, so that what is empty is not there.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Defaults of claims to devices.
 
-`defaulting` calls it with objects in their stored form, so that what is empty is not there.
+`defaults` calls it with objects in their stored form, so that what is empty is not there.
 """
 
 from mooring.embedded.resources import Obj

@@ -1,6 +1,6 @@
 """When a container's image is pulled if nobody says so.
 
-`defaulting_pod` and `defaulting_volumes` call it.
+`pod` and `volumes` call it.
 """
 
 import functools

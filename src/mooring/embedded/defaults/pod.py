@@ -1,6 +1,6 @@
 """Defaults of pods and of the pod templates in workloads.
 
-`defaulting` calls it with objects in their stored form, so that what is empty is not there. It is
+`defaults` calls it with objects in their stored form, so that what is empty is not there. It is
 on the path of every pod that is created: plain loops, nothing copied.
 """
 

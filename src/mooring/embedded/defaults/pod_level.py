@@ -1,13 +1,13 @@
 """Defaults of resources that are asked for by a pod as a whole.
 
-`defaulting_pod` calls it, seldom. Sums keep the form of the first amount, as the API server's do.
+`pod` calls it, seldom. Sums keep the form of the first amount, as the API server's do.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.schema.amounts import total
+from mooring.embedded.schema.canonical_values import total
 from mooring.model.quantity import parse_quantity
 from mooring.model.resources import CPU, MEMORY, is_pod_level
 

@@ -1,6 +1,6 @@
 """Defaults of volumes: in pods, in pod templates and in PersistentVolumes.
 
-`defaulting_pod` and `defaulting` call it; objects are in their stored form already, so that what is
+`pod` and `defaults` call it; objects are in their stored form already, so that what is
 empty is not there.
 """
 

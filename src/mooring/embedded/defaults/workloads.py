@@ -1,6 +1,6 @@
 """Defaults of workloads: what makes pods from a template.
 
-`defaulting` calls it with objects in their stored form, so that what is empty is not there.
+`defaults` calls it with objects in their stored form, so that what is empty is not there.
 """
 
 from typing import Final

@@ -1,10 +1,10 @@
-"""What was asked of the server and how it answered, for whoever wants to know: tests, mostly."""
+"""Audit events: requests and how the server answered them."""
 
 import msgspec
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """One request that was answered.
+class AuditEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One request that was answered, as far as an audit log needs it.
 
     Attributes:
         user: who sent it.
@@ -15,8 +15,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         namespace: empty for none.
         name: the object's name as far as the path has it.
         code: the HTTP status of the answer.
-        came: when it arrived, in seconds since 1970.
-        went: when it was answered.
+        received: when it arrived, in seconds since 1970.
+        completed: when it was answered.
         body: what was sent.
     """
 
@@ -28,6 +28,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     code: int
-    came: float
-    went: float
+    received: float
+    completed: float
     body: bytes

@@ -30,8 +30,8 @@ _OTHER_PATHS: Final = (
 )  # fmt: skip
 
 
-class Part(NamedTuple):
-    """A subresource as discovery tells it.
+class Subresource(NamedTuple):
+    """A subresource as discovery lists it.
 
     Attributes:
         name: such as ``status``.
@@ -47,19 +47,19 @@ class Part(NamedTuple):
     verbs: tuple[str, ...]
 
 
-_PARTS: Final = {
-    "binding": Part("binding", "", "", "Binding", ("create",)),
-    "eviction": Part("eviction", "policy", "v1", "Eviction", ("create",)),
-    "scale": Part("scale", "autoscaling", "v1", "Scale", ("get", "patch", "update")),
-    "token": Part("token", "authentication.k8s.io", "v1", "TokenRequest", ("create",)),
+_SUBRESOURCES: Final = {
+    "binding": Subresource("binding", "", "", "Binding", ("create",)),
+    "eviction": Subresource("eviction", "policy", "v1", "Eviction", ("create",)),
+    "scale": Subresource("scale", "autoscaling", "v1", "Scale", ("get", "patch", "update")),
+    "token": Subresource("token", "authentication.k8s.io", "v1", "TokenRequest", ("create",)),
 }
 
 
-def parts(resource: Resource) -> Iterator[Part]:
+def subresources_of(resource: Resource) -> Iterator[Subresource]:
     """The subresources of a resource, by name."""
     for name in sorted(resource.subresources):
         verbs = ("update",) if name == "finalize" else ("get", "patch", "update")
-        yield _PARTS.get(name) or Part(name, "", "", resource.kind, verbs)
+        yield _SUBRESOURCES.get(name) or Subresource(name, "", "", resource.kind, verbs)
 
 
 @functools.cache
@@ -71,7 +71,7 @@ def resources_of(group: str, version: str) -> tuple[Resource, ...]:
 
 @functools.lru_cache(maxsize=64)  # there are fewer, but anybody may ask for others
 def discovery_document(path: str, aggregated: bool = False) -> Obj | None:
-    """What is told at a path.
+    """The discovery document at a path.
 
     Args:
         path: such as ``/apis/apps/v1``; a slash at the end makes no difference.
@@ -147,14 +147,18 @@ def _resource_list(group: str, version: str) -> Obj:
         )
         entries.extend(
             {
-                "name": f"{one.plural}/{part.name}",
+                "name": f"{one.plural}/{subresource.name}",
                 "singularName": "",
                 "namespaced": one.namespaced,
-                **({"group": part.group, "version": part.version} if part.group else {}),
-                "kind": part.kind,
-                "verbs": list(part.verbs),
+                **(
+                    {"group": subresource.group, "version": subresource.version}
+                    if subresource.group
+                    else {}
+                ),
+                "kind": subresource.kind,
+                "verbs": list(subresource.verbs),
             }
-            for part in parts(one)
+            for subresource in subresources_of(one)
         )
     return {
         "kind": "APIResourceList",
@@ -199,11 +203,15 @@ def _whole(resource: Resource) -> Obj:
     """A resource with its subresources, in the aggregated form."""
     subresources = [
         {
-            "subresource": part.name,
-            "responseKind": {"group": part.group, "version": part.version, "kind": part.kind},
-            "verbs": list(part.verbs),
+            "subresource": subresource.name,
+            "responseKind": {
+                "group": subresource.group,
+                "version": subresource.version,
+                "kind": subresource.kind,
+            },
+            "verbs": list(subresource.verbs),
         }
-        for part in parts(resource)
+        for subresource in subresources_of(resource)
     ]
     return {
         "resource": resource.plural,

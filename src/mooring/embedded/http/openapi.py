@@ -14,7 +14,13 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.http.discovery import GROUPS, KUBERNETES, Part, parts, resources_of
+from mooring.embedded.http.discovery import (
+    GROUPS,
+    KUBERNETES,
+    Subresource,
+    resources_of,
+    subresources_of,
+)
 from mooring.embedded.resources import Obj, Resource
 from mooring.embedded.schema.definitions import (
     Definition,
@@ -126,7 +132,7 @@ def _document(group: str, version: str) -> Obj:
     resources = resources_of(group, version)
     roots = [definition_of(one) for one in resources]
     for one in resources:
-        roots += [_part_definition(one, part) for part in parts(one)]
+        roots += [_subresource_definition(one, subresource) for subresource in subresources_of(one)]
     roots.append(definition(_META + "DeleteOptions"))
     roots.append(definition(_META + "Status"))
     schemas = {one.name: _schema(one) for one in _reachable(roots)}
@@ -141,11 +147,13 @@ def _document(group: str, version: str) -> Obj:
     }
 
 
-def _part_definition(resource: Resource, part: Part) -> Definition:
+def _subresource_definition(resource: Resource, subresource: Subresource) -> Definition:
     group, version = (
-        (part.group, part.version) if part.group else (resource.group, resource.version)
+        (subresource.group, subresource.version)
+        if subresource.group
+        else (resource.group, resource.version)
     )
-    return definition_of_kind(group, version, part.kind)
+    return definition_of_kind(group, version, subresource.kind)
 
 
 def _reachable(roots: Iterable[Definition]) -> Iterator[Definition]:
@@ -229,11 +237,11 @@ def _resource_paths(resource: Resource) -> Iterator[tuple[str, Obj]]:
     single = [verb for verb in resource.verbs if verb in _SINGLE]
     if single:
         yield f"{place}/{{name}}", _operations(single, whole, _named(resource, "name"))
-    for part in parts(resource):
-        taken = _part_definition(resource, part)
+    for subresource in subresources_of(resource):
+        taken = _subresource_definition(resource, subresource)
         yield (
-            f"{place}/{{name}}/{part.name}",
-            _operations(part.verbs, taken, _named(resource, "name")),
+            f"{place}/{{name}}/{subresource.name}",
+            _operations(subresource.verbs, taken, _named(resource, "name")),
         )
 
 

@@ -1,14 +1,14 @@
-"""Questions about rights and identity, which are created and answered but never stored.
+"""Questions about permissions and identity, which are created and answered but never stored.
 
-There is no authorization in the embedded cluster: who may come in may do everything. `routing` and
-`discovery` read the table, `app` asks `review`.
+There is no authorization in the embedded cluster: who may come in may do everything. `request_info`
+and `discovery` read the table, `app` calls `review`.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mooring.embedded.refusals import unknown_path
 from mooring.embedded.resources import Obj, Resource
+from mooring.embedded.status_errors import unknown_path
 
 _GROUPS: Final = ("system:masters", "system:authenticated")
 
@@ -51,7 +51,7 @@ def review(plural: str, body: Obj, user: str) -> Obj:
         The question with its answer in the status.
 
     Raises:
-        Refused: 404, there is no such question.
+        StatusError: 404, there is no such question.
     """
     question = next((one for one in REVIEWS if one.plural == plural), None)
     if question is None:

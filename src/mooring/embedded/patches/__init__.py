@@ -1,1 +1,1 @@
-"""Patches of every form, and server-side apply."""
+"""Patches of all types, and server-side apply."""

@@ -125,7 +125,7 @@ def set_of(*paths: Path) -> FieldSet:
     return made
 
 
-def fields_of(fields: FieldSet) -> Obj:
+def to_fields_v1(fields: FieldSet) -> Obj:
     """A set in the form FieldsV1."""
     written: Obj = {}
     for step in sorted({*fields.members, *fields.children}, key=_order):
@@ -133,13 +133,13 @@ def fields_of(fields: FieldSet) -> Obj:
         if child is None:
             written[step] = {}
         elif step in fields.members:
-            written[step] = {".": {}, **fields_of(child)}
+            written[step] = {".": {}, **to_fields_v1(child)}
         else:
-            written[step] = fields_of(child)
+            written[step] = to_fields_v1(child)
     return written
 
 
-def set_from(fields: Value) -> FieldSet:
+def from_fields_v1(fields: Value) -> FieldSet:
     """The set that FieldsV1 describes; steps of a kind that is not known are left out.
 
     Raises:
@@ -155,7 +155,7 @@ def set_from(fields: Value) -> FieldSet:
         known = _read_step(step)
         if known is None:
             continue
-        child = set_from(below or {})
+        child = from_fields_v1(below or {})
         if child:
             children[known] = child
         if not child or "." in below:

@@ -1,8 +1,8 @@
 """JSON patches, as the API server applies them.
 
-`patching` calls it. Follows RFC 6902, with the liberties of the library that the API server uses:
+`patch` calls it. Follows RFC 6902, with the liberties of the library that the API server uses:
 ``replace`` also adds, an index may be negative, and a pointer's text before the first slash counts
-for nothing. Why a patch does not apply is never told.
+for nothing. Why a patch does not apply is never said.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from mooring.embedded.patches.json_values import Value, copied, json_kind, same
-from mooring.embedded.patches.patch_refusals import decode_patch, rejected
-from mooring.embedded.refusals import Refused, bad_request
+from mooring.embedded.patches.patch_errors import decode_patch, does_not_apply
 from mooring.embedded.resources import Obj
+from mooring.embedded.status_errors import StatusError, bad_request
 
 _MOST_OPERATIONS: Final = 10_000
 _INDEX: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -29,7 +29,7 @@ def apply_json_patch(obj: Obj, operations: bytes | Sequence[Obj]) -> Obj:
     """The object with the operations done one after the other; the given one is not changed.
 
     Raises:
-        Refused: this is no JSON patch, or one of its operations cannot be done.
+        StatusError: this is no JSON patch, or one of its operations cannot be done.
     """
     todo = _operations(operations)
     if len(todo) > _MOST_OPERATIONS:
@@ -37,18 +37,18 @@ def apply_json_patch(obj: Obj, operations: bytes | Sequence[Obj]) -> Obj:
             "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{_MOST_OPERATIONS}, got {len(todo)}"
         )
-        raise Refused(413, "RequestEntityTooLarge", message)
+        raise StatusError(413, "RequestEntityTooLarge", message)
     whole: Value = copied(obj)
     try:
         for operation in todo:
             do = _DO.get(operation.get("op", ""))
             if do is None:
-                raise rejected()
+                raise does_not_apply()
             whole = do(whole, operation)
     except _DoesNotApply:
-        raise rejected() from None
+        raise does_not_apply() from None
     if not isinstance(whole, dict):
-        raise rejected()
+        raise does_not_apply()
     return whole
 
 
@@ -68,7 +68,7 @@ def _operations(operations: bytes | Sequence[Obj]) -> Sequence[Obj]:
     return operations
 
 
-def _undecodable(value: Value, where: str) -> Refused:
+def _undecodable(value: Value, where: str) -> StatusError:
     return bad_request(
         f"error decoding patch: json: cannot unmarshal {json_kind(value)} into {where}"
     )

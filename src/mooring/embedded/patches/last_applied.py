@@ -1,23 +1,23 @@
 """The annotation in which `kubectl apply` keeps what it has applied without the server's help.
 
-`applying` calls it when kubectl goes over to server-side apply: what kubectl has set itself is no
+`server_side_apply` calls it when kubectl goes over to server-side apply: what kubectl has set is no
 conflict then.
 """
 
 from typing import Final
 
-from mooring.embedded.patches.config_checking import form_problems
+from mooring.embedded.patches.apply_validation import schema_problems
 from mooring.embedded.patches.field_sets import FieldSet
-from mooring.embedded.patches.forms import Form
 from mooring.embedded.patches.json_values import Malformed, copied, decode, encode
-from mooring.embedded.patches.merging_values import compared, field_set
+from mooring.embedded.patches.structured_merge import compared, field_set
+from mooring.embedded.patches.typed_schema import TypeSchema
 from mooring.embedded.resources import Obj
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MOST_ANNOTATION_BYTES: Final = 256 * 1024
 
 
-def applied_by_client(live: Obj, form: Form, api_version: str) -> FieldSet:
+def applied_by_client(live: Obj, schema: TypeSchema, api_version: str) -> FieldSet:
     """What `kubectl apply` without the server's help has set and nobody has changed since."""
     # parity v1.36.4: apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go
     annotations = (live.get("metadata") or {}).get("annotations") or {}
@@ -27,10 +27,10 @@ def applied_by_client(live: Obj, form: Form, api_version: str) -> FieldSet:
         return FieldSet()
     if not isinstance(last, dict) or last.get("apiVersion") != api_version:
         return FieldSet()
-    if form_problems(last, form):
+    if schema_problems(last, schema):
         return FieldSet()
-    change = compared(last, live, form)
-    return field_set(last, form) - change.modified - change.added - change.removed
+    change = compared(last, live, schema)
+    return field_set(last, schema) - change.modified - change.added - change.removed
 
 
 def note_last_applied(metadata: Obj, config: Obj) -> None:

@@ -1,7 +1,7 @@
 """metadata.managedFields: who owns which fields of an object.
 
-`applying` reads and writes it. An owner is a program together with the way in which it writes:
-server-side apply or anything else, and through which subresource.
+`server_side_apply` reads and writes it. An owner is a program together with the way in which it
+writes: server-side apply or anything else, and through which subresource.
 """
 
 from typing import Final, Literal, NamedTuple
@@ -9,24 +9,24 @@ from typing import Final, Literal, NamedTuple
 from mooring.embedded.patches.field_sets import (
     FieldSet,
     Path,
-    fields_of,
+    from_fields_v1,
     path_text,
-    set_from,
     set_of,
+    to_fields_v1,
 )
 from mooring.embedded.patches.json_values import Malformed, encode
-from mooring.embedded.refusals import Refused
 from mooring.embedded.resources import Obj
+from mooring.embedded.status_errors import StatusError
 
 Operation = Literal["Apply", "Update"]
 
-#: So many managers that do not apply are told apart; older ones become one.
-MOST_UPDATERS: Final = 10
+#: So many managers that do not apply are kept apart; older ones become one.
+MOST_MANAGERS: Final = 10
 _ANCIENT: Final = "ancient-changes"
 
 #: What nobody owns.
 # parity v1.36.4: apimachinery/pkg/util/managedfields/internal/stripmeta.go
-NOBODYS: Final = set_of(
+STRIPPED_FIELDS: Final = set_of(
     ("f:apiVersion",), ("f:kind",), ("f:metadata",),
     *(
         ("f:metadata", f"f:{name}")
@@ -38,7 +38,7 @@ NOBODYS: Final = set_of(
 )  # fmt: skip
 
 
-class Owner(NamedTuple):
+class FieldManager(NamedTuple):
     """Who writes, and how.
 
     Attributes:
@@ -55,7 +55,7 @@ class Owner(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The owner as conflicts tell it."""
+        """The owner as conflicts name it."""
         text = f'"{self.manager}"'
         if self.subresource:
             text += f' with subresource "{self.subresource}"'
@@ -71,7 +71,7 @@ class Owner(NamedTuple):
         return ",".join(f"{name}:{encode(value)}" for name, value in parts.items() if value)
 
 
-class Owned(NamedTuple):
+class VersionedSet(NamedTuple):
     """What an owner has.
 
     Attributes:
@@ -86,22 +86,24 @@ class Owned(NamedTuple):
 
 
 #: The owners of an object's fields.
-Managed = dict[Owner, Owned]
+ManagedFields = dict[FieldManager, VersionedSet]
 
 
-def owner_of(manager: str, operation: Operation, api_version: str, subresource: str) -> Owner:
+def field_manager(
+    manager: str, operation: Operation, api_version: str, subresource: str
+) -> FieldManager:
     """The owner that somebody is who writes in this way."""
     version = api_version if operation == "Update" else ""
-    return Owner(manager or "unknown", operation, version, subresource)
+    return FieldManager(manager or "unknown", operation, version, subresource)
 
 
-def read_managed(entries: list[Obj]) -> Managed:
-    """The owners that managedFields tells.
+def decode_managed_fields(entries: list[Obj]) -> ManagedFields:
+    """The owners that managedFields name.
 
     Raises:
         Malformed: it makes no sense.
     """
-    managed: Managed = {}
+    managed: ManagedFields = {}
     for number, entry in enumerate(entries):
         operation = entry.get("operation")
         if operation not in ("Apply", "Update"):
@@ -114,16 +116,16 @@ def read_managed(entries: list[Obj]) -> Managed:
             raise Malformed(f"missing fieldsType in managed fields entry {number}")
         if kind != "FieldsV1":
             raise Malformed(f'invalid fieldsType "{kind}" in managed fields entry {number}')
-        owner = Owner(
+        owner = FieldManager(
             entry.get("manager") or "", operation, version if operation == "Update" else "",
             entry.get("subresource") or "",
         )  # fmt: skip
-        fields = set_from(entry.get("fieldsV1") or {})
-        managed[owner] = Owned(fields, version, entry.get("time") or "")
+        fields = from_fields_v1(entry.get("fieldsV1") or {})
+        managed[owner] = VersionedSet(fields, version, entry.get("time") or "")
     return managed
 
 
-def write_managed(metadata: Obj, managed: Managed) -> None:
+def encode_managed_fields(metadata: Obj, managed: ManagedFields) -> None:
     """Put the owners into an object's metadata, in place."""
     entries = [_entry(owner, owned) for owner, owned in sorted(managed.items(), key=_order)]
     if entries:
@@ -132,19 +134,19 @@ def write_managed(metadata: Obj, managed: Managed) -> None:
         metadata.pop("managedFields", None)
 
 
-def _entry(owner: Owner, owned: Owned) -> Obj:
+def _entry(owner: FieldManager, owned: VersionedSet) -> Obj:
     return {
         "manager": owner.manager,
         "operation": owner.operation,
         "apiVersion": owned.api_version,
         **({"time": owned.time} if owned.time else {}),
         "fieldsType": "FieldsV1",
-        "fieldsV1": fields_of(owned.fields),
+        "fieldsV1": to_fields_v1(owned.fields),
         **({"subresource": owner.subresource} if owner.subresource else {}),
     }
 
 
-def _order(item: tuple[Owner, Owned]) -> tuple[str, str, str, str, str]:
+def _order(item: tuple[FieldManager, VersionedSet]) -> tuple[str, str, str, str, str]:
     # Times are all in one form, so that their texts are in the order of time.
     owner, owned = item
     return owner.operation, owned.time, owner.manager, owned.api_version, owner.subresource
@@ -155,24 +157,24 @@ def is_reset(entries: object) -> bool:
     return isinstance(entries, list) and (not entries or entries == [{}])
 
 
-def without_nobodys(managed: Managed, owner: Owner) -> None:
+def strip_meta(managed: ManagedFields, owner: FieldManager) -> None:
     """Take from an owner what nobody owns, in place; an owner of nothing is none."""
     owned = managed.get(owner)
     if owned is not None:
-        fields = owned.fields - NOBODYS
+        fields = owned.fields - STRIPPED_FIELDS
         if fields:
             managed[owner] = owned._replace(fields=fields)
         else:
             del managed[owner]
 
 
-def cap_updaters(managed: Managed) -> None:
+def cap_managers(managed: ManagedFields) -> None:
     """Make the oldest of too many updaters one, in place."""
     # parity v1.36.4: apimachinery/pkg/util/managedfields/internal/capmanagers.go
     updaters = [owner for owner in managed if owner.operation == "Update"]
     updaters.sort(key=lambda owner: (managed[owner].time, owner.identity))
-    surplus = len(updaters) - MOST_UPDATERS
-    first: dict[str, Owner] = {}
+    surplus = len(updaters) - MOST_MANAGERS
+    first: dict[str, FieldManager] = {}
     for owner in updaters:
         if surplus <= 0:
             return
@@ -181,17 +183,17 @@ def cap_updaters(managed: Managed) -> None:
         if version not in first:
             first[version] = owner
             continue
-        bucket = Owner(_ANCIENT, "Update", version, "")
+        bucket = FieldManager(_ANCIENT, "Update", version, "")
         if owner == bucket:
             continue
         if bucket not in managed:
             managed[bucket] = managed.pop(first[version])
-        managed[bucket] = Owned(owned.fields | managed[bucket].fields, version, owned.time)
+        managed[bucket] = VersionedSet(owned.fields | managed[bucket].fields, version, owned.time)
         del managed[owner]
         surplus -= 1
 
 
-def apply_conflict(conflicts: list[tuple[Owner, Path]]) -> Refused:
+def apply_conflict(conflicts: list[tuple[FieldManager, Path]]) -> StatusError:
     """Others own what somebody wants to change: 409."""
     # parity v1.36.4: apimachinery/pkg/util/managedfields/internal/conflict.go
     causes = [
@@ -210,10 +212,10 @@ def apply_conflict(conflicts: list[tuple[Owner, Path]]) -> Refused:
             lines.append(f"conflicts with {owner.text}:")
             lines += [f"- {path_text(path)}" for other, path in conflicts if other == owner]
         message = f"{len(conflicts)} conflicts: " + "\n".join(lines)
-    return Refused(409, "Conflict", f"Apply failed with {message}", {"causes": causes})
+    return StatusError(409, "Conflict", f"Apply failed with {message}", {"causes": causes})
 
 
-def keep_times(old: Obj, new: Obj) -> None:
+def keep_timestamps(old: Obj, new: Obj) -> None:
     """Give managedFields their old times back, in place, if nothing but the times has changed.
 
     So that a write without effect leaves the object, and its version, as they are.

@@ -1,12 +1,12 @@
 """JSON merge patches: RFC 7386, as the API server applies it.
 
-`patching` calls it.
+`patch` calls it.
 """
 
 from mooring.embedded.patches.json_values import Value, copied
-from mooring.embedded.patches.patch_refusals import decode_patch
-from mooring.embedded.refusals import bad_request
+from mooring.embedded.patches.patch_errors import decode_patch
 from mooring.embedded.resources import Obj
+from mooring.embedded.status_errors import bad_request
 
 # parity v1.36.4: gopkg.in/evanphx/json-patch.v4 merge.go
 
@@ -15,7 +15,7 @@ def apply_merge_patch(obj: Obj, patch: bytes | Obj) -> Obj:
     """The object with the patch merged in; the given one is not changed.
 
     Raises:
-        Refused: this is no merge patch.
+        StatusError: this is no merge patch.
     """
     wanted = patch
     if isinstance(wanted, bytes):

@@ -1,14 +1,15 @@
 """Strategic merge patches: merge patches that know which lists are merged, and by which key.
 
-`patching` calls it; `kubectl patch`, `label`, `taint`, `cordon` and `apply` send such patches.
-`merging_lists` does the lists. What comes out may have nulls and unknown fields, as what a
+`patch` calls it; `kubectl patch`, `label`, `taint`, `cordon` and `apply` send such patches.
+`strategic_lists` does the lists. What comes out may have nulls and unknown fields, as what a
 client sends may: it is checked afterwards in the same way.
 """
 
 from typing import Final
 
 from mooring.embedded.patches.json_values import Value, copied, go_kind, go_text
-from mooring.embedded.patches.merging_lists import (
+from mooring.embedded.patches.patch_errors import decode_patch, internal_error
+from mooring.embedded.patches.strategic_lists import (
     DELETE,
     DIRECTIVE,
     MERGE,
@@ -20,10 +21,9 @@ from mooring.embedded.patches.merging_lists import (
     split_by,
     without_elements,
 )
-from mooring.embedded.patches.patch_refusals import decode_patch, failed
-from mooring.embedded.refusals import bad_request
 from mooring.embedded.resources import Obj
 from mooring.embedded.schema.definitions import Definition, Field, definition
+from mooring.embedded.status_errors import bad_request
 
 _RETAIN_KEYS: Final = "$retainKeys"
 _DELETE_FROM: Final = "$deleteFromPrimitiveList"
@@ -41,7 +41,7 @@ def apply_strategic_patch(obj: Obj, patch: bytes | Obj, kind: Definition) -> Obj
         kind: the definition of the object.
 
     Raises:
-        Refused: the patch makes no sense.
+        StatusError: the patch makes no sense.
     """
     wanted = patch
     if isinstance(wanted, bytes):
@@ -86,7 +86,7 @@ def _directed(patch: Obj) -> Obj:
         return patch
     if directive == DELETE:
         return {}
-    raise failed(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
+    raise internal_error(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
 
 
 def _take(original: Obj, key: str, value: Value) -> None:
@@ -139,12 +139,12 @@ def _merge_ordered(original: Obj, patch: Obj, kind: Definition | None) -> None:
     for directive in [key for key in patch if key.startswith(_ORDER)]:
         order = patch.pop(directive)
         if not isinstance(order, list):
-            raise failed(f"expected a []interface {{}}, but received a {go_kind(order)}")
+            raise internal_error(f"expected a []interface {{}}, but received a {go_kind(order)}")
         key = _key_after(_ORDER, directive, "invalid patch format of setElementOrder list")
         lists = [one[key] for one in (original, patch) if key in one]
         for one in lists:
             if not isinstance(one, list):
-                raise failed(f"expected a []interface {{}}, but received a {go_kind(one)}")
+                raise internal_error(f"expected a []interface {{}}, but received a {go_kind(one)}")
         field = _list_field(kind, key)
         check_order(patch.get(key, []), order, field.merge_key)
         if not lists:
@@ -159,7 +159,7 @@ def _merge_ordered(original: Obj, patch: Obj, kind: Definition | None) -> None:
             merged = _joined(original[key], patch[key], field, before=before)
         named, others = split_by(merged, order, field.merge_key)
         if not elements:
-            raise failed("no elements in any of the given slices")
+            raise internal_error("no elements in any of the given slices")
         original[key] = in_order(named, others, order, before, field.merge_key)
         patch.pop(key, None)
 
@@ -196,10 +196,12 @@ def _without_directives(value: Value) -> tuple[bool, Value]:
 
 def _field(kind: Definition | None, key: str) -> Field:
     if kind is None:
-        raise failed("merging an object in json but data type is not struct, instead is: map")
+        raise internal_error(
+            "merging an object in json but data type is not struct, instead is: map"
+        )
     field = kind.fields.get(key)
     if field is None:
-        raise failed(
+        raise internal_error(
             f'unable to find api field in struct {kind.go_name} for the json field "{key}"'
         )
     return field
@@ -208,7 +210,7 @@ def _field(kind: Definition | None, key: str) -> Field:
 def _list_field(kind: Definition | None, key: str) -> Field:
     field = _field(kind, key)
     if field.type != "array":
-        raise failed("expected slice or array type, but got: struct")
+        raise internal_error("expected slice or array type, but got: struct")
     return field
 
 

@@ -39,7 +39,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         required: whether the definition wants it; nobody checks that while decoding.
         default: what the API server takes for a missing value, where that is not zero.
         enum: the values that are allowed, where there are few.
-        go: the name of the type in Go, where `go_type` cannot tell.
+        go: the name of the type in Go, where `go_type` does not know it.
         via: the Go struct that is embedded in the definition's and has this field.
     """
 

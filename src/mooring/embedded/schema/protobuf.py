@@ -1,7 +1,7 @@
 """Objects that are sent in protobuf, read as if they had been sent in JSON.
 
 kubectl sends protobuf wherever it uses a typed client, and does not fall back to anything else:
-``create namespace``, ``create deployment``, ``drain``, ``auth can-i``. `bodies` calls
+``create namespace``, ``create deployment``, ``drain``, ``auth can-i``. `request_bodies` calls
 `read_protobuf`; answers are always JSON, which every client accepts. The numbers of the fields are
 in `wire.json`, which `python -m tools.wire` writes.
 """
@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from mooring.embedded.refusals import bad_request
 from mooring.embedded.resources import Obj
 from mooring.embedded.schema.definitions import Definition, Field, definition, definition_of_kind
+from mooring.embedded.status_errors import bad_request
 
 #: The media type.
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
@@ -35,18 +35,18 @@ class _Malformed(Exception):  # noqa: N818 - never leaves this module
     """The bytes make no sense."""
 
 
-class _Slot(msgspec.Struct, frozen=True):
+class _WireField(msgspec.Struct, frozen=True):
     """What a number means in a message.
 
     Attributes:
         field: the field; None for an embedded struct.
-        keeps_zero: whether a zero was said, or is told in any case.
+        keeps_zero: whether a zero was sent, or is written in any case.
         inner: the numbers of the embedded struct.
     """
 
     field: Field | None
     keeps_zero: bool
-    inner: "dict[int, _Slot]"
+    inner: "dict[int, _WireField]"
 
 
 def read_protobuf(body: bytes) -> Obj:
@@ -56,7 +56,7 @@ def read_protobuf(body: bytes) -> Obj:
         The object with apiVersion and kind, as JSON would have it.
 
     Raises:
-        Refused: 400, it makes no sense or is of a kind we do not have.
+        StatusError: 400, it makes no sense or is of a kind we do not have.
     """
     if not body.startswith(MAGIC):
         raise bad_request("provided data does not appear to be a protobuf message")
@@ -92,18 +92,18 @@ def _wire() -> dict[str, _Numbers]:
 
 
 @functools.cache
-def _slots(name: str) -> dict[int, _Slot]:
+def _slots(name: str) -> dict[int, _WireField]:
     return _made(_wire()[name], definition(name))
 
 
-def _made(numbers: _Numbers, owner: Definition) -> dict[int, _Slot]:
+def _made(numbers: _Numbers, owner: Definition) -> dict[int, _WireField]:
     slots = {}
     for number, one in numbers.items():
         if isinstance(one, str):
             field = owner.fields[one.lstrip("*!")]
-            slots[int(number)] = _Slot(field, one[0] in "*!", {})
+            slots[int(number)] = _WireField(field, one[0] in "*!", {})
         else:
-            slots[int(number)] = _Slot(None, False, _made(one, owner))
+            slots[int(number)] = _WireField(None, False, _made(one, owner))
     return slots
 
 
@@ -148,7 +148,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise _Malformed("proto: integer overflow")
 
 
-def _read_message(data: bytes, slots: dict[int, _Slot], obj: Obj, depth: int) -> None:
+def _read_message(data: bytes, slots: dict[int, _WireField], obj: Obj, depth: int) -> None:
     """Add what a message says to an object."""
     if depth > _MAX_DEPTH:
         raise _Malformed("too deep")

@@ -3,7 +3,7 @@
 The API server reads an object into Go's types and writes it again. What is empty and optional
 disappears (``nodeName: ""``), what is no pointer always appears (``resources: {}``), amounts and
 times get their one written form. Owns the table of that, `stored_form.json`, which
-`python -m tools.stored_form` makes from Go's struct tags. `defaulting` and `preparing` call it. It
+`python -m tools.stored_form` makes from Go's struct tags. `defaults` and `strategy` call it. It
 must never give a field a meaning: defaults are not its business.
 
 The codes of the table are a mode and a type. Modes: ``-`` left out when empty, ``?`` a pointer,
@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.embedded.resources import CORE_EVENTS, EVENTS, Obj, Resource
-from mooring.embedded.schema.amounts import (
+from mooring.embedded.schema.canonical_values import (
     canonical,
     canonical_micro_time,
     canonical_resource,
@@ -38,7 +38,7 @@ _WRITERS: Final[dict[str, Callable[[Any], Any]]] = {
 _OURS: Final = ("managedFields",)
 
 
-class Form:
+class StoredForm:
     """How one Go type is written.
 
     Attributes:
@@ -78,21 +78,21 @@ class Form:
         return obj
 
 
-def form_of(resource: Resource) -> Form:
+def stored_form_of(resource: Resource) -> StoredForm:
     """The form of a resource's objects."""
     return _form_of(CORE_EVENTS if resource is EVENTS else resource)
 
 
 def empty(resource: Resource, field: str) -> Obj:
     """The value of a field that is an object, such as ``status``, when nothing is said in it."""
-    for name, _, make in form_of(resource).always:
+    for name, _, make in stored_form_of(resource).always:
         if name == field and make is not None:
             return make({})
     return {}
 
 
 @functools.cache
-def _form_of(resource: Resource) -> Form:
+def _form_of(resource: Resource) -> StoredForm:
     package = (resource.group or "core").split(".")[0]
     return _form(f"{package}.{resource.kind}")
 
@@ -103,21 +103,21 @@ def _table() -> dict[str, dict[str, str]]:
     return msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, str]])
 
 
-_forms: Final[dict[str, Form]] = {}
+_forms: Final[dict[str, StoredForm]] = {}
 
 
-def _form(name: str) -> Form:
+def _form(name: str) -> StoredForm:
     known = _forms.get(name)
     if known is not None:
         return known
-    form = _forms[name] = Form()
+    form = _forms[name] = StoredForm()
     for field, code in _table()[name].items():
         if field not in _OURS:
             _add(form, field, code[0], code[1:])
     return form
 
 
-def _add(form: Form, field: str, mode: str, kind: str) -> None:
+def _add(form: StoredForm, field: str, mode: str, kind: str) -> None:
     writer = _writer(kind)
     if writer is not None:
         form.writers[field] = writer

@@ -7,7 +7,7 @@ Owns what ``kubectl get`` shows of them; `tables` calls it.
 from typing import Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.tables.columns_shape import (
+from mooring.embedded.tables.printer import (
     AGE,
     CREATED_AT,
     NAME,

@@ -6,10 +6,10 @@ Owns what ``kubectl get`` shows of them; `tables` calls it.
 # parity v1.36.4: pkg/printers/internalversion/printers.go
 from typing import Final
 
-from mooring.embedded.event_forms import to_core
+from mooring.embedded.event_conversion import to_core_v1
 from mooring.embedded.resources import Obj
 from mooring.embedded.tables.ages import UNKNOWN, age
-from mooring.embedded.tables.columns_shape import (
+from mooring.embedded.tables.printer import (
     AGE,
     NAME,
     NONE,
@@ -54,11 +54,11 @@ def _node(node: Obj, now: float) -> list[Cell]:
 
 
 def _node_status(node: Obj) -> str:
-    told = "Unknown"
+    status = "Unknown"
     for condition in listed(node, "status", "conditions"):
         if condition.get("type") == "Ready":
-            told = "Ready" if condition.get("status") == "True" else "NotReady"
-    return f"{told},SchedulingDisabled" if flag(part(node, "spec"), "unschedulable") else told
+            status = "Ready" if condition.get("status") == "True" else "NotReady"
+    return f"{status},SchedulingDisabled" if flag(part(node, "spec"), "unschedulable") else status
 
 
 def _node_roles(node: Obj) -> str:
@@ -110,7 +110,7 @@ def _event(event: Obj, now: float) -> list[Cell]:
 
 
 def _new_event(event: Obj, now: float) -> list[Cell]:
-    return _event(to_core(event), now)
+    return _event(to_core_v1(event), now)
 
 
 def _config_map(config: Obj, now: float) -> list[Cell]:

@@ -10,7 +10,7 @@ import msgspec
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.tables.ages import age, seconds
-from mooring.embedded.tables.columns_shape import (
+from mooring.embedded.tables.printer import (
     AGE,
     NAME,
     NONE,
@@ -34,7 +34,7 @@ _SUCCEEDED: Final = (
 _FAILED: Final = ({**_DONE, "reason": "Failed", "message": "The pod failed."},)
 
 
-class _Tally(msgspec.Struct):
+class _ContainerCounts(msgspec.Struct):
     """What has been counted while looking through a pod's containers."""
 
     reason: str
@@ -59,23 +59,23 @@ def pod_cells(pod: Obj, now: float) -> list[Cell]:
         for one in listed(spec, "initContainers")
         if one.get("restartPolicy") == "Always"
     }
-    tally, of_sidecars, initializing = _initialization(pod, sidecars)
+    counts, of_sidecars, initializing = _initialization(pod, sidecars)
     if not initializing or has_condition(pod, "Initialized"):
-        of_sidecars.reason, of_sidecars.ready = tally.reason, tally.ready
-        tally = of_sidecars
-        _look_at_containers(status, tally)
-    reason = tally.reason
+        of_sidecars.reason, of_sidecars.ready = counts.reason, counts.ready
+        counts = of_sidecars
+        _look_at_containers(status, counts)
+    reason = counts.reason
     if being_deleted(pod):
         if status.get("reason") == "NodeLost":
             reason = "Unknown"
         elif status.get("phase") not in ("Succeeded", "Failed"):
             reason = "Terminating"
-    restarts = str(tally.restarts)
-    if tally.restarts and tally.restarted:
-        restarts = f"{restarts} ({age(tally.restarted, now)} ago)"
+    restarts = str(counts.restarts)
+    if counts.restarts and counts.restarted:
+        restarts = f"{restarts} ({age(counts.restarted, now)} ago)"
     return [
         name_of(pod),
-        f"{tally.ready}/{len(listed(spec, 'containers')) + len(sidecars)}",
+        f"{counts.ready}/{len(listed(spec, 'containers')) + len(sidecars)}",
         reason,
         restarts,
         age_of(pod, now),
@@ -86,16 +86,18 @@ def pod_cells(pod: Obj, now: float) -> list[Cell]:
     ]
 
 
-def _initialization(pod: Obj, sidecars: set[str]) -> tuple[_Tally, _Tally, bool]:
-    """What all init containers tell, the sidecars alone, and whether they are not through yet."""
+def _initialization(
+    pod: Obj, sidecars: set[str]
+) -> tuple[_ContainerCounts, _ContainerCounts, bool]:
+    """What all init containers report, the sidecars alone, and whether they are not through yet."""
     status = part(pod, "status")
     reason = status.get("reason") or status.get("phase") or ""
     for condition in listed(status, "conditions"):
         if (condition.get("type"), condition.get("reason")) == ("PodScheduled", "SchedulingGated"):
             reason = "SchedulingGated"
-    tally, of_sidecars = _Tally(reason), _Tally(reason)
+    counts, of_sidecars = _ContainerCounts(reason), _ContainerCounts(reason)
     for at, container in enumerate(listed(status, "initContainerStatuses")):
-        tally.count(container)
+        counts.count(container)
         if container.get("name") in sidecars:
             of_sidecars.count(container)
         state = part(container, "state")
@@ -103,43 +105,43 @@ def _initialization(pod: Obj, sidecars: set[str]) -> tuple[_Tally, _Tally, bool]
         if ended is not None and not number(ended, "exitCode"):
             continue
         if container.get("name") in sidecars and container.get("started"):
-            tally.ready += bool(container.get("ready"))
+            counts.ready += bool(container.get("ready"))
             continue
         waiting = part(state, "waiting").get("reason")
         if ended is not None:
-            tally.reason = f"Init:{_end(ended)}"
+            counts.reason = f"Init:{_end(ended)}"
         elif waiting and waiting != "PodInitializing":
-            tally.reason = f"Init:{waiting}"
+            counts.reason = f"Init:{waiting}"
         else:
-            tally.reason = f"Init:{at}/{len(listed(pod, 'spec', 'initContainers'))}"
-        return tally, of_sidecars, True
-    return tally, of_sidecars, False
+            counts.reason = f"Init:{at}/{len(listed(pod, 'spec', 'initContainers'))}"
+        return counts, of_sidecars, True
+    return counts, of_sidecars, False
 
 
-def _look_at_containers(status: Obj, tally: _Tally) -> None:
-    """Add what the containers tell, once the init containers are through."""
+def _look_at_containers(status: Obj, counts: _ContainerCounts) -> None:
+    """Add what the containers report, once the init containers are through."""
     runs = False
     failure = ""
     for container in reversed(listed(status, "containerStatuses")):
-        tally.count(container)
+        counts.count(container)
         state = part(container, "state")
         waiting, ended = part(state, "waiting").get("reason"), state.get("terminated")
         if waiting:
-            tally.reason = waiting
+            counts.reason = waiting
         elif ended is not None:
-            tally.reason = _end(ended)
+            counts.reason = _end(ended)
             if number(ended, "exitCode"):
-                failure = tally.reason
+                failure = counts.reason
         elif container.get("ready") and state.get("running") is not None:
             runs = True
-            tally.ready += 1
-    if tally.reason == "Completed":
+            counts.ready += 1
+    if counts.reason == "Completed":
         if runs and _is_ready(status):
-            tally.reason = "Running"
+            counts.reason = "Running"
         elif failure:
-            tally.reason = failure
+            counts.reason = failure
         elif runs:
-            tally.reason = "NotReady"
+            counts.reason = "NotReady"
 
 
 def _end(terminated: Obj) -> str:

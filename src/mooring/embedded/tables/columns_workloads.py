@@ -8,7 +8,7 @@ from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.tables.ages import age, duration, seconds
-from mooring.embedded.tables.columns_shape import (
+from mooring.embedded.tables.printer import (
     AGE,
     NAME,
     NONE,

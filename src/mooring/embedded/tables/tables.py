@@ -1,7 +1,7 @@
 """Tables: what the server sends to ``kubectl get`` in place of objects.
 
 Owns the Table object and which columns a kind has; the columns themselves are in the `columns_*`
-modules. `app` and `watching` call it when a request asks for tables or for metadata alone.
+modules. `app` and `watches` call it when a request asks for tables or for metadata alone.
 """
 
 import functools
@@ -14,7 +14,7 @@ from mooring.embedded.tables import columns_cluster as cluster
 from mooring.embedded.tables import columns_core as core
 from mooring.embedded.tables import columns_pods as pods
 from mooring.embedded.tables import columns_workloads as workloads
-from mooring.embedded.tables.columns_shape import Printer
+from mooring.embedded.tables.printer import Printer
 
 #: What a row has of its object.
 Include = Literal["None", "Metadata", "Object"]

@@ -7,21 +7,21 @@ from typing import Any, Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.causes import (
-    Found,
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
     forbidden,
     invalid,
     required,
     texts,
     too_long,
 )
-from mooring.embedded.validation.changes import check_same, same
-from mooring.embedded.validation.meta import check_meta, check_meta_update
+from mooring.embedded.validation.object_meta import check_meta, check_meta_update
 from mooring.embedded.validation.resources import (
     check_amount,
     check_resource_name,
     is_quota_name,
 )
+from mooring.embedded.validation.semantic_equality import check_same, same
 
 _LIMIT: Final = 1024 * 1024
 _FIXED: Final = "field is immutable when `immutable` is set"
@@ -35,21 +35,21 @@ _NEEDED: Final = {
 _ACCOUNT: Final = "kubernetes.io/service-account.name"
 
 
-def check_config_map(obj: Obj, found: Found) -> None:
+def check_config_map(obj: Obj, errors: ErrorList) -> None:
     """Check a new ConfigMap."""
-    check_meta(obj, names.subdomain, found)
+    check_meta(obj, names.subdomain, errors)
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     size = 0
     for key, value in data.items():
-        texts(found, f"data[{key}]", key, names.config_key(key))
+        texts(errors, f"data[{key}]", key, names.config_key(key))
         if key in binary:
             text = "duplicate of key present in binaryData"
-            found.append(invalid(f"data[{key}]", key, text))
+            errors.append(invalid(f"data[{key}]", key, text))
         size += len(value.encode())
     for key in binary:
-        texts(found, f"binaryData[{key}]", key, names.config_key(key))
+        texts(errors, f"binaryData[{key}]", key, names.config_key(key))
     if size + _decoded(binary) > _LIMIT:
-        found.append(too_long("[]", _LIMIT))
+        errors.append(too_long("[]", _LIMIT))
 
 
 def _decoded(data: Mapping[str, str]) -> int:
@@ -57,76 +57,76 @@ def _decoded(data: Mapping[str, str]) -> int:
     return sum(len(one) * 3 // 4 - one[-2:].count("=") for one in data.values())
 
 
-def check_config_map_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_config_map_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ConfigMap."""
-    check_meta_update(obj, old, found)
-    _check_fixed(obj, old, found, "data", "binaryData")
-    check_config_map(obj, found)
+    check_meta_update(obj, old, errors)
+    _check_fixed(obj, old, errors, "data", "binaryData")
+    check_config_map(obj, errors)
 
 
-def _check_fixed(obj: Obj, old: Obj, found: Found, *fields: str) -> None:
+def _check_fixed(obj: Obj, old: Obj, errors: ErrorList, *fields: str) -> None:
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):
-        found.append(forbidden("immutable", _FIXED))
+        errors.append(forbidden("immutable", _FIXED))
     for name in fields:
         if not same(obj.get(name), old.get(name)):
-            found.append(forbidden(name, _FIXED))
+            errors.append(forbidden(name, _FIXED))
 
 
-def check_secret(obj: Obj, found: Found) -> None:
+def check_secret(obj: Obj, errors: ErrorList) -> None:
     """Check a new Secret."""
-    check_meta(obj, names.subdomain, found)
+    check_meta(obj, names.subdomain, errors)
     data = obj.get("data") or {}
     for key in data:
-        texts(found, f"data[{key}]", key, names.config_key(key))
+        texts(errors, f"data[{key}]", key, names.config_key(key))
     if _decoded(data) > _LIMIT:
-        found.append(too_long("data", _LIMIT))
+        errors.append(too_long("data", _LIMIT))
     kind = obj.get("type", "")
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if kind == "kubernetes.io/service-account-token" and not annotations.get(_ACCOUNT):
-        found.append(required(f"metadata.annotations[{_ACCOUNT}]"))
+        errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
     if kind == "kubernetes.io/basic-auth" and not {"username", "password"} & data.keys():
-        found += [required("data[username]"), required("data[password]")]
+        errors += [required("data[username]"), required("data[password]")]
     for key in _NEEDED.get(kind, ()):
         if key not in data or (kind.endswith("ssh-auth") and not data[key]):
-            found.append(required(f"data[{key}]"))
+            errors.append(required(f"data[{key}]"))
 
 
-def check_secret_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_secret_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a Secret."""
-    check_meta_update(obj, old, found)
-    check_same(obj, old, "type", "type", found)
-    _check_fixed(obj, old, found, "data")
-    check_secret(obj, found)
+    check_meta_update(obj, old, errors)
+    check_same(obj, old, "type", "type", errors)
+    _check_fixed(obj, old, errors, "data")
+    check_secret(obj, errors)
 
 
-def check_service_account(obj: Obj, found: Found) -> None:
+def check_service_account(obj: Obj, errors: ErrorList) -> None:
     """Check a new ServiceAccount."""
-    check_meta(obj, names.subdomain, found)
+    check_meta(obj, names.subdomain, errors)
 
 
-def check_service_account_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_service_account_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ServiceAccount."""
-    check_meta_update(obj, old, found)
-    check_meta(obj, names.subdomain, found)
+    check_meta_update(obj, old, errors)
+    check_meta(obj, names.subdomain, errors)
 
 
-def check_quota(obj: Obj, found: Found) -> None:
+def check_quota(obj: Obj, errors: ErrorList) -> None:
     """Check a new ResourceQuota."""
-    check_meta(obj, names.subdomain, found)
+    check_meta(obj, names.subdomain, errors)
     for name, amount in ((obj.get("spec") or {}).get("hard") or {}).items():
         path = f"spec.hard[{name}]"
-        check_resource_name(name, path, found)
+        check_resource_name(name, path, errors)
         if "/" not in name and not is_quota_name(name):
-            found.append(invalid(path, name, "must be a standard resource for quota"))
-        check_amount(name, amount, path, found)
+            errors.append(invalid(path, name, "must be a standard resource for quota"))
+        check_amount(name, amount, path, errors)
 
 
-def check_quota_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_quota_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ResourceQuota."""
-    check_meta_update(obj, old, found)
-    check_quota(obj, found)
+    check_meta_update(obj, old, errors)
+    check_quota(obj, errors)
     scopes: Any = (obj.get("spec") or {}).get("scopes")
     if not same(scopes, (old.get("spec") or {}).get("scopes")):
-        found.append(invalid("spec.scopes", scopes, "field is immutable"))
+        errors.append(invalid("spec.scopes", scopes, "field is immutable"))

@@ -7,7 +7,13 @@ from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.causes import Found, invalid, not_supported, required, texts
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
+    invalid,
+    not_supported,
+    required,
+    texts,
+)
 from mooring.embedded.validation.resources import nano
 
 _ENV_FIELDS: Final = (
@@ -31,89 +37,89 @@ _SOURCES: Final = (
 )  # fmt: skip
 
 
-def check_env(variables: list[Obj], path: str, found: Found) -> None:
+def check_env(variables: list[Obj], path: str, errors: ErrorList) -> None:
     """Check the environment variables of a container."""
     for number, one in enumerate(variables):
         name = one.get("name", "")
         if not name:
-            found.append(required(f"{path}[{number}].name"))
+            errors.append(required(f"{path}[{number}].name"))
         elif problems := names.variable_name(name):
-            texts(found, f"{path}[{number}].name", name, problems)
+            texts(errors, f"{path}[{number}].name", name, problems)
         source = one.get("valueFrom")
         if source is not None:
-            _check_value_from(one, source, f"{path}[{number}].valueFrom", found)
+            _check_value_from(one, source, f"{path}[{number}].valueFrom", errors)
 
 
-def _check_value_from(variable: Obj, source: Obj, path: str, found: Found) -> None:
+def _check_value_from(variable: Obj, source: Obj, path: str, errors: ErrorList) -> None:
     given = [name for name in _SOURCES if source.get(name) is not None]
     for name in given:
         ref, at = source[name], f"{path}.{name}"
         if name == "fieldRef":
-            check_field_ref(ref, _ENV_FIELDS, at, found)
+            check_field_ref(ref, _ENV_FIELDS, at, errors)
         elif name == "resourceFieldRef":
-            check_resource_ref(ref, at, found)
+            check_resource_ref(ref, at, errors)
         elif name == "fileKeyRef":
-            _check_file_key(ref, at, found)
+            _check_file_key(ref, at, errors)
         else:
-            _check_key(ref, at, found)
+            _check_key(ref, at, errors)
     if not given:
         text = (
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
             "`secretKeyRef` or `fileKeyRef`"
         )
-        found.append(invalid(path, "", text))
+        errors.append(invalid(path, "", text))
     elif variable.get("value"):
-        found.append(invalid(path, "", "may not be specified when `value` is not empty"))
+        errors.append(invalid(path, "", "may not be specified when `value` is not empty"))
     elif len(given) > 1:
         text = "may not have more than one field specified at a time"
-        found.append(invalid(path, "", text))
+        errors.append(invalid(path, "", text))
 
 
-def _check_key(ref: Obj, path: str, found: Found) -> None:
+def _check_key(ref: Obj, path: str, errors: ErrorList) -> None:
     name, key = ref.get("name", ""), ref.get("key", "")
-    texts(found, f"{path}.name", name, names.subdomain(name))
+    texts(errors, f"{path}.name", name, names.subdomain(name))
     if not key:
-        found.append(required(f"{path}.key"))
+        errors.append(required(f"{path}.key"))
     else:
-        texts(found, f"{path}.key", key, names.config_key(key))
+        texts(errors, f"{path}.key", key, names.config_key(key))
 
 
-def _check_file_key(ref: Obj, path: str, found: Found) -> None:
+def _check_file_key(ref: Obj, path: str, errors: ErrorList) -> None:
     key, volume, place = ref.get("key", ""), ref.get("volumeName", ""), ref.get("path", "")
     if not key:
-        found.append(required(f"{path}.key"))
+        errors.append(required(f"{path}.key"))
     else:
-        texts(found, f"{path}.key", key, names.variable_name(key))
+        texts(errors, f"{path}.key", key, names.variable_name(key))
     if not volume:
-        found.append(required(f"{path}.volumeName"))
+        errors.append(required(f"{path}.volumeName"))
     else:
-        texts(found, f"{path}.volumeName", volume, names.dns_label(volume))
+        texts(errors, f"{path}.volumeName", volume, names.dns_label(volume))
     if not place:
-        found.append(required(f"{path}.path"))
+        errors.append(required(f"{path}.path"))
     elif ".." in place.split("/"):
-        found.append(invalid(f"{path}.path", place, "must not contain '..'"))
+        errors.append(invalid(f"{path}.path", place, "must not contain '..'"))
 
 
-def check_field_ref(ref: Obj, fields: Sequence[str], path: str, found: Found) -> None:
+def check_field_ref(ref: Obj, fields: Sequence[str], path: str, errors: ErrorList) -> None:
     """Check a reference to a field of the pod; `fields` can be named here."""
     version, place = ref.get("apiVersion", ""), ref.get("fieldPath", "")
     if not version:
-        found.append(required(f"{path}.apiVersion"))
+        errors.append(required(f"{path}.apiVersion"))
         return
     if not place:
-        found.append(required(f"{path}.fieldPath"))
+        errors.append(required(f"{path}.fieldPath"))
         return
     subscript = _SUBSCRIPT.fullmatch(place)
     if problem := _unreadable(version, place, subscript[1] if subscript else None):
         text = f"error converting fieldPath: {problem}"
-        found.append(invalid(f"{path}.fieldPath", place, text))
+        errors.append(invalid(f"{path}.fieldPath", place, text))
     elif subscript is not None:
         # Keys of annotations may have capital letters anywhere.
         annotation = subscript[1] == "metadata.annotations"
         key = subscript[2].lower() if annotation else subscript[2]
-        texts(found, path, key, names.label_key(key))
+        texts(errors, path, key, names.label_key(key))
     elif (place := "spec.nodeName" if place == "spec.host" else place) not in fields:
-        found.append(not_supported(f"{path}.fieldPath", place, fields))
+        errors.append(not_supported(f"{path}.fieldPath", place, fields))
 
 
 def _unreadable(version: str, place: str, subscripted: str | None) -> str:
@@ -129,54 +135,56 @@ def _unreadable(version: str, place: str, subscripted: str | None) -> str:
     return f"field label not supported: {place}"
 
 
-def check_resource_ref(ref: Obj, path: str, found: Found, *, volume: bool = False) -> None:
+def check_resource_ref(ref: Obj, path: str, errors: ErrorList, *, volume: bool = False) -> None:
     """Check a reference to an amount of a container."""
     resource = ref.get("resource", "")
     if volume and not ref.get("containerName"):
-        found.append(required(f"{path}.containerName"))
+        errors.append(required(f"{path}.containerName"))
     elif not resource:
-        found.append(required(f"{path}.resource"))
+        errors.append(required(f"{path}.resource"))
     elif resource not in _RESOURCE_FIELDS and not resource.startswith(_HUGE):
-        found.append(not_supported(f"{path}.resource", resource, _RESOURCE_FIELDS))
-    _check_divisor(resource, ref.get("divisor", "0"), path, found)
+        errors.append(not_supported(f"{path}.resource", resource, _RESOURCE_FIELDS))
+    _check_divisor(resource, ref.get("divisor", "0"), path, errors)
 
 
-def _check_divisor(resource: str, divisor: str | int | float, path: str, found: Found) -> None:
+def _check_divisor(resource: str, divisor: str | int | float, path: str, errors: ErrorList) -> None:
     if not nano(divisor):
         return
     kind = resource.partition(".")[2]
     if kind == "cpu":
         if str(divisor) not in ("1m", "1"):
             text = "only divisor's values 1m and 1 are supported with the cpu resource"
-            found.append(invalid(f"{path}.divisor", resource, text))
+            errors.append(invalid(f"{path}.divisor", resource, text))
         return
-    told = "hugepages" if resource.startswith(_HUGE) else _DIVIDED.get(kind)
-    if told and str(divisor) not in _SIZES:
-        text = f"only divisor's values {', '.join(_SIZES)} are supported with the {told} resource"
-        found.append(invalid(f"{path}.divisor", resource, text))
+    divided = "hugepages" if resource.startswith(_HUGE) else _DIVIDED.get(kind)
+    if divided and str(divisor) not in _SIZES:
+        text = (
+            f"only divisor's values {', '.join(_SIZES)} are supported with the {divided} resource"
+        )
+        errors.append(invalid(f"{path}.divisor", resource, text))
 
 
 _DIVIDED: Final = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 
 
-def check_env_from(sources: list[Obj], path: str, found: Found) -> None:
+def check_env_from(sources: list[Obj], path: str, errors: ErrorList) -> None:
     """Check where whole sets of variables come from."""
     for number, one in enumerate(sources):
         at = f"{path}[{number}]"
         prefix = one.get("prefix", "")
         if prefix:
-            texts(found, f"{at}.prefix", prefix, names.variable_name(prefix))
+            texts(errors, f"{at}.prefix", prefix, names.variable_name(prefix))
         given = [name for name in ("configMapRef", "secretRef") if one.get(name) is not None]
         for kind in given:
             name = one[kind].get("name", "")
             if not name:
-                found.append(required(f"{at}.{kind}.name"))
+                errors.append(required(f"{at}.{kind}.name"))
             else:
                 problems = names.beginning(names.subdomain)(name)
-                texts(found, f"{at}.{kind}.name", name, problems)
+                texts(errors, f"{at}.{kind}.name", name, problems)
         if not given:
             text = "must specify one of: `configMapRef` or `secretRef`"
-            found.append(invalid(path, "", text))
+            errors.append(invalid(path, "", text))
         elif len(given) > 1:
             text = "may not have more than one field specified at a time"
-            found.append(invalid(path, "", text))
+            errors.append(invalid(path, "", text))

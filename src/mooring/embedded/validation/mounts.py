@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation.causes import (
-    Found,
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
     forbidden,
     invalid,
     not_found,
@@ -19,14 +19,14 @@ _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY: Final = ("Disabled", "Enabled", "IfPossible")
 
 
-def check_mounts(container: Obj, volumes: Mapping[str, Obj], path: str, found: Found) -> None:
+def check_mounts(container: Obj, volumes: Mapping[str, Obj], path: str, errors: ErrorList) -> None:
     """Check the mounts of a container.
 
     Args:
         container: the container.
         volumes: the volumes of the pod that are as they should be.
         path: the field of the mounts.
-        found: gets what is wrong.
+        errors: gets what is wrong.
     """
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name", "") for one in devices}
@@ -35,54 +35,54 @@ def check_mounts(container: Obj, volumes: Mapping[str, Obj], path: str, found: F
     for number, one in enumerate(container["volumeMounts"]):
         name, place = one.get("name", ""), one.get("mountPath", "")
         if not name:
-            found.append(required(f"{path}[{number}].name"))
+            errors.append(required(f"{path}[{number}].name"))
         if name not in volumes:
-            found.append(not_found(f"{path}[{number}].name", name))
+            errors.append(not_found(f"{path}[{number}].name", name))
         if not place:
-            found.append(required(f"{path}[{number}].mountPath"))
+            errors.append(required(f"{path}[{number}].mountPath"))
         if place in places:
-            found.append(invalid(f"{path}[{number}].mountPath", place, "must be unique"))
+            errors.append(invalid(f"{path}[{number}].mountPath", place, "must be unique"))
         places.add(place)
         if name in device_names:
             text = "must not already exist in volumeDevices"
-            found.append(invalid(f"{path}[{number}].name", name, text))
+            errors.append(invalid(f"{path}[{number}].name", name, text))
         if place in device_paths:
             text = "must not already exist as a path in volumeDevices"
-            found.append(invalid(f"{path}[{number}].mountPath", place, text))
-        _check_details(one, container, f"{path}[{number}]", path, found)
+            errors.append(invalid(f"{path}[{number}].mountPath", place, text))
+        _check_details(one, container, f"{path}[{number}]", path, errors)
 
 
-def _check_details(one: Obj, container: Obj, at: str, path: str, found: Found) -> None:
+def _check_details(one: Obj, container: Obj, at: str, path: str, errors: ErrorList) -> None:
     sub, expression = one.get("subPath", ""), one.get("subPathExpr", "")
-    # These fields are told without the number of the mount: so does the API server.
+    # These fields are named without the number of the mount: so does the API server.
     if sub:
-        check_local_path(sub, f"{path}.subPath", found)
+        check_local_path(sub, f"{path}.subPath", errors)
     if expression:
         if sub:
             text = "subPathExpr and subPath are mutually exclusive"
-            found.append(invalid(f"{at}.subPathExpr", expression, text))
-        check_local_path(expression, f"{path}.subPathExpr", found)
+            errors.append(invalid(f"{at}.subPathExpr", expression, text))
+        check_local_path(expression, f"{path}.subPathExpr", errors)
     propagation = one.get("mountPropagation")
     if propagation is not None:
         if propagation not in _PROPAGATIONS:
-            found.append(not_supported(f"{path}.mountPropagation", propagation, _PROPAGATIONS))
+            errors.append(not_supported(f"{path}.mountPropagation", propagation, _PROPAGATIONS))
         context = container.get("securityContext") or {}
         if propagation == "Bidirectional" and not context.get("privileged"):
             text = "Bidirectional mount propagation is available only to privileged containers"
-            found.append(forbidden(f"{path}.mountPropagation", text))
+            errors.append(forbidden(f"{path}.mountPropagation", text))
     read_only = one.get("recursiveReadOnly")
     if read_only in ("Enabled", "IfPossible"):
         if not one.get("readOnly"):
             text = "may only be specified when readOnly is true"
-            found.append(forbidden(f"{path}.recursiveReadOnly", text))
+            errors.append(forbidden(f"{path}.recursiveReadOnly", text))
         if propagation not in (None, "None"):
             text = "may only be specified when mountPropagation is None or not specified"
-            found.append(forbidden(f"{path}.recursiveReadOnly", text))
+            errors.append(forbidden(f"{path}.recursiveReadOnly", text))
     elif read_only not in (None, "Disabled"):
-        found.append(not_supported(f"{path}.recursiveReadOnly", read_only, _READ_ONLY))
+        errors.append(not_supported(f"{path}.recursiveReadOnly", read_only, _READ_ONLY))
 
 
-def check_devices(container: Obj, volumes: Mapping[str, Obj], path: str, found: Found) -> None:
+def check_devices(container: Obj, volumes: Mapping[str, Obj], path: str, errors: ErrorList) -> None:
     """Check the block devices of a container; arguments as for `check_mounts`."""
     mounts = container.get("volumeMounts") or ()
     mount_names = {one.get("name", "") for one in mounts}
@@ -93,31 +93,31 @@ def check_devices(container: Obj, volumes: Mapping[str, Obj], path: str, found: 
         at = f"{path}[{number}]"
         name, place = one.get("name", ""), one.get("devicePath", "")
         if not name:
-            found.append(required(f"{at}.name"))
+            errors.append(required(f"{at}.name"))
         if name in seen:
-            found.append(invalid(f"{at}.name", name, "must be unique"))
+            errors.append(invalid(f"{at}.name", name, "must be unique"))
         volume = volumes.get(name)
         if volume is None:
-            found.append(not_found(f"{at}.name", name))
+            errors.append(not_found(f"{at}.name", name))
         elif not (volume.get("persistentVolumeClaim") or volume.get("ephemeral")):
             text = (
                 "can only use volume source type of PersistentVolumeClaim or Ephemeral for block "
                 "mode"
             )
-            found.append(invalid(f"{at}.name", name, text))
+            errors.append(invalid(f"{at}.name", name, text))
         if not place:
-            found.append(required(f"{at}.devicePath"))
+            errors.append(required(f"{at}.devicePath"))
         if place in places:
-            found.append(invalid(f"{at}.devicePath", place, "must be unique"))
+            errors.append(invalid(f"{at}.devicePath", place, "must be unique"))
         if ".." in place.split("/"):
-            found.append(invalid(f"{at}.devicePath", place, "can not contain backsteps ('..')"))
+            errors.append(invalid(f"{at}.devicePath", place, "can not contain backsteps ('..')"))
         else:
             places.add(place)
         if name in mount_names:
             text = "must not already exist in volumeMounts"
-            found.append(invalid(f"{at}.name", name, text))
+            errors.append(invalid(f"{at}.name", name, text))
         if place in mount_paths:
             text = "must not already exist as a path in volumeMounts"
-            found.append(invalid(f"{at}.devicePath", place, text))
+            errors.append(invalid(f"{at}.devicePath", place, text))
         if name:
             seen.add(name)

@@ -99,23 +99,23 @@ def subdomain(text: str) -> Problems:
     """A DNS subdomain: most names."""
     if len(text) <= _MAX_SUBDOMAIN and _subdomain(text):
         return ()
-    found = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
-    return found if _subdomain(text) else (*found, _SUBDOMAIN_TEXT)
+    errors = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
+    return errors if _subdomain(text) else (*errors, _SUBDOMAIN_TEXT)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def dns_label(text: str) -> Problems:
     """A DNS label: containers, volumes, namespaces."""
-    found = (_at_most(_MAX_LABEL),) if _bytes(text) > _MAX_LABEL else ()
+    errors = (_at_most(_MAX_LABEL),) if _bytes(text) > _MAX_LABEL else ()
     if _label(text):
-        return found
-    return (*found, "must not contain dots" if _subdomain(text) else _LABEL_TEXT)
+        return errors
+    return (*errors, "must not contain dots" if _subdomain(text) else _LABEL_TEXT)
 
 
 def search_domain(text: str) -> Problems:
     """A DNS subdomain that may have underscores."""
-    found = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
-    return found if _underscores(text) else (*found, _UNDERSCORES_TEXT)
+    errors = (_at_most(_MAX_SUBDOMAIN),) if _bytes(text) > _MAX_SUBDOMAIN else ()
+    return errors if _underscores(text) else (*errors, _UNDERSCORES_TEXT)
 
 
 def path_segment(text: str) -> Problems:
@@ -143,50 +143,50 @@ def beginning(namer: Namer) -> Namer:
 def label_key(text: str) -> Problems:
     """A label key, also called a qualified name, such as ``example.com/rack``."""
     prefix, slash, name = text.partition("/")
-    found: list[str] = []
+    errors: list[str] = []
     if not slash:
         name = prefix
     elif "/" in name:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return (f"a valid label key {_KEY_TEXT} {optional}",)
     elif not prefix:
-        found.append("prefix part must be non-empty")
+        errors.append("prefix part must be non-empty")
     else:
         if _bytes(prefix) > _MAX_SUBDOMAIN:
-            found.append(f"prefix part {_at_most(_MAX_SUBDOMAIN, 'bytes')}")
+            errors.append(f"prefix part {_at_most(_MAX_SUBDOMAIN, 'bytes')}")
         if not _subdomain(prefix):
-            found.append(f"prefix part {_SUBDOMAIN_TEXT}")
+            errors.append(f"prefix part {_SUBDOMAIN_TEXT}")
     if not name:
-        found.append("name part must be non-empty")
+        errors.append("name part must be non-empty")
     elif _bytes(name) > _MAX_LABEL:
-        found.append(f"name part {_at_most(_MAX_LABEL, 'bytes')}")
+        errors.append(f"name part {_at_most(_MAX_LABEL, 'bytes')}")
     if not _key(name):
-        found.append(f"name part {_KEY_TEXT}")
-    return tuple(found)
+        errors.append(f"name part {_KEY_TEXT}")
+    return tuple(errors)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def label_value(text: str) -> Problems:
     """The value of a label."""
-    found = (_at_most(_MAX_LABEL, "bytes"),) if _bytes(text) > _MAX_LABEL else ()
-    return found if not text or _key(text) else (*found, _VALUE_TEXT)
+    errors = (_at_most(_MAX_LABEL, "bytes"),) if _bytes(text) > _MAX_LABEL else ()
+    return errors if not text or _key(text) else (*errors, _VALUE_TEXT)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def port_name(text: str) -> Problems:
     """The name of a port of a container."""
-    found: list[str] = []
+    errors: list[str] = []
     if _bytes(text) > 15:
-        found.append(_at_most(15))
+        errors.append(_at_most(15))
     if not _port_characters(text):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not _a_letter(text):
-        found.append("must contain at least one letter (a-z)")
+        errors.append("must contain at least one letter (a-z)")
     if "--" in text:
-        found.append("must not contain consecutive hyphens")
+        errors.append("must not contain consecutive hyphens")
     if text.startswith("-") or text.endswith("-"):
-        found.append("must not begin or end with a hyphen")
-    return tuple(found)
+        errors.append("must not begin or end with a hyphen")
+    return tuple(errors)
 
 
 def port_number(number: int) -> Problems:
@@ -196,31 +196,31 @@ def port_number(number: int) -> Problems:
 
 def config_key(text: str) -> Problems:
     """A key in a config map or a secret."""
-    found: list[str] = []
+    errors: list[str] = []
     if _bytes(text) > _MAX_SUBDOMAIN:
-        found.append(_at_most(_MAX_SUBDOMAIN))
+        errors.append(_at_most(_MAX_SUBDOMAIN))
     if not _config_key(text):
         text_about = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-        found.append(_form(text_about, _CONFIG_KEY_FORM, "key.name", "KEY_NAME", "key-name"))
+        errors.append(_form(text_about, _CONFIG_KEY_FORM, "key.name", "KEY_NAME", "key-name"))
     if text in (".", ".."):
-        found.append(f"must not be '{text}'")
+        errors.append(f"must not be '{text}'")
     elif text.startswith(".."):
-        found.append("must not start with '..'")
-    return tuple(found)
+        errors.append("must not start with '..'")
+    return tuple(errors)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def variable_name(text: str) -> Problems:
     """The name of an environment variable."""
-    found: list[str] = []
+    errors: list[str] = []
     if not text:
-        found.append("environment variable name must be non-empty")
+        errors.append("environment variable name must be non-empty")
     if any(not " " <= one <= "~" or one == "=" for one in text):
-        found.append(
+        errors.append(
             "a valid environment variable name must consist only of printable ASCII characters "
             "other than '='"
         )
-    return tuple(found)
+    return tuple(errors)
 
 
 def header_name(text: str) -> Problems:
@@ -283,10 +283,10 @@ def cidr(text: str) -> Problems:
         return wrong
     if plain != address or (length != "0" and length.startswith("0")):
         return ("must not have leading 0s in IP or prefix length",)
-    found = ipaddress.ip_address(address)
-    if found.version == 6 and found.ipv4_mapped is not None:
+    errors = ipaddress.ip_address(address)
+    if errors.version == 6 and errors.ipv4_mapped is not None:
         return ("must not have an IPv4-mapped IPv6 address",)
-    if found != ipaddress.ip_network(text, strict=False).network_address:
+    if errors != ipaddress.ip_network(text, strict=False).network_address:
         return ("must not have bits set beyond the prefix length",)
     return ()
 

@@ -12,8 +12,15 @@ from typing import Any, Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.causes import (
-    Found,
+from mooring.embedded.validation.containers import (
+    PodContext,
+    check_containers,
+    check_ephemeral_containers,
+    check_image_spaces,
+    check_init_containers,
+)
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
     duplicate,
     forbidden,
     invalid,
@@ -24,23 +31,16 @@ from mooring.embedded.validation.causes import (
     texts,
     too_long,
 )
-from mooring.embedded.validation.containers import (
-    Around,
-    check_containers,
-    check_ephemeral_containers,
-    check_image_spaces,
-    check_init_containers,
-)
-from mooring.embedded.validation.meta import check_annotations, check_labels, check_meta
-from mooring.embedded.validation.placement import (
+from mooring.embedded.validation.object_meta import check_annotations, check_labels, check_meta
+from mooring.embedded.validation.pod_resources import check_pod_resources
+from mooring.embedded.validation.pod_scheduling import (
     check_affinity,
     check_gates,
     check_spread,
     check_tolerations,
 )
-from mooring.embedded.validation.pod_resources import check_pod_resources
 from mooring.embedded.validation.resources import check_requirements
-from mooring.embedded.validation.security import check_pod_security_context
+from mooring.embedded.validation.security_context import check_pod_security_context
 from mooring.embedded.validation.volumes import check_volumes
 
 MAX_INT32: Final = 2**31 - 1
@@ -57,182 +57,182 @@ _NAMES: Final = (
 )
 
 
-def check_pod(pod: Obj, found: Found) -> None:
+def check_pod(pod: Obj, errors: ErrorList) -> None:
     """Check a new pod."""
-    check_pod_content(pod, found)
+    check_pod_content(pod, errors)
     spec = pod.get("spec") or {}
     if spec.get("ephemeralContainers"):
-        found.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
-        found.append(forbidden("spec.nodeName", text))
+        errors.append(forbidden("spec.nodeName", text))
 
 
-def check_pod_content(pod: Obj, found: Found) -> None:
+def check_pod_content(pod: Obj, errors: ErrorList) -> None:
     """Check the metadata and the spec of a pod, new or changed."""
-    check_meta(pod, names.subdomain, found)
+    check_meta(pod, names.subdomain, errors)
     meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     annotations = meta.get("annotations")
     if annotations:
-        check_pod_annotations(annotations, spec, "metadata.annotations", found)
-    check_pod_spec(spec, "spec", found, pod=meta.get("name", ""), is_pod=True)
+        check_pod_annotations(annotations, spec, "metadata.annotations", errors)
+    check_pod_spec(spec, "spec", errors, pod=meta.get("name", ""), is_pod=True)
     if not spec.get("serviceAccountName"):
-        _check_no_tokens(spec, found)
+        _check_no_tokens(spec, errors)
     for number, one in enumerate(spec.get("containers") or ()):
         image = one.get("image", "")
         if image != image.strip():
-            check_image_spaces(one, f"spec.containers[{number}]", found)
+            check_image_spaces(one, f"spec.containers[{number}]", errors)
     for number, one in enumerate(spec.get("initContainers") or ()):
-        check_image_spaces(one, f"spec.initContainers[{number}]", found)
+        check_image_spaces(one, f"spec.initContainers[{number}]", errors)
 
 
 def check_pod_annotations(
-    annotations: Mapping[str, str], spec: Obj, path: str, found: Found
+    annotations: Mapping[str, str], spec: Obj, path: str, errors: ErrorList
 ) -> None:
     """Check annotations that mean something for a pod."""
     if MIRROR in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        found.append(invalid(f"{path}[{MIRROR}]", annotations[MIRROR], text))
+        errors.append(invalid(f"{path}[{MIRROR}]", annotations[MIRROR], text))
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not (_whole(cost) and -(2**31) <= int(cost) <= MAX_INT32):
-        found.append(invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
+        errors.append(invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer"))
 
 
-def _check_no_tokens(spec: Obj, found: Found) -> None:
+def _check_no_tokens(spec: Obj, errors: ErrorList) -> None:
     for number, volume in enumerate(spec.get("volumes") or ()):
         for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
                 field = f"spec.volumes[{number}].projected.sources[{place}].serviceAccountToken"
                 text = "must not be specified when serviceAccountName is not set"
-                found.append(forbidden(field, text))
+                errors.append(forbidden(field, text))
 
 
-def check_template(template: Obj, path: str, found: Found) -> None:
+def check_template(template: Obj, path: str, errors: ErrorList) -> None:
     """Check a pod template."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-    check_labels(meta.get("labels") or {}, f"{path}.labels", found)
+    check_labels(meta.get("labels") or {}, f"{path}.labels", errors)
     annotations = meta.get("annotations") or {}
-    check_annotations(annotations, f"{path}.annotations", found)
-    check_pod_annotations(annotations, spec, f"{path}.annotations", found)
-    check_pod_spec(spec, f"{path}.spec", found)
+    check_annotations(annotations, f"{path}.annotations", errors)
+    check_pod_annotations(annotations, spec, f"{path}.annotations", errors)
+    check_pod_spec(spec, f"{path}.spec", errors)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
-        found.append(forbidden(f"{path}.spec.ephemeralContainers", text))
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", text))
 
 
 def check_pod_spec(
-    spec: Obj, path: str, found: Found, *, pod: str = "", is_pod: bool = False
+    spec: Obj, path: str, errors: ErrorList, *, pod: str = "", is_pod: bool = False
 ) -> None:
     """Check the spec of a pod or of a template.
 
     Args:
         spec: the spec.
         path: its field.
-        found: gets what is wrong.
+        errors: gets what is wrong.
         pod: the name of the pod, if it is known.
         is_pod: whether this is a pod and no template.
     """
     get = spec.get
     grace = get("terminationGracePeriodSeconds")
     if grace is None:
-        found.append(required(f"{path}.terminationGracePeriodSeconds"))
+        errors.append(required(f"{path}.terminationGracePeriodSeconds"))
     volumes = get("volumes")
     good: dict[str, Obj] = (
-        check_volumes(volumes, pod, f"{path}.volumes", found, is_pod=is_pod) if volumes else {}
+        check_volumes(volumes, pod, f"{path}.volumes", errors, is_pod=is_pod) if volumes else {}
     )
     claims: set[str] = set()
     if get("resourceClaims"):
         claims = {one["name"] for one in spec["resourceClaims"] if one.get("name")}
-        _check_resource_claims(spec["resourceClaims"], f"{path}.resourceClaims", found)
+        _check_resource_claims(spec["resourceClaims"], f"{path}.resourceClaims", errors)
     restart = get("restartPolicy", "")
     system = (get("os") or {}).get("name", "")
-    around = Around(good, claims, grace, restart, system, get("hostUsers") is not False)
+    around = PodContext(good, claims, grace, restart, system, get("hostUsers") is not False)
     containers = get("containers") or []
-    check_containers(containers, around, f"{path}.containers", found)
+    check_containers(containers, around, f"{path}.containers", errors)
     if early := get("initContainers"):
-        check_init_containers(early, containers, around, f"{path}.initContainers", found)
+        check_init_containers(early, containers, around, f"{path}.initContainers", errors)
     if get("ephemeralContainers"):
-        check_ephemeral_containers(spec, around, f"{path}.ephemeralContainers", found)
+        check_ephemeral_containers(spec, around, f"{path}.ephemeralContainers", errors)
     if get("resources") is not None:
-        check_pod_resources(spec, f"{path}.resources", found, claims=claims)
+        check_pod_resources(spec, f"{path}.resources", errors, claims=claims)
     if get("hostNetwork"):
-        _check_host_network(containers, f"{path}.containers", found, is_pod=is_pod)
+        _check_host_network(containers, f"{path}.containers", errors, is_pod=is_pod)
     if restart not in RESTART_POLICIES:
-        one_of(found, f"{path}.restartPolicy", restart, RESTART_POLICIES)
+        one_of(errors, f"{path}.restartPolicy", restart, RESTART_POLICIES)
     dns = get("dnsPolicy", "")
     if dns not in _DNS_POLICIES:
-        one_of(found, f"{path}.dnsPolicy", dns, _DNS_POLICIES)
+        one_of(errors, f"{path}.dnsPolicy", dns, _DNS_POLICIES)
     if selector := get("nodeSelector"):
-        check_labels(selector, f"{path}.nodeSelector", found)
+        check_labels(selector, f"{path}.nodeSelector", errors)
     if get("securityContext") or get("shareProcessNamespace"):
-        check_pod_security_context(spec, f"{path}.securityContext", found)
+        check_pod_security_context(spec, f"{path}.securityContext", errors)
     if affinity := get("affinity"):
-        check_affinity(affinity, f"{path}.affinity", found)
+        check_affinity(affinity, f"{path}.affinity", errors)
     if dns == "None" or get("dnsConfig"):
-        _check_dns(get("dnsConfig"), dns, f"{path}.dnsConfig", found)
+        _check_dns(get("dnsConfig"), dns, f"{path}.dnsConfig", errors)
     if gates := get("readinessGates"):
         for number, one in enumerate(gates):
             kind = one.get("conditionType", "")
             field = f"{path}.readinessGates[{number}].conditionType"
-            texts(found, field, kind, names.label_key(kind))
+            texts(errors, field, kind, names.label_key(kind))
     if gates := get("schedulingGates"):
-        check_gates(gates, f"{path}.schedulingGates", found)
+        check_gates(gates, f"{path}.schedulingGates", errors)
     if constraints := get("topologySpreadConstraints"):
-        check_spread(constraints, f"{path}.topologySpreadConstraints", found)
+        check_spread(constraints, f"{path}.topologySpreadConstraints", errors)
     if get("hostUsers") is False:
-        _check_host_users(spec, path, found)
+        _check_host_users(spec, path, errors)
     if get("hostnameOverride") is not None:
-        _check_hostname_override(spec, path, found)
-    _check_names(spec, path, found)
+        _check_hostname_override(spec, path, errors)
+    _check_names(spec, path, errors)
     if get("overhead"):
         overhead = {"limits": spec["overhead"]}
-        check_requirements(overhead, f"{path}.overhead", found)
+        check_requirements(overhead, f"{path}.overhead", errors)
     if get("os") is not None:
         if not system:
-            found.append(required(f"{path}.os.name"))
+            errors.append(required(f"{path}.os.name"))
         elif system not in ("linux", "windows"):
-            found.append(not_supported(f"{path}.os", system, ("linux", "windows")))
-    _check_file_keys(spec, path, found)
+            errors.append(not_supported(f"{path}.os", system, ("linux", "windows")))
+    _check_file_keys(spec, path, errors)
 
 
-def _check_names(spec: Obj, path: str, found: Found) -> None:
+def _check_names(spec: Obj, path: str, errors: ErrorList) -> None:
     """Check fields that are one name or one number, and the lists between them."""
     get = spec.get
     for name, namer in _NAMES:
         value = get(name)
         if value and (problems := namer(value)):
-            texts(found, f"{path}.{name}", value, problems)
+            texts(errors, f"{path}.{name}", value, problems)
     deadline = get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= MAX_INT32:
         text = f"must be between 1 and {MAX_INT32}, inclusive"
-        found.append(invalid(f"{path}.activeDeadlineSeconds", deadline, text))
+        errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, text))
     for name in ("hostname", "subdomain"):
         if value := get(name):
-            texts(found, f"{path}.{name}", value, names.dns_label(value))
+            texts(errors, f"{path}.{name}", value, names.dns_label(value))
     if tolerations := get("tolerations"):
-        check_tolerations(tolerations, f"{path}.tolerations", found)
+        check_tolerations(tolerations, f"{path}.tolerations", errors)
     if aliases := get("hostAliases"):
-        _check_aliases(aliases, f"{path}.hostAliases", found)
+        _check_aliases(aliases, f"{path}.hostAliases", errors)
     for name in ("priorityClassName", "runtimeClassName"):
         value = get(name)
         if value or (value is not None and name == "runtimeClassName"):
-            texts(found, f"{path}.{name}", value, names.subdomain(value))
+            texts(errors, f"{path}.{name}", value, names.subdomain(value))
     policy = get("preemptionPolicy")
     if policy is not None and policy not in PREEMPTION_POLICIES:
-        one_of(found, f"{path}.preemptionPolicy", policy, PREEMPTION_POLICIES)
+        one_of(errors, f"{path}.preemptionPolicy", policy, PREEMPTION_POLICIES)
 
 
-def _check_resource_claims(claims: list[Obj], path: str, found: Found) -> None:
+def _check_resource_claims(claims: list[Obj], path: str, errors: ErrorList) -> None:
     seen: set[str] = set()
     for number, one in enumerate(claims):
         at, name = f"{path}[{number}]", one.get("name", "")
         claim, template = one.get("resourceClaimName"), one.get("resourceClaimTemplateName")
         if not name:
-            found.append(required(f"{at}.name"))
+            errors.append(required(f"{at}.name"))
         elif name in seen:
-            found.append(duplicate(f"{at}.name", name))
+            errors.append(duplicate(f"{at}.name", name))
         else:
-            texts(found, f"{at}.name", name, names.dns_label(name))
+            texts(errors, f"{at}.name", name, names.dns_label(name))
             seen.add(name)
         if (claim is None) is (template is None):
             text = (
@@ -243,103 +243,105 @@ def _check_resource_claims(claims: list[Obj], path: str, found: Found) -> None:
             )
             value: dict[str, Any] = {"Name": name, "ResourceClaimName": claim}
             value["ResourceClaimTemplateName"] = template
-            found.append(invalid(at, value, text))
+            errors.append(invalid(at, value, text))
         for field, given in (
             ("resourceClaimName", claim),
             ("resourceClaimTemplateName", template),
         ):
             if given is not None:
-                texts(found, f"{at}.{field}", given, names.subdomain(given))
+                texts(errors, f"{at}.{field}", given, names.subdomain(given))
 
 
-def _check_host_network(containers: list[Obj], path: str, found: Found, *, is_pod: bool) -> None:
+def _check_host_network(
+    containers: list[Obj], path: str, errors: ErrorList, *, is_pod: bool
+) -> None:
     for number, one in enumerate(containers):
         for place, port in enumerate(one.get("ports") or ()):
             outside = port.get("hostPort", 0)
             if (is_pod or outside) and outside != port.get("containerPort", 0):
                 text = "must match `containerPort` when `hostNetwork` is true"
                 field = f"{path}[{number}].ports[{place}].hostPort"
-                found.append(invalid(field, outside, text))
+                errors.append(invalid(field, outside, text))
 
 
-def _check_dns(config: Obj | None, policy: str, path: str, found: Found) -> None:
+def _check_dns(config: Obj | None, policy: str, path: str, errors: ErrorList) -> None:
     if policy == "None" and config is None:
         text = "must provide `dnsConfig` when `dnsPolicy` is None"
-        found.append(required(path, text))
+        errors.append(required(path, text))
         return
     config = config or {}
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
     if policy == "None" and not servers:
         text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        found.append(required(f"{path}.nameservers", text))
+        errors.append(required(f"{path}.nameservers", text))
         return
     if len(servers) > 3:
         text = "must not have more than 3 nameservers"
-        found.append(invalid(f"{path}.nameservers", servers, text))
+        errors.append(invalid(f"{path}.nameservers", servers, text))
     for number, one in enumerate(servers):
-        texts(found, f"{path}.nameservers[{number}]", one, names.ip_address(one))
+        texts(errors, f"{path}.nameservers[{number}]", one, names.ip_address(one))
     if len(searches) > 32:
         text = "must not have more than 32 search paths"
-        found.append(invalid(f"{path}.searches", searches, text))
+        errors.append(invalid(f"{path}.searches", searches, text))
     if len(" ".join(searches)) > 2048:
         text = "must not have more than 2048 characters (including spaces) in the search list"
-        found.append(invalid(f"{path}.searches", searches, text))
+        errors.append(invalid(f"{path}.searches", searches, text))
     for number, one in enumerate(searches):
         if one != ".":
             one = one.removesuffix(".")
-            texts(found, f"{path}.searches[{number}]", one, names.search_domain(one))
+            texts(errors, f"{path}.searches[{number}]", one, names.search_domain(one))
     for number, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
-            found.append(required(f"{path}.options[{number}]", "must not be empty"))
+            errors.append(required(f"{path}.options[{number}]", "must not be empty"))
 
 
-def _check_host_users(spec: Obj, path: str, found: Found) -> None:
+def _check_host_users(spec: Obj, path: str, errors: ErrorList) -> None:
     text = "when `hostUsers` is false"
-    for name, told in (
+    for name, field in (
         ("hostNetwork", "hostNetwork"),
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     ):
         if spec.get(name):
-            found.append(forbidden(f"{path}.{told}", text))
+            errors.append(forbidden(f"{path}.{field}", text))
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for number, one in enumerate(spec.get(kind) or ()):
             if one.get("volumeDevices"):
-                found.append(forbidden(f"{path}.{kind}[{number}].volumeDevices", text))
+                errors.append(forbidden(f"{path}.{kind}[{number}].volumeDevices", text))
 
 
-def _check_hostname_override(spec: Obj, path: str, found: Found) -> None:
+def _check_hostname_override(spec: Obj, path: str, errors: ErrorList) -> None:
     name, at = spec["hostnameOverride"], f"{path}.hostnameOverride"
     if spec.get("setHostnameAsFQDN"):
-        found.append(forbidden(at, "may not be specified when setHostnameAsFQDN is true"))
+        errors.append(forbidden(at, "may not be specified when setHostnameAsFQDN is true"))
     if spec.get("hostNetwork"):
-        found.append(forbidden(at, "may not be specified when hostNetwork is true"))
+        errors.append(forbidden(at, "may not be specified when hostNetwork is true"))
     if len(name) > 64:
-        found.append(too_long(at, 64))
-    texts(found, at, name, names.subdomain(name))
+        errors.append(too_long(at, 64))
+    texts(errors, at, name, names.subdomain(name))
 
 
-def _check_aliases(aliases: list[Obj], path: str, found: Found) -> None:
+def _check_aliases(aliases: list[Obj], path: str, errors: ErrorList) -> None:
     for number, one in enumerate(aliases):
         address = one.get("ip", "")
-        texts(found, f"{path}[{number}].ip", address, names.ip_address(address))
+        texts(errors, f"{path}[{number}].ip", address, names.ip_address(address))
         for place, name in enumerate(one.get("hostnames") or ()):
-            texts(found, f"{path}[{number}].hostnames[{place}]", name, names.subdomain(name))
+            texts(errors, f"{path}[{number}].hostnames[{place}]", name, names.subdomain(name))
 
 
-def _check_file_keys(spec: Obj, path: str, found: Found) -> None:
+def _check_file_keys(spec: Obj, path: str, errors: ErrorList) -> None:
     for kind in ("initContainers", "containers"):
         for number, one in enumerate(spec.get(kind) or ()):
             for place, variable in enumerate(one.get("env") or ()):
                 ref = (variable.get("valueFrom") or {}).get("fileKeyRef")
                 if ref is not None:
                     at = f"{path}.{kind}[{number}].env[{place}].valueFrom.fileKeyRef.volumeName"
-                    _check_file_volume(ref.get("volumeName", ""), spec, at, found)
+                    _check_file_volume(ref.get("volumeName", ""), spec, at, errors)
 
 
-def _check_file_volume(name: str, spec: Obj, path: str, found: Found) -> None:
+def _check_file_volume(name: str, spec: Obj, path: str, errors: ErrorList) -> None:
     volumes = {one.get("name", ""): one for one in spec.get("volumes") or ()}
     if name not in volumes:
-        found.append(not_found(path, name))
+        errors.append(not_found(path, name))
     elif volumes[name].get("emptyDir") is None:
-        found.append(invalid(path, name, "referenced volume must be of type emptyDir"))
+        errors.append(invalid(path, name, "referenced volume must be of type emptyDir"))

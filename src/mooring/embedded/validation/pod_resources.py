@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation.causes import Found, forbidden, invalid
+from mooring.embedded.validation.field_errors import ErrorList, forbidden, invalid
 from mooring.embedded.validation.resources import (
     Amount,
     check_requirements,
@@ -16,16 +16,18 @@ from mooring.embedded.validation.resources import (
 from mooring.model.quantity import Quantity
 
 
-def check_pod_resources(spec: Obj, path: str, found: Found, *, claims: Collection[str]) -> None:
+def check_pod_resources(
+    spec: Obj, path: str, errors: ErrorList, *, claims: Collection[str]
+) -> None:
     """Check the amounts of a pod; `path` is their field."""
     if (spec.get("os") or {}).get("name") == "windows":
-        found.append(forbidden(path, "may not be set for a windows pod"))
+        errors.append(forbidden(path, "may not be set for a windows pod"))
         return
     resources = spec["resources"]
     if resources.get("claims"):
         text = "claims may not be set for Resources at pod-level"
-        found.append(forbidden(f"{path}.claims", text))
-    check_requirements(resources, path, found, level="pod", claims=claims)
+        errors.append(forbidden(f"{path}.claims", text))
+    check_requirements(resources, path, errors, level="pod", claims=claims)
     requests: Mapping[str, Amount] = resources.get("requests") or {}
     limits: Mapping[str, Amount] = resources.get("limits") or {}
     for name, total in _aggregate(spec, "requests").items():
@@ -34,18 +36,18 @@ def check_pod_resources(spec: Obj, path: str, found: Found, *, claims: Collectio
                 "must be greater than or equal to aggregate container requests of "
                 f"{_printed(total, requests[name])}"
             )
-            found.append(invalid(f"{path}.requests[{name}]", str(requests[name]), text))
+            errors.append(invalid(f"{path}.requests[{name}]", str(requests[name]), text))
     for name, total in _aggregate(spec, "limits").items():
         if is_huge_pages(name) and name in limits and total > nano(limits[name]):
-            told = _printed(total, limits[name])
-            text = f"must be greater than or equal to aggregate container limits of {told}"
-            found.append(invalid(f"{path}.limits[{name}]", str(limits[name]), text))
+            printed = _printed(total, limits[name])
+            text = f"must be greater than or equal to aggregate container limits of {printed}"
+            errors.append(invalid(f"{path}.limits[{name}]", str(limits[name]), text))
     for number, one in enumerate(spec.get("containers") or ()):
         for name, limit in ((one.get("resources") or {}).get("limits") or {}).items():
             if name in limits and nano(limit) > nano(limits[name]):
                 text = f"must be less than or equal to pod limits of {limits[name]}"
                 field = f"{path}.containers[{number}][{name}].limits"
-                found.append(invalid(field, str(limit), text))
+                errors.append(invalid(field, str(limit), text))
 
 
 def _printed(total: int, like: Amount) -> str:

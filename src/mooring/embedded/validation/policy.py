@@ -5,8 +5,8 @@ from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.causes import (
-    Found,
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
     duplicate,
     forbidden,
     invalid,
@@ -17,10 +17,10 @@ from mooring.embedded.validation.causes import (
     shown_selector,
     texts,
 )
-from mooring.embedded.validation.changes import check_same, same
-from mooring.embedded.validation.meta import check_meta, check_meta_update, check_selector
 from mooring.embedded.validation.numbers import check_int_or_percent, check_not_above_100
+from mooring.embedded.validation.object_meta import check_meta, check_meta_update, check_selector
 from mooring.embedded.validation.pod import PREEMPTION_POLICIES
+from mooring.embedded.validation.semantic_equality import check_same, same
 
 _EVICTION: Final = ("AlwaysAllow", "IfHealthyBudget")
 _HIGHEST: Final = 1_000_000_000
@@ -32,7 +32,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 _SUBJECTS: Final = ("ServiceAccount", "User", "Group")
 
 
-def check_budget(obj: Obj, found: Found) -> None:
+def check_budget(obj: Obj, errors: ErrorList) -> None:
     """Check a PodDisruptionBudget, new or changed."""
     spec = obj.get("spec") or {}
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
@@ -42,18 +42,18 @@ def check_budget(obj: Obj, found: Found) -> None:
             "MaxUnavailable": most,
             "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
         }  # fmt: skip
-        found.append(invalid("spec", value, "minAvailable and maxUnavailable cannot be both set"))
+        errors.append(invalid("spec", value, "minAvailable and maxUnavailable cannot be both set"))
     for name, given in (("minAvailable", least), ("maxUnavailable", most)):
         if given is not None:
-            check_int_or_percent(given, f"spec.{name}", found)
-            check_not_above_100(given, f"spec.{name}", found)
-    check_selector(spec.get("selector"), "spec.selector", found)
+            check_int_or_percent(given, f"spec.{name}", errors)
+            check_not_above_100(given, f"spec.{name}", errors)
+    check_selector(spec.get("selector"), "spec.selector", errors)
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _EVICTION:
-        found.append(not_supported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION))
+        errors.append(not_supported("spec.unhealthyPodEvictionPolicy", policy, _EVICTION))
 
 
-def check_budget_status(obj: Obj, old: Obj, found: Found) -> None:
+def check_budget_status(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of the status of a PodDisruptionBudget."""
     del old
     status = obj.get("status") or {}
@@ -61,29 +61,29 @@ def check_budget_status(obj: Obj, old: Obj, found: Found) -> None:
     for number, one in enumerate(status.get("conditions") or ()):
         path, kind = f"status.conditions[{number}]", one.get("type", "")
         if kind in seen:
-            found.append(duplicate(f"{path}.type", kind))
+            errors.append(duplicate(f"{path}.type", kind))
         seen.add(kind)
-        _check_condition(one, path, found)
+        _check_condition(one, path, errors)
     counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-    not_negative(found, status, "status", *counts)
+    not_negative(errors, status, "status", *counts)
 
 
-def _check_condition(one: Obj, path: str, found: Found) -> None:
+def _check_condition(one: Obj, path: str, errors: ErrorList) -> None:
     kind, state, reason = one.get("type", ""), one.get("status", ""), one.get("reason", "")
-    texts(found, f"{path}.type", kind, names.label_key(kind))
+    texts(errors, f"{path}.type", kind, names.label_key(kind))
     if state not in ("False", "True", "Unknown"):
-        found.append(not_supported(f"{path}.status", state, ("False", "True", "Unknown")))
+        errors.append(not_supported(f"{path}.status", state, ("False", "True", "Unknown")))
     if one.get("lastTransitionTime") is None:
-        found.append(required(f"{path}.lastTransitionTime"))
+        errors.append(required(f"{path}.lastTransitionTime"))
     if not reason:
-        found.append(required(f"{path}.reason"))
+        errors.append(required(f"{path}.reason"))
     else:
-        texts(found, f"{path}.reason", reason, names.condition_reason(reason))
+        texts(errors, f"{path}.reason", reason, names.condition_reason(reason))
 
 
-def check_priority_class(obj: Obj, found: Found) -> None:
+def check_priority_class(obj: Obj, errors: ErrorList) -> None:
     """Check a new PriorityClass."""
-    check_meta(obj, names.subdomain, found, namespaced=False)
+    check_meta(obj, names.subdomain, errors, namespaced=False)
     name, value = (obj.get("metadata") or {}).get("name", ""), obj.get("value", 0)
     if name.startswith("system-"):
         problem = ""
@@ -95,81 +95,81 @@ def check_priority_class(obj: Obj, found: Found) -> None:
             problem = f"globalDefault of {name} PriorityClass must be false"
         if problem:
             text = "priority class names with 'system-' prefix are reserved for system use only."
-            found.append(forbidden("metadata.name", f"{text} error: {problem}"))
+            errors.append(forbidden("metadata.name", f"{text} error: {problem}"))
     elif value > _HIGHEST:
         text = f"maximum allowed value of a user defined priority is {_HIGHEST}"
-        found.append(forbidden("value", text))
+        errors.append(forbidden("value", text))
     policy = obj.get("preemptionPolicy")
     if policy is not None:
-        one_of(found, "preemptionPolicy", policy, PREEMPTION_POLICIES)
+        one_of(errors, "preemptionPolicy", policy, PREEMPTION_POLICIES)
 
 
-def check_priority_class_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_priority_class_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a PriorityClass."""
-    check_meta_update(obj, old, found)
+    check_meta_update(obj, old, errors)
     if obj.get("value", 0) != old.get("value", 0):
-        found.append(forbidden("value", "may not be changed in an update."))
-    check_same(obj, old, "preemptionPolicy", "preemptionPolicy", found)
+        errors.append(forbidden("value", "may not be changed in an update."))
+    check_same(obj, old, "preemptionPolicy", "preemptionPolicy", errors)
 
 
-def check_lease(obj: Obj, found: Found) -> None:
+def check_lease(obj: Obj, errors: ErrorList) -> None:
     """Check a new Lease."""
-    check_meta(obj, names.subdomain, found, kube_finalizers=False)
-    _check_lease_spec(obj.get("spec") or {}, found)
+    check_meta(obj, names.subdomain, errors, kube_finalizers=False)
+    _check_lease_spec(obj.get("spec") or {}, errors)
 
 
-def check_lease_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_lease_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a Lease."""
-    check_meta_update(obj, old, found, kube_finalizers=False)
-    _check_lease_spec(obj.get("spec") or {}, found)
+    check_meta_update(obj, old, errors, kube_finalizers=False)
+    _check_lease_spec(obj.get("spec") or {}, errors)
 
 
-def _check_lease_spec(spec: Obj, found: Found) -> None:
+def _check_lease_spec(spec: Obj, errors: ErrorList) -> None:
     seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:
-        found.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+        errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
     if transitions is not None and transitions < 0:
         text = "must be greater than or equal to 0"
-        found.append(invalid("spec.leaseTransitions", transitions, text))
+        errors.append(invalid("spec.leaseTransitions", transitions, text))
 
 
-def _check_rules(obj: Obj, found: Found, *, namespaced: bool) -> None:
+def _check_rules(obj: Obj, errors: ErrorList, *, namespaced: bool) -> None:
     for number, rule in enumerate(obj.get("rules") or ()):
         path, urls = f"rules[{number}]", rule.get("nonResourceURLs")
         if not rule.get("verbs"):
-            found.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+            errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
         if urls:
             if namespaced:
                 text = "namespaced rules cannot apply to non-resource URLs"
-                found.append(invalid(f"{path}.nonResourceURLs", urls, text))
+                errors.append(invalid(f"{path}.nonResourceURLs", urls, text))
             if any(rule.get(name) for name in ("apiGroups", "resources", "resourceNames")):
                 text = "rules cannot apply to both regular resources and non-resource URLs"
-                found.append(invalid(f"{path}.nonResourceURLs", urls, text))
+                errors.append(invalid(f"{path}.nonResourceURLs", urls, text))
             continue
         if not rule.get("apiGroups"):
             text = "resource rules must supply at least one api group"
-            found.append(required(f"{path}.apiGroups", text))
+            errors.append(required(f"{path}.apiGroups", text))
         if not rule.get("resources"):
             text = "resource rules must supply at least one resource"
-            found.append(required(f"{path}.resources", text))
+            errors.append(required(f"{path}.resources", text))
 
 
-def check_role(obj: Obj, found: Found) -> None:
+def check_role(obj: Obj, errors: ErrorList) -> None:
     """Check a new Role."""
-    check_meta(obj, names.path_segment, found, kube_finalizers=False)
-    _check_rules(obj, found, namespaced=True)
+    check_meta(obj, names.path_segment, errors, kube_finalizers=False)
+    _check_rules(obj, errors, namespaced=True)
 
 
-def check_role_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_role_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a Role."""
-    check_role(obj, found)
-    check_meta_update(obj, old, found, kube_finalizers=False)
+    check_role(obj, errors)
+    check_meta_update(obj, old, errors, kube_finalizers=False)
 
 
-def check_cluster_role(obj: Obj, found: Found) -> None:
+def check_cluster_role(obj: Obj, errors: ErrorList) -> None:
     """Check a new ClusterRole."""
-    check_meta(obj, names.path_segment, found, namespaced=False, kube_finalizers=False)
-    _check_rules(obj, found, namespaced=False)
+    check_meta(obj, names.path_segment, errors, namespaced=False, kube_finalizers=False)
+    _check_rules(obj, errors, namespaced=False)
     aggregation = obj.get("aggregationRule")
     if aggregation is None:
         return
@@ -177,79 +177,79 @@ def check_cluster_role(obj: Obj, found: Found) -> None:
     selectors = aggregation.get("clusterRoleSelectors") or ()
     if not selectors:
         text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        found.append(required(path, text))
+        errors.append(required(path, text))
     for number, selector in enumerate(selectors):
-        check_selector(selector, f"{path}[{number}]", found)
+        check_selector(selector, f"{path}[{number}]", errors)
 
 
-def check_cluster_role_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_cluster_role_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ClusterRole."""
-    check_cluster_role(obj, found)
-    check_meta_update(obj, old, found, kube_finalizers=False)
+    check_cluster_role(obj, errors)
+    check_meta_update(obj, old, errors, kube_finalizers=False)
 
 
-def _check_binding(obj: Obj, found: Found, *, namespaced: bool) -> None:
-    check_meta(obj, names.path_segment, found, namespaced=namespaced, kube_finalizers=False)
+def _check_binding(obj: Obj, errors: ErrorList, *, namespaced: bool) -> None:
+    check_meta(obj, names.path_segment, errors, namespaced=namespaced, kube_finalizers=False)
     ref = obj.get("roleRef") or {}
     group, kind, name = ref.get("apiGroup", ""), ref.get("kind", ""), ref.get("name", "")
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     if group != _RBAC:
-        found.append(not_supported("roleRef.apiGroup", group, (_RBAC,)))
+        errors.append(not_supported("roleRef.apiGroup", group, (_RBAC,)))
     if kind not in kinds:
-        found.append(not_supported("roleRef.kind", kind, kinds))
+        errors.append(not_supported("roleRef.kind", kind, kinds))
     if not name:
-        found.append(required("roleRef.name"))
+        errors.append(required("roleRef.name"))
     else:
-        texts(found, "roleRef.name", name, names.path_segment(name))
+        texts(errors, "roleRef.name", name, names.path_segment(name))
     for number, subject in enumerate(obj.get("subjects") or ()):
-        _check_subject(subject, f"subjects[{number}]", found, namespaced=namespaced)
+        _check_subject(subject, f"subjects[{number}]", errors, namespaced=namespaced)
 
 
-def _check_subject(subject: Obj, path: str, found: Found, *, namespaced: bool) -> None:
+def _check_subject(subject: Obj, path: str, errors: ErrorList, *, namespaced: bool) -> None:
     name, kind, group = (subject.get(one, "") for one in ("name", "kind", "apiGroup"))
     if not name:
-        found.append(required(f"{path}.name"))
+        errors.append(required(f"{path}.name"))
     if kind == "ServiceAccount":
         if name:
-            texts(found, f"{path}.name", name, names.subdomain(name))
+            texts(errors, f"{path}.name", name, names.subdomain(name))
         if group:
-            found.append(not_supported(f"{path}.apiGroup", group, ("",)))
+            errors.append(not_supported(f"{path}.apiGroup", group, ("",)))
         if not namespaced and not subject.get("namespace"):
-            found.append(required(f"{path}.namespace"))
+            errors.append(required(f"{path}.namespace"))
     elif kind not in _SUBJECTS:
-        found.append(not_supported(f"{path}.kind", kind, _SUBJECTS))
+        errors.append(not_supported(f"{path}.kind", kind, _SUBJECTS))
     elif group != _RBAC:
-        found.append(not_supported(f"{path}.apiGroup", group, (_RBAC,)))
+        errors.append(not_supported(f"{path}.apiGroup", group, (_RBAC,)))
 
 
-def check_role_binding(obj: Obj, found: Found) -> None:
+def check_role_binding(obj: Obj, errors: ErrorList) -> None:
     """Check a new RoleBinding."""
-    _check_binding(obj, found, namespaced=True)
+    _check_binding(obj, errors, namespaced=True)
 
 
-def check_cluster_role_binding(obj: Obj, found: Found) -> None:
+def check_cluster_role_binding(obj: Obj, errors: ErrorList) -> None:
     """Check a new ClusterRoleBinding."""
-    _check_binding(obj, found, namespaced=False)
+    _check_binding(obj, errors, namespaced=False)
 
 
-def check_role_binding_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_role_binding_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a RoleBinding."""
-    check_role_binding(obj, found)
-    _check_ref_kept(obj, old, found)
+    check_role_binding(obj, errors)
+    _check_ref_kept(obj, old, errors)
 
 
-def check_cluster_role_binding_update(obj: Obj, old: Obj, found: Found) -> None:
+def check_cluster_role_binding_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ClusterRoleBinding."""
-    check_cluster_role_binding(obj, found)
-    _check_ref_kept(obj, old, found)
+    check_cluster_role_binding(obj, errors)
+    _check_ref_kept(obj, old, errors)
 
 
-def _check_ref_kept(obj: Obj, old: Obj, found: Found) -> None:
-    check_meta_update(obj, old, found, kube_finalizers=False)
+def _check_ref_kept(obj: Obj, old: Obj, errors: ErrorList) -> None:
+    check_meta_update(obj, old, errors, kube_finalizers=False)
     ref, before = obj.get("roleRef") or {}, old.get("roleRef") or {}
     if not same(ref, before):
         value = {
             "APIGroup": ref.get("apiGroup", ""), "Kind": ref.get("kind", ""),
             "Name": ref.get("name", ""),
         }  # fmt: skip
-        found.append(invalid("roleRef", value, "cannot change roleRef"))
+        errors.append(invalid("roleRef", value, "cannot change roleRef"))

@@ -10,8 +10,9 @@ from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.causes import (
-    Found,
+from mooring.embedded.validation.env import check_field_ref, check_resource_ref
+from mooring.embedded.validation.field_errors import (
+    ErrorList,
     duplicate,
     forbidden,
     invalid,
@@ -21,11 +22,10 @@ from mooring.embedded.validation.causes import (
     texts,
     too_long,
 )
-from mooring.embedded.validation.claims import check_claim_template
-from mooring.embedded.validation.env import check_field_ref, check_resource_ref
 from mooring.embedded.validation.resources import nano
+from mooring.embedded.validation.volume_claim_spec import check_claim_template
 
-Check = Callable[[Obj, str, Found], None]
+Check = Callable[[Obj, str, ErrorList], None]
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
@@ -41,7 +41,7 @@ _VOLUME_FIELDS: Final = (
 
 
 def check_volumes(
-    volumes: list[Obj], pod: str, path: str, found: Found, *, is_pod: bool
+    volumes: list[Obj], pod: str, path: str, errors: ErrorList, *, is_pod: bool
 ) -> dict[str, Obj]:
     """Check the volumes of a pod.
 
@@ -49,7 +49,7 @@ def check_volumes(
         volumes: the volumes.
         pod: the pod's name; empty for a template.
         path: the field they are in.
-        found: gets what is wrong.
+        errors: gets what is wrong.
         is_pod: whether this is a pod and no template.
 
     Returns:
@@ -58,108 +58,108 @@ def check_volumes(
     good: dict[str, Obj] = {}
     claims = {f"{pod}-{one.get('name', '')}" for one in volumes if one.get("ephemeral")}
     for number, one in enumerate(volumes):
-        at, before = f"{path}[{number}]", len(found)
+        at, before = f"{path}[{number}]", len(errors)
         name = one.get("name", "")
-        _check_source(one, at, pod, found, is_pod=is_pod)
+        _check_source(one, at, pod, errors, is_pod=is_pod)
         if not name:
-            found.append(required(f"{at}.name"))
+            errors.append(required(f"{at}.name"))
         elif problems := names.dns_label(name):
-            texts(found, f"{at}.name", name, problems)
+            texts(errors, f"{at}.name", name, problems)
         if name in good:
-            found.append(duplicate(f"{at}.name", name))
-        if len(found) == before:
+            errors.append(duplicate(f"{at}.name", name))
+        if len(errors) == before:
             good[name] = one
         claim = (one.get("persistentVolumeClaim") or {}).get("claimName", "")
         if pod and claim and claim in claims:
             text = "must not reference a PVC that gets created for an ephemeral volume"
-            found.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim, text))
+            errors.append(invalid(f"{at}.persistentVolumeClaim.claimName", claim, text))
     return good
 
 
-def _check_source(volume: Obj, path: str, pod: str, found: Found, *, is_pod: bool) -> None:
+def _check_source(volume: Obj, path: str, pod: str, errors: ErrorList, *, is_pod: bool) -> None:
     count = 0
     for source, check in SOURCES.items():
         value = volume.get(source)
         if value is None:
             continue
         if count and source != "emptyDir":
-            found.append(forbidden(f"{path}.{_WRITTEN.get(source, source)}", _ONE))
+            errors.append(forbidden(f"{path}.{_WRITTEN.get(source, source)}", _ONE))
             continue
         count += 1
-        check(value, f"{path}.{source}", found)
+        check(value, f"{path}.{source}", errors)
         if source == "ephemeral" and pod and volume.get("name"):
             claim = f"{pod}-{volume['name']}"
             for problem in names.subdomain(claim):
                 text = f'PVC name "{claim}": {problem}'
-                found.append(invalid(f"{path}.name", volume["name"], text))
+                errors.append(invalid(f"{path}.name", volume["name"], text))
         if source == "image" and is_pod and not value.get("reference"):
-            found.append(required(f"{path}.image.reference"))
+            errors.append(required(f"{path}.image.reference"))
     if not count:
-        found.append(required(path, "must specify a volume type"))
+        errors.append(required(path, "must specify a volume type"))
 
 
-def _check_empty_dir(source: Obj, path: str, found: Found) -> None:
+def _check_empty_dir(source: Obj, path: str, errors: ErrorList) -> None:
     limit = source.get("sizeLimit")
     if limit is not None and nano(limit) < 0:
         text = "SizeLimit field must be a valid resource quantity"
-        found.append(forbidden(f"{path}.sizeLimit", text))
+        errors.append(forbidden(f"{path}.sizeLimit", text))
 
 
-def check_host_path(source: Obj, path: str, found: Found) -> None:
+def check_host_path(source: Obj, path: str, errors: ErrorList) -> None:
     """Check a path on the node."""
     place = source.get("path", "")
     if not place:
-        found.append(required(f"{path}.path"))
+        errors.append(required(f"{path}.path"))
         return
-    check_no_backsteps(place, f"{path}.path", found)
+    check_no_backsteps(place, f"{path}.path", errors)
     kind = source.get("type")
     if kind is not None and kind not in _HOST_PATH_TYPES:
-        found.append(not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
+        errors.append(not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
 
 
-def check_no_backsteps(place: str, path: str, found: Found) -> None:
+def check_no_backsteps(place: str, path: str, errors: ErrorList) -> None:
     """Check that a path does not go up."""
     if ".." in place.split("/"):
-        found.append(invalid(path, place, "must not contain '..'"))
+        errors.append(invalid(path, place, "must not contain '..'"))
 
 
-def check_local_path(place: str, path: str, found: Found) -> None:
+def check_local_path(place: str, path: str, errors: ErrorList) -> None:
     """Check that a path stays below where it begins."""
     if place.startswith("/"):
-        found.append(invalid(path, place, "must be a relative path"))
-    check_no_backsteps(place, path, found)
+        errors.append(invalid(path, place, "must be a relative path"))
+    check_no_backsteps(place, path, errors)
 
 
-def _check_plain_path(place: str, path: str, found: Found) -> None:
-    check_local_path(place, path, found)
+def _check_plain_path(place: str, path: str, errors: ErrorList) -> None:
+    check_local_path(place, path, errors)
     if place.startswith("..") and not place.startswith("../"):
-        found.append(invalid(path, place, "must not start with '..'"))
+        errors.append(invalid(path, place, "must not start with '..'"))
 
 
-def _check_mode(holder: Obj, name: str, path: str, found: Found) -> None:
+def _check_mode(holder: Obj, name: str, path: str, errors: ErrorList) -> None:
     mode = holder.get(name)
     if mode is not None and not 0 <= mode <= 0o777:
-        found.append(invalid(f"{path}.{name}", mode, _MODE))
+        errors.append(invalid(f"{path}.{name}", mode, _MODE))
 
 
-def _check_items(source: Obj, path: str, found: Found) -> None:
+def _check_items(source: Obj, path: str, errors: ErrorList) -> None:
     for number, one in enumerate(source.get("items") or ()):
         at = f"{path}.items[{number}]"
         place = one.get("path", "")
         if not one.get("key"):
-            found.append(required(f"{at}.key"))
+            errors.append(required(f"{at}.key"))
         if not place:
-            found.append(required(f"{at}.path"))
-        _check_plain_path(place, f"{at}.path", found)
-        _check_mode(one, "mode", at, found)
+            errors.append(required(f"{at}.path"))
+        _check_plain_path(place, f"{at}.path", errors)
+        _check_mode(one, "mode", at, errors)
 
 
 def _files_of(name: str) -> Check:
-    def check(source: Obj, path: str, found: Found) -> None:
+    def check(source: Obj, path: str, errors: ErrorList) -> None:
         if not source.get(name):
-            found.append(required(f"{path}.{name}"))
-        _check_mode(source, "defaultMode", path, found)
-        _check_items(source, path, found)
+            errors.append(required(f"{path}.{name}"))
+        _check_mode(source, "defaultMode", path, errors)
+        _check_items(source, path, errors)
 
     return check
 
@@ -167,52 +167,52 @@ def _files_of(name: str) -> Check:
 def _with(*fields: str) -> Check:
     """Check that fields are there."""
 
-    def check(source: Obj, path: str, found: Found) -> None:
+    def check(source: Obj, path: str, errors: ErrorList) -> None:
         for name in fields:
             if not source.get(name):
-                found.append(required(f"{path}.{name}"))
+                errors.append(required(f"{path}.{name}"))
 
     return check
 
 
-def _check_downward(source: Obj, path: str, found: Found) -> None:
-    _check_mode(source, "defaultMode", path, found)
+def _check_downward(source: Obj, path: str, errors: ErrorList) -> None:
+    _check_mode(source, "defaultMode", path, errors)
     for one in source.get("items") or ():
-        _check_downward_file(one, path, found)
+        _check_downward_file(one, path, errors)
 
 
-def _check_downward_file(one: Obj, path: str, found: Found) -> None:
+def _check_downward_file(one: Obj, path: str, errors: ErrorList) -> None:
     place = one.get("path", "")
     if not place:
-        found.append(required(f"{path}.path"))
-    _check_plain_path(place, f"{path}.path", found)
+        errors.append(required(f"{path}.path"))
+    _check_plain_path(place, f"{path}.path", errors)
     field, resource = one.get("fieldRef"), one.get("resourceFieldRef")
     if field is not None:
-        check_field_ref(field, _VOLUME_FIELDS, f"{path}.fieldRef", found)
+        check_field_ref(field, _VOLUME_FIELDS, f"{path}.fieldRef", errors)
         if resource is not None:
             text = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            found.append(invalid(path, "resource", text))
+            errors.append(invalid(path, "resource", text))
     elif resource is not None:
-        check_resource_ref(resource, f"{path}.resourceFieldRef", found, volume=True)
+        check_resource_ref(resource, f"{path}.resourceFieldRef", errors, volume=True)
     else:
-        found.append(required(path, "one of fieldRef and resourceFieldRef is required"))
-    _check_mode(one, "mode", path, found)
+        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+    _check_mode(one, "mode", path, errors)
 
 
-def _check_projected(source: Obj, path: str, found: Found) -> None:
-    _check_mode(source, "defaultMode", path, found)
+def _check_projected(source: Obj, path: str, errors: ErrorList) -> None:
+    _check_mode(source, "defaultMode", path, errors)
     places: set[str] = set()
     for number, one in enumerate(source.get("sources") or ()):
         at = f"{path}.sources[{number}]"
         kinds = [name for name in _PROJECTIONS if one.get(name) is not None]
         for name in kinds:
-            _PROJECTIONS[name](one[name], f"{at}.{name}", found)
-            for place, told in _projected_places(name, one[name]):
+            _PROJECTIONS[name](one[name], f"{at}.{name}", errors)
+            for place, described in _projected_places(name, one[name]):
                 if place in places:
-                    found.append(invalid(path, told, "conflicting duplicate paths"))
+                    errors.append(invalid(path, described, "conflicting duplicate paths"))
                 places.add(place)
         if len(kinds) > 1:
-            found.append(forbidden(at, "may not specify more than 1 volume type per source"))
+            errors.append(forbidden(at, "may not specify more than 1 volume type per source"))
 
 
 def _projected_places(kind: str, source: Obj) -> list[tuple[str, str]]:
@@ -224,31 +224,31 @@ def _projected_places(kind: str, source: Obj) -> list[tuple[str, str]]:
     ]
 
 
-def _check_projected_files(source: Obj, path: str, found: Found) -> None:
+def _check_projected_files(source: Obj, path: str, errors: ErrorList) -> None:
     if not source.get("name"):
-        found.append(required(f"{path}.name"))
-    _check_items(source, path, found)
+        errors.append(required(f"{path}.name"))
+    _check_items(source, path, errors)
 
 
-def _check_projected_downward(source: Obj, path: str, found: Found) -> None:
+def _check_projected_downward(source: Obj, path: str, errors: ErrorList) -> None:
     for one in source.get("items") or ():
-        _check_downward_file(one, path, found)
+        _check_downward_file(one, path, errors)
 
 
-def _check_token(source: Obj, path: str, found: Found) -> None:
+def _check_token(source: Obj, path: str, errors: ErrorList) -> None:
     seconds = source.get("expirationSeconds", 3600)
     if seconds < 600:
         text = "may not specify a duration less than 10 minutes"
-        found.append(invalid(f"{path}.expirationSeconds", seconds, text))
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, text))
     elif seconds > 1 << 32:
         text = "may not specify a duration larger than 2^32 seconds"
-        found.append(invalid(f"{path}.expirationSeconds", seconds, text))
-    # The path is told to be one of the volume: the API server's own mistake.
+        errors.append(invalid(f"{path}.expirationSeconds", seconds, text))
+    # The path is said to be one of the volume: the API server's own mistake.
     place, field = source.get("path", ""), f"{path.rpartition('.sources[')[0]}.path"
     if not place:
-        found.append(required(field))
+        errors.append(required(field))
     else:
-        _check_plain_path(place, field, found)
+        _check_plain_path(place, field, errors)
 
 
 _PROJECTIONS: Final[dict[str, Check]] = {
@@ -259,48 +259,48 @@ _PROJECTIONS: Final[dict[str, Check]] = {
 }
 
 
-def check_driver(name: str, path: str, found: Found) -> None:
+def check_driver(name: str, path: str, errors: ErrorList) -> None:
     """Check the name of a CSI driver."""
     if not name:
-        found.append(required(path))
+        errors.append(required(path))
         return
     if len(name.encode()) > 63:
-        found.append(too_long(path, 63))
-    texts(found, path, name, names.subdomain(name.lower()))
+        errors.append(too_long(path, 63))
+    texts(errors, path, name, names.subdomain(name.lower()))
 
 
-def _check_csi(source: Obj, path: str, found: Found) -> None:
-    check_driver(source.get("driver", ""), f"{path}.driver", found)
+def _check_csi(source: Obj, path: str, errors: ErrorList) -> None:
+    check_driver(source.get("driver", ""), f"{path}.driver", errors)
     secret = source.get("nodePublishSecretRef")
     if secret is not None:
         name = secret.get("name", "")
         if not name:
-            found.append(required(f"{path}.nodePublishSecretRef.name"))
+            errors.append(required(f"{path}.nodePublishSecretRef.name"))
         else:
-            texts(found, f"{path}.name", name, names.subdomain(name))
+            texts(errors, f"{path}.name", name, names.subdomain(name))
 
 
-def _check_ephemeral(source: Obj, path: str, found: Found) -> None:
+def _check_ephemeral(source: Obj, path: str, errors: ErrorList) -> None:
     template = source.get("volumeClaimTemplate")
     if template is None:
-        found.append(required(f"{path}.volumeClaimTemplate"))
+        errors.append(required(f"{path}.volumeClaimTemplate"))
     else:
-        check_claim_template(template, f"{path}.volumeClaimTemplate", found)
+        check_claim_template(template, f"{path}.volumeClaimTemplate", errors)
 
 
-def _check_image(source: Obj, path: str, found: Found) -> None:
-    one_of(found, f"{path}.pullPolicy", source.get("pullPolicy", ""), PULL_POLICIES)
+def _check_image(source: Obj, path: str, errors: ErrorList) -> None:
+    one_of(errors, f"{path}.pullPolicy", source.get("pullPolicy", ""), PULL_POLICIES)
 
 
-def check_nfs(source: Obj, path: str, found: Found) -> None:
+def check_nfs(source: Obj, path: str, errors: ErrorList) -> None:
     """Check a network file system."""
     if not source.get("server"):
-        found.append(required(f"{path}.server"))
+        errors.append(required(f"{path}.server"))
     place = source.get("path", "")
     if not place:
-        found.append(required(f"{path}.path"))
+        errors.append(required(f"{path}.path"))
     if not place.startswith("/"):
-        found.append(invalid(f"{path}.path", place, "must be an absolute path"))
+        errors.append(invalid(f"{path}.path", place, "must be an absolute path"))
 
 
 #: All sources, in the order in which the API server looks at them.

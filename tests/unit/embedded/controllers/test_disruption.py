@@ -3,33 +3,33 @@ from typing import Any
 import pytest
 
 from mooring.embedded.kubelet.kubelet import KubeletSettings
-from mooring.embedded.pods import evict
-from mooring.embedded.refusals import Refused
+from mooring.embedded.pod_subresources import evict
 from mooring.embedded.resources import DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS
-from tests.unit.embedded.controllers.world import World, template
+from mooring.embedded.status_errors import StatusError
+from tests.unit.embedded.fake_cluster import FakeCluster, template
 
 
 @pytest.fixture
-def world() -> World:
-    world = World(kubelet=KubeletSettings(stop_seconds=5))
-    world.node("n1")
+def cluster() -> FakeCluster:
+    cluster = FakeCluster(kubelet=KubeletSettings(stop_seconds=5))
+    cluster.node("n1")
     selector = {"matchLabels": {"app": "web"}}
     spec = {"replicas": 4, "selector": selector, "template": template(app="web")}
-    world.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
-    world.run_all()
-    return world
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
+    cluster.run_all()
+    return cluster
 
 
-def budget(world: World, **spec: Any) -> None:
+def budget(cluster: FakeCluster, **spec: Any) -> None:
     selector = {"matchLabels": {"app": "web"}}
     obj = {"metadata": {"name": "guard"}, "spec": {"selector": selector, **spec}}
-    world.create(POD_DISRUPTION_BUDGETS, obj)
-    world.settle()
+    cluster.create(POD_DISRUPTION_BUDGETS, obj)
+    cluster.settle()
 
 
-def numbers(world: World) -> tuple[int, int, int, int]:
+def numbers(cluster: FakeCluster) -> tuple[int, int, int, int]:
     """Healthy, to be healthy, expected, allowed."""
-    status = world.get(POD_DISRUPTION_BUDGETS, "guard")["status"]
+    status = cluster.get(POD_DISRUPTION_BUDGETS, "guard")["status"]
     return (
         status["currentHealthy"], status["desiredHealthy"], status["expectedPods"],
         status["disruptionsAllowed"],
@@ -48,37 +48,37 @@ def numbers(world: World) -> tuple[int, int, int, int]:
     ],
 )
 def test_what_a_budget_allows(
-    world: World, spec: dict[str, Any], expected: tuple[int, int, int, int]
+    cluster: FakeCluster, spec: dict[str, Any], expected: tuple[int, int, int, int]
 ) -> None:
-    budget(world, **spec)
-    assert numbers(world) == expected
-    status = world.get(POD_DISRUPTION_BUDGETS, "guard")["status"]
+    budget(cluster, **spec)
+    assert numbers(cluster) == expected
+    status = cluster.get(POD_DISRUPTION_BUDGETS, "guard")["status"]
     (condition,) = status["conditions"]
     assert condition["type"] == "DisruptionAllowed"
     assert condition["reason"] == ("SufficientPods" if expected[3] else "InsufficientPods")
     assert status["observedGeneration"] == 1
 
 
-def test_an_eviction_uses_the_budget_until_the_pod_is_replaced(world: World) -> None:
-    budget(world, maxUnavailable=1)
-    first, second = world.names(PODS)[:2]
-    evict(world.api, "default", first, {"metadata": {"name": first}})
-    with pytest.raises(Refused) as caught:
-        evict(world.api, "default", second, {"metadata": {"name": second}})
+def test_an_eviction_uses_the_budget_until_the_pod_is_replaced(cluster: FakeCluster) -> None:
+    budget(cluster, maxUnavailable=1)
+    first, second = cluster.names(PODS)[:2]
+    evict(cluster.api, "default", first, {"metadata": {"name": first}})
+    with pytest.raises(StatusError) as caught:
+        evict(cluster.api, "default", second, {"metadata": {"name": second}})
     assert caught.value.code == 429
-    world.settle()
-    assert numbers(world) == (3, 3, 4, 0)
-    world.wait(6)
-    world.run_all()
-    assert numbers(world) == (4, 3, 4, 1)
-    evict(world.api, "default", second, {"metadata": {"name": second}})
+    cluster.settle()
+    assert numbers(cluster) == (3, 3, 4, 0)
+    cluster.wait(6)
+    cluster.run_all()
+    assert numbers(cluster) == (4, 3, 4, 1)
+    evict(cluster.api, "default", second, {"metadata": {"name": second}})
 
 
-def test_a_budget_without_pods_allows_nothing(world: World) -> None:
+def test_a_budget_without_pods_allows_nothing(cluster: FakeCluster) -> None:
     obj = {
         "metadata": {"name": "guard"},
         "spec": {"selector": {"matchLabels": {"app": "none"}}, "maxUnavailable": 1},
     }
-    world.create(POD_DISRUPTION_BUDGETS, obj)
-    world.settle()
-    assert numbers(world) == (0, 0, 0, 0)
+    cluster.create(POD_DISRUPTION_BUDGETS, obj)
+    cluster.settle()
+    assert numbers(cluster) == (0, 0, 0, 0)

@@ -21,8 +21,8 @@ from mooring.embedded.resources import (
     STORAGE_CLASSES,
     Obj,
 )
-from mooring.testing.kube import ControlPlane
-from tests.unit.embedded.controllers.world import World, template
+from mooring.testing.real_kubernetes import ControlPlane
+from tests.unit.embedded.fake_cluster import FakeCluster, template
 
 pytestmark = pytest.mark.kube
 
@@ -34,24 +34,28 @@ _NOT_COPIED = (
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def cluster() -> FakeCluster:
     """A cluster in which a bit of everything happened."""
-    world = World(kubelet=KubeletSettings(job_seconds=1))
-    world.node("real-1")
+    cluster = FakeCluster(kubelet=KubeletSettings(job_seconds=1))
+    cluster.node("real-1")
     pods = {"selector": {"matchLabels": {"app": "x"}}, "template": template(app="x")}
-    world.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": {"replicas": 2, **pods}})
-    world.create(DEPLOYMENTS, {"metadata": {"name": "wait"}, "spec": {"paused": True, **pods}})
-    world.create(STATEFUL_SETS, {"metadata": {"name": "db"}, "spec": {"serviceName": "d", **pods}})
-    world.create(DAEMON_SETS, {"metadata": {"name": "log"}, "spec": pods})
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": {"replicas": 2, **pods}})
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "wait"}, "spec": {"paused": True, **pods}})
+    cluster.create(
+        STATEFUL_SETS, {"metadata": {"name": "db"}, "spec": {"serviceName": "d", **pods}}
+    )
+    cluster.create(DAEMON_SETS, {"metadata": {"name": "log"}, "spec": pods})
     budget = {"selector": {"matchLabels": {"app": "x"}}, "maxUnavailable": 1}
-    world.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": "guard"}, "spec": budget})
-    world.create(STORAGE_CLASSES, {"metadata": {"name": "fast"}, "provisioner": "csi.example.com"})
+    cluster.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": "guard"}, "spec": budget})
+    cluster.create(
+        STORAGE_CLASSES, {"metadata": {"name": "fast"}, "provisioner": "csi.example.com"}
+    )
     claim = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": "5Gi"}},
         "storageClassName": "fast",
     }
-    world.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": claim})
+    cluster.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "c"}, "spec": claim})
     inner = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
     for name, code, more in (
         ("good", "0", {"completions": 2, "completionMode": "Indexed"}),
@@ -60,16 +64,16 @@ def world() -> World:
     ):
         annotations = {"mooring.dev/exit-code": code}
         pod = {"metadata": {"annotations": annotations}, "spec": inner}
-        world.create(JOBS, {"metadata": {"name": name}, "spec": {"template": pod, **more}})
+        cluster.create(JOBS, {"metadata": {"name": name}, "spec": {"template": pod, **more}})
     greedy = [{"name": "a", "image": "b", "resources": {"requests": {"cpu": "99"}}}]
-    world.pod("greedy", node="real-1", containers=greedy)
+    cluster.pod("greedy", node="real-1", containers=greedy)
     sidecar = {"name": "side", "image": "proxy", "restartPolicy": "Always"}
     first = {"name": "first", "image": "busybox"}
-    world.pod("init", node="real-1", initContainers=[first, sidecar])
+    cluster.pod("init", node="real-1", initContainers=[first, sidecar])
     for _ in range(10):
-        world.run_all("real-1")
-        world.wait(1)
-    return world
+        cluster.run_all("real-1")
+        cluster.wait(1)
+    return cluster
 
 
 RESOURCES = (
@@ -98,9 +102,9 @@ def as_new(obj: Obj, namespace: str) -> Obj:
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda one: str(one.plural))
 def test_every_status_is_taken_as_it_is(
-    world: World, control_plane: ControlPlane, namespace: str, resource: Any
+    cluster: FakeCluster, control_plane: ControlPlane, namespace: str, resource: Any
 ) -> None:
-    objects = world.all(resource)
+    objects = cluster.all(resource)
     assert objects
     for obj in objects:
         made = control_plane.create(as_new(obj, namespace))

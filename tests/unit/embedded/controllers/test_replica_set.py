@@ -9,18 +9,18 @@ from mooring.embedded.resources import (
     REPLICATION_CONTROLLERS,
     Obj,
 )
-from tests.unit.embedded.controllers.world import World, template
+from tests.unit.embedded.fake_cluster import FakeCluster, template
 
 
 @pytest.fixture
-def world() -> World:
-    world = World(kubelet=KubeletSettings())
-    world.node("n1")
-    return world
+def cluster() -> FakeCluster:
+    cluster = FakeCluster(kubelet=KubeletSettings())
+    cluster.node("n1")
+    return cluster
 
 
-def replica_set(world: World, replicas: int = 3, **spec: Any) -> Obj:
-    return world.create(
+def replica_set(cluster: FakeCluster, replicas: int = 3, **spec: Any) -> Obj:
+    return cluster.create(
         REPLICA_SETS,
         {
             "metadata": {"name": "web"},
@@ -34,98 +34,98 @@ def replica_set(world: World, replicas: int = 3, **spec: Any) -> Obj:
     )
 
 
-def test_a_deleted_pod_is_replaced(world: World) -> None:
-    replica_set(world)
-    world.run_all()
-    gone = world.names(PODS)[0]
-    world.delete(PODS, gone)
-    world.run_all()
-    assert len(world.names(PODS)) == 3
-    assert gone not in world.names(PODS)
-    assert world.get(REPLICA_SETS, "web")["status"] == {
+def test_a_deleted_pod_is_replaced(cluster: FakeCluster) -> None:
+    replica_set(cluster)
+    cluster.run_all()
+    gone = cluster.names(PODS)[0]
+    cluster.delete(PODS, gone)
+    cluster.run_all()
+    assert len(cluster.names(PODS)) == 3
+    assert gone not in cluster.names(PODS)
+    assert cluster.get(REPLICA_SETS, "web")["status"] == {
         "replicas": 3, "fullyLabeledReplicas": 3, "readyReplicas": 3, "availableReplicas": 3,
         "terminatingReplicas": 0, "observedGeneration": 1,
     }  # fmt: skip
-    assert [reason for reason, _ in world.events("web")] == ["SuccessfulCreate"] * 4
+    assert [reason for reason, _ in cluster.events("web")] == ["SuccessfulCreate"] * 4
 
 
-def test_a_failed_pod_is_replaced_and_kept(world: World) -> None:
-    replica_set(world, 1)
-    world.run_all()
-    (name,) = world.names(PODS)
-    world.change(PODS, name, lambda pod: pod["status"].update(phase="Failed"), "status")
-    world.run_all()
-    assert len(world.names(PODS)) == 2
-    assert world.get(REPLICA_SETS, "web")["status"]["readyReplicas"] == 1
+def test_a_failed_pod_is_replaced_and_kept(cluster: FakeCluster) -> None:
+    replica_set(cluster, 1)
+    cluster.run_all()
+    (name,) = cluster.names(PODS)
+    cluster.change(PODS, name, lambda pod: pod["status"].update(phase="Failed"), "status")
+    cluster.run_all()
+    assert len(cluster.names(PODS)) == 2
+    assert cluster.get(REPLICA_SETS, "web")["status"]["readyReplicas"] == 1
 
 
-def test_pods_that_wait_are_given_up_first_and_then_the_youngest(world: World) -> None:
-    replica_set(world, 1)
-    world.run_all()
-    (oldest,) = world.names(PODS)
-    world.now += 10
-    world.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
-    world.run_all()
-    world.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=3))
-    world.settle()
-    (waiting,) = [one for one in world.all(PODS) if not one["spec"].get("nodeName")]
-    world.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
-    world.settle()
-    assert waiting["metadata"]["name"] not in world.names(PODS)
-    world.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=1))
-    world.settle()
-    assert world.names(PODS) == [oldest]
+def test_pods_that_wait_are_given_up_first_and_then_the_youngest(cluster: FakeCluster) -> None:
+    replica_set(cluster, 1)
+    cluster.run_all()
+    (oldest,) = cluster.names(PODS)
+    cluster.now += 10
+    cluster.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
+    cluster.run_all()
+    cluster.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=3))
+    cluster.settle()
+    (waiting,) = [one for one in cluster.all(PODS) if not one["spec"].get("nodeName")]
+    cluster.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
+    cluster.settle()
+    assert waiting["metadata"]["name"] not in cluster.names(PODS)
+    cluster.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=1))
+    cluster.settle()
+    assert cluster.names(PODS) == [oldest]
 
 
-def test_a_pod_with_a_low_cost_goes_first(world: World) -> None:
-    replica_set(world, 3)
-    world.run_all()
-    cheap = world.names(PODS)[1]
+def test_a_pod_with_a_low_cost_goes_first(cluster: FakeCluster) -> None:
+    replica_set(cluster, 3)
+    cluster.run_all()
+    cheap = cluster.names(PODS)[1]
     cost = {"controller.kubernetes.io/pod-deletion-cost": "-5"}
-    world.change(PODS, cheap, lambda pod: pod["metadata"].update(annotations=cost))
-    world.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
-    world.settle()
-    assert cheap not in world.names(PODS)
+    cluster.change(PODS, cheap, lambda pod: pod["metadata"].update(annotations=cost))
+    cluster.change(REPLICA_SETS, "web", lambda obj: obj["spec"].update(replicas=2))
+    cluster.settle()
+    assert cheap not in cluster.names(PODS)
 
 
-def test_pods_are_taken_in_and_let_go_by_their_labels(world: World) -> None:
-    world.pod("alone", metadata={"labels": {"app": "web"}})
-    replica_set(world, 2)
-    world.settle()
-    assert len(world.names(PODS)) == 2
-    adopted = world.get(PODS, "alone")
+def test_pods_are_taken_in_and_let_go_by_their_labels(cluster: FakeCluster) -> None:
+    cluster.pod("alone", metadata={"labels": {"app": "web"}})
+    replica_set(cluster, 2)
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 2
+    adopted = cluster.get(PODS, "alone")
     assert adopted["metadata"]["ownerReferences"][0]["name"] == "web"
-    world.change(PODS, "alone", lambda pod: pod["metadata"].update(labels={"app": "other"}))
-    world.settle()
-    assert not world.get(PODS, "alone")["metadata"].get("ownerReferences")
-    assert len(world.names(PODS)) == 3
-    world.change(PODS, "alone", lambda pod: pod["metadata"].update(labels={"app": "web"}))
-    world.settle()
-    assert len(world.names(PODS)) == 2
+    cluster.change(PODS, "alone", lambda pod: pod["metadata"].update(labels={"app": "other"}))
+    cluster.settle()
+    assert not cluster.get(PODS, "alone")["metadata"].get("ownerReferences")
+    assert len(cluster.names(PODS)) == 3
+    cluster.change(PODS, "alone", lambda pod: pod["metadata"].update(labels={"app": "web"}))
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 2
 
 
-def test_hundreds_of_pods_come_in_batches(world: World) -> None:
-    replica_set(world, 450)
-    world.settle()
-    assert len(world.names(PODS)) == 450
-    world.wait(1)
-    assert world.get(REPLICA_SETS, "web")["status"]["replicas"] == 450
+def test_hundreds_of_pods_come_in_batches(cluster: FakeCluster) -> None:
+    replica_set(cluster, 450)
+    cluster.settle()
+    assert len(cluster.names(PODS)) == 450
+    cluster.wait(1)
+    assert cluster.get(REPLICA_SETS, "web")["status"]["replicas"] == 450
     # As the real recorder does, floods of events are cut off.
-    assert len(world.events("web")) == 25
+    assert len(cluster.events("web")) == 25
 
 
-def test_pods_count_as_available_after_a_while(world: World) -> None:
-    replica_set(world, 2, minReadySeconds=10)
-    world.run_all()
-    status = world.get(REPLICA_SETS, "web")["status"]
+def test_pods_count_as_available_after_a_while(cluster: FakeCluster) -> None:
+    replica_set(cluster, 2, minReadySeconds=10)
+    cluster.run_all()
+    status = cluster.get(REPLICA_SETS, "web")["status"]
     assert (status["readyReplicas"], status.get("availableReplicas", 0)) == (2, 0)
-    world.wait(11)
-    assert world.get(REPLICA_SETS, "web")["status"]["availableReplicas"] == 2
+    cluster.wait(11)
+    assert cluster.get(REPLICA_SETS, "web")["status"]["availableReplicas"] == 2
 
 
-def test_a_pod_that_cannot_be_made_is_told_and_tried_again(world: World) -> None:
+def test_a_pod_that_cannot_be_made_is_told_and_tried_again(cluster: FakeCluster) -> None:
     replica_set(
-        world, 1,
+        cluster, 1,
         template={
             "metadata": {"labels": {"app": "web"}},
             "spec": {
@@ -134,25 +134,25 @@ def test_a_pod_that_cannot_be_made_is_told_and_tried_again(world: World) -> None
             },
         },
     )  # fmt: skip
-    world.settle()
-    (condition,) = world.get(REPLICA_SETS, "web")["status"]["conditions"]
+    cluster.settle()
+    (condition,) = cluster.get(REPLICA_SETS, "web")["status"]["conditions"]
     assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
-    assert world.events("web")[0][0] == "FailedCreate"
+    assert cluster.events("web")[0][0] == "FailedCreate"
     from mooring.embedded.resources import PRIORITY_CLASSES
 
-    world.create(PRIORITY_CLASSES, {"metadata": {"name": "missing"}, "value": 7})
-    world.wait(60)
-    assert len(world.names(PODS)) == 1
-    assert "conditions" not in world.get(REPLICA_SETS, "web")["status"]
+    cluster.create(PRIORITY_CLASSES, {"metadata": {"name": "missing"}, "value": 7})
+    cluster.wait(60)
+    assert len(cluster.names(PODS)) == 1
+    assert "conditions" not in cluster.get(REPLICA_SETS, "web")["status"]
 
 
-def test_a_replication_controller_works_too(world: World) -> None:
-    world.create(
+def test_a_replication_controller_works_too(cluster: FakeCluster) -> None:
+    cluster.create(
         REPLICATION_CONTROLLERS,
         {
             "metadata": {"name": "old"},
             "spec": {"replicas": 2, "selector": {"app": "o"}, "template": template(app="o")},
         },
     )
-    world.run_all()
-    assert world.get(REPLICATION_CONTROLLERS, "old")["status"]["readyReplicas"] == 2
+    cluster.run_all()
+    assert cluster.get(REPLICATION_CONTROLLERS, "old")["status"]["readyReplicas"] == 2

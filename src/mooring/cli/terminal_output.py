@@ -1,0 +1,62 @@
+"""How commands print tables and sentences: calm on a terminal of any width, plain in a pipe."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from rich.align import VerticalAlignMethod
+from rich.console import Console, JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_NO_WRAP: Final = 100_000
+
+
+class TerminalPrinter:
+    """Prints tables and sentences to people and to pipes.
+
+    Args:
+        wide: lines may be longer than the terminal.
+    """
+
+    def __init__(self, *, wide: bool = False) -> None:
+        # Names and reasons come from files and are printed as they are.
+        console = Console(highlight=False, markup=False, emoji=False)
+        if wide or not console.is_terminal:
+            console = Console(highlight=False, markup=False, emoji=False, width=_NO_WRAP)
+        self._console = console
+
+    def print(self, thing: RenderableType = "") -> None:
+        """Print one thing; a pipe gets no spaces at the ends of lines."""
+        if self._console.is_terminal:
+            self._console.print(thing)
+            return
+        with self._console.capture() as captured:
+            self._console.print(thing)
+        print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+    def heading(self, text: str) -> None:
+        """Print the heading of a part."""
+        self.print()
+        self.print(Text(text, style="bold"))
+
+
+def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
+    """An empty table in the style of the command line; some columns hold numbers."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    right = set(numbers)
+    for place, column in enumerate(columns):
+        # Cells are of one line where there are numbers, so this is about the headers.
+        vertical: VerticalAlignMethod = "bottom" if right else "top"
+        justify: JustifyMethod = "right" if place in right else "left"
+        made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
+    return made
+
+
+def yes_mark() -> Text:
+    """The mark of what fits."""
+    return Text("✓", style="green")
+
+
+def no_mark() -> Text:
+    """The mark of what does not."""
+    return Text("✗", style="red")

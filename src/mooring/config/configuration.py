@@ -1,0 +1,127 @@
+"""``KubeSchedulerConfiguration`` v1: reading it.
+
+A file that kube-scheduler v1.36 accepts is accepted unchanged, with the same defaults and checks.
+`read_configuration` is called by every command that takes a configuration; the arguments of plugins
+stay as they were written until the registry, which knows the plugins, reads them. Files are opened
+by the caller.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from mooring.config.strict_decoding import FieldProblem, decode_or_raise, raise_problems, shown
+from mooring.config.types import (
+    API_VERSION,
+    DEFAULT_SCHEDULER,
+    KIND,
+    ClientConnectionConfiguration,
+    Extender,
+    ExtenderManagedResource,
+    ExtenderTLSConfig,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElectionConfiguration,
+    PluginConfig,
+    PluginRef,
+    Plugins,
+    PluginSet,
+)
+from mooring.config.validation import validate
+from mooring.errors import InputError
+
+__all__ = [
+    "API_VERSION",
+    "DEFAULT_SCHEDULER",
+    "KIND",
+    "ClientConnectionConfiguration",
+    "Extender",
+    "ExtenderManagedResource",
+    "ExtenderTLSConfig",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElectionConfiguration",
+    "PluginConfig",
+    "PluginRef",
+    "PluginSet",
+    "Plugins",
+    "read_configuration",
+]
+
+# Where an empty value means the default, as in Go, which cannot tell it from an absent one.
+# parity v1.36.4: apis/config/v1/defaults.go, component-base/config/v1alpha1/defaults.go
+_EMPTY_IS_DEFAULT: Final = {
+    "leader_election": (
+        "lease_duration",
+        "renew_deadline",
+        "retry_period",
+        "resource_lock",
+        "resource_name",
+        "resource_namespace",
+    ),
+    "client_connection": ("content_type", "qps", "burst"),
+}
+
+
+def read_configuration(data: object) -> KubeSchedulerConfiguration:
+    """Read a configuration.
+
+    Args:
+        data: the parsed YAML or JSON; None or an empty object is the default configuration.
+            ``apiVersion`` and ``kind`` may be left out.
+
+    Raises:
+        InputError: something in it is wrong; lists the mistakes with their paths, five at most.
+    """
+    if data is None:
+        data = {}
+    if not isinstance(data, Mapping):
+        raise InputError(f"a {KIND} is an object with named fields, not {shown(data)}")
+    raise_problems(_foreign(data))
+    found = _with_defaults(decode_or_raise(KubeSchedulerConfiguration, data, ""), data)
+    raise_problems(list(validate(found)))
+    return found
+
+
+def _foreign(data: Mapping[str, Any]) -> list[FieldProblem]:
+    # A file of another kind or version would give a hundred unknown fields: say only this.
+    problems = []
+    for field, right in (("apiVersion", API_VERSION), ("kind", KIND)):
+        given = data.get(field)
+        if given is not None and given != right:
+            text = f"{shown(given)} is not understood, write {right}"
+            if field == "apiVersion" and str(given).startswith("kubescheduler.config.k8s.io/"):
+                text = f"{shown(given)} is another version of the format, convert it to {right}"
+            problems.append(FieldProblem(field, text))
+    return problems
+
+
+def _with_defaults(
+    found: KubeSchedulerConfiguration, data: Mapping[str, Any]
+) -> KubeSchedulerConfiguration:
+    changed: dict[str, Any] = {}
+    for part, fields in _EMPTY_IS_DEFAULT.items():
+        given = getattr(found, part)
+        default = type(given)()
+        changed[part] = msgspec.structs.replace(
+            given, **{field: getattr(given, field) or getattr(default, field) for field in fields}
+        )
+    if found.enable_contention_profiling is None:
+        changed["enable_contention_profiling"] = found.enable_profiling
+    profiles = found.profiles or (KubeSchedulerProfile(),)
+    if len(profiles) == 1 and not _names_a_scheduler(data):
+        # A name is made up only where there is one profile.
+        profiles = (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER),)
+    changed["profiles"] = profiles
+    # parity v1.36.4: pkg/scheduler/extender.go
+    changed["extenders"] = tuple(
+        msgspec.structs.replace(one, http_timeout=one.http_timeout or Extender().http_timeout)
+        for one in found.extenders
+    )
+    return msgspec.structs.replace(found, **changed)
+
+
+def _names_a_scheduler(data: Mapping[str, Any]) -> bool:
+    profiles = data.get("profiles") or [{}]
+    return profiles[0].get("schedulerName") is not None

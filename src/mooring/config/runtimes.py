@@ -1,0 +1,96 @@
+"""Making a profile's plugins and putting them into a runtime.
+
+Called by whoever runs decisions: the scheduler, the simulator, `explain`. Each plugin is made once
+for a profile, whatever the number of extension points it has there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mooring.config.configuration import read_configuration
+from mooring.config.profiles import Profile, profiles_from
+from mooring.config.registry import Registry, extension_points_of
+from mooring.framework import foreign, hook
+from mooring.framework.extension_points import PluginAtPoint
+from mooring.framework.policy import Policy
+from mooring.framework.policy_plugin import policy_plugin
+from mooring.framework.runtime import Runtime
+from mooring.framework.what_ifs import PluginHandle
+from mooring.state.cluster import Cluster
+
+
+def build_runtime(
+    profile: Profile,
+    registry: Registry,
+    cluster: Cluster,
+    now_ns: Callable[[], int],
+    choose: Callable[[int], int] = lambda _: 0,
+) -> Runtime:
+    """A runtime with the plugins of one profile.
+
+    Args:
+        profile: which plugins run where, with their arguments.
+        registry: makes the plugins.
+        cluster: the state they decide on.
+        now_ns: the clock, nanoseconds since 1970.
+        choose: picks one of so many equals.
+
+    Raises:
+        InputError: a plugin cannot be made.
+    """
+    runtime = Runtime(cluster, now_ns, choose)
+    made = {name: _made(name, profile, registry, runtime) for name in profile.plugins}
+    runtime.install(
+        profile.scheduler_name,
+        {
+            point: [PluginAtPoint(one.name, made[one.name], one.weight) for one in enabled]
+            for point, enabled in profile.points.items()
+        },
+        made,
+    )
+    return runtime
+
+
+def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> hook.Hook:
+    guard = PluginHandle(runtime)
+    own = not foreign.is_foreign(registry.entry(name).factory)
+    args, path = profile.args.get(name), profile.args_paths.get(name, "")
+    plugin = registry.make(name, args, runtime if own else guard, path)
+    guard.plain = not foreign.is_foreign(type(plugin))
+    plugin.attach(runtime if guard.plain else guard)
+    return plugin
+
+
+def build_profiles(
+    config: Mapping[str, Any] | None, registry: Registry, policies: Iterable[Policy] = ()
+) -> dict[str, Profile]:
+    """The profiles of a configuration by scheduler name, with policies as plugins of their own.
+
+    Args:
+        config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
+        registry: the plugins there are; the policies are added.
+        policies: each is enabled in every profile after the default plugins; the configuration may
+            weigh, move or disable it by its name.
+
+    Raises:
+        InputError: the configuration is wrong, or a policy has the name of a plugin.
+    """
+    extra: dict[str, int] = {}
+    for policy in policies:
+        if policy.rules:
+            registry.add(policy_plugin(policy), policy.name)
+            extra[policy.name] = 1
+        for plugin in policy.plugins:
+            name = plugin.name or type(plugin).__name__
+            registry.add(lambda plugin=plugin: plugin, name, points=_own_points(plugin))
+            weight = getattr(plugin, "weight", 1)
+            extra[name] = max(1, round(weight)) if isinstance(plugin, hook.PREPARING) else 1
+    return profiles_from(read_configuration(config), registry, extra)
+
+
+def _own_points(plugin: hook.Hook) -> tuple[str, ...]:
+    """Where a policy's plugin runs itself; its simple hooks run among the policy's functions."""
+    every = extension_points_of(type(plugin))
+    if isinstance(plugin, hook.PREPARING):
+        return every
+    return tuple(point for point in every if point not in ("filter", "score", "bind"))

@@ -1,0 +1,48 @@
+"""All controllers, with the names they have in Kubernetes. `controller_manager` runs them."""
+
+from typing import Final
+
+from mooring.embedded.api import Api
+from mooring.embedded.controllers.controller import Controller
+from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.daemon_set import DaemonSetController
+from mooring.embedded.controllers.deployment import DeploymentController
+from mooring.embedded.controllers.disruption import DisruptionController
+from mooring.embedded.controllers.garbage_collector import GarbageCollector
+from mooring.embedded.controllers.job import JobController
+from mooring.embedded.controllers.namespace import NamespaceController
+from mooring.embedded.controllers.node_lifecycle import NodeLifecycleController
+from mooring.embedded.controllers.persistent_volume import PersistentVolumeController
+from mooring.embedded.controllers.pod_index import PodIndex
+from mooring.embedded.controllers.replica_set import ReplicaSetController, ReplicationManager
+from mooring.embedded.controllers.stateful_set import StatefulSetController
+from mooring.embedded.controllers.taint_eviction import TaintEvictionController
+
+_CONTROLLERS: Final[tuple[tuple[str, type[Controller]], ...]] = (
+    ("namespace-controller", NamespaceController),
+    ("deployment-controller", DeploymentController),
+    ("replicaset-controller", ReplicaSetController),
+    ("replication-controller", ReplicationManager),
+    ("statefulset-controller", StatefulSetController),
+    ("daemonset-controller", DaemonSetController),
+    ("job-controller", JobController),
+    ("controllermanager", DisruptionController),
+    ("node-controller", NodeLifecycleController),
+    ("taint-eviction-controller", TaintEvictionController),
+    ("persistentvolume-controller", PersistentVolumeController),
+    ("generic-garbage-collector", GarbageCollector),
+)
+
+
+def all_controllers(api: Api, pods: PodIndex, *, events: bool = True) -> list[Controller]:
+    """All controllers.
+
+    Args:
+        api: the cluster.
+        pods: its pods, indexed.
+        events: whether they record events.
+    """
+    return [
+        controller(ControllerClient(api, component, events=events), pods)
+        for component, controller in _CONTROLLERS
+    ]

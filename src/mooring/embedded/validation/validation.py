@@ -1,0 +1,219 @@
+"""Checks the content of objects, in the API server's own words.
+
+Knows which check is for which kind; `api` calls it for everything that is written, after defaults
+and after what a client may not set has been put right. What is wrong is named with the fields, the
+reasons and the sentences of kube-apiserver v1.36.4, in its order where that is not by chance. Of
+the kinds of resource.k8s.io only the metadata are checked.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from mooring.embedded.resources import EVENTS, Obj, Resource
+from mooring.embedded.status_errors import Cause
+from mooring.embedded.validation import (
+    config,
+    csi,
+    events,
+    jobs,
+    names,
+    node,
+    persistent_volumes,
+    policy,
+    service,
+    workloads,
+)
+from mooring.embedded.validation.field_errors import ErrorList, not_supported, required
+from mooring.embedded.validation.limit_range import check_limit_range
+from mooring.embedded.validation.numbers import StatusCounts
+from mooring.embedded.validation.object_meta import check_meta, check_meta_update
+from mooring.embedded.validation.pod import check_pod
+from mooring.embedded.validation.pod_update import check_pod_status, check_pod_update
+
+New = Callable[[Obj, ErrorList], None]
+Changed = Callable[[Obj, Obj, ErrorList], None]
+
+
+def validate(
+    resource: Resource, obj: Obj, old: Obj | None, *, subresource: str = ""
+) -> list[Cause]:
+    """What is wrong with an object.
+
+    Args:
+        resource: its resource.
+        obj: the object as it would be stored.
+        old: what is stored now; None for a new object.
+        subresource: such as ``status``, if only that is written.
+    """
+    errors: ErrorList = []
+    checks = _CHECKS.get(resource.plural if resource is not EVENTS else "events.k8s.io")
+    if old is None:
+        if checks is not None:
+            checks.new(obj, errors)
+        if checks is None or (checks.new_meta and not errors):
+            _check_any(resource, obj, errors)
+        return errors
+    # parity v1.36.4: apiserver/pkg/registry/rest/update.go: the rules for all objects come first,
+    # and those of the kind may repeat them
+    _check_any(resource, obj, errors)
+    check_meta_update(obj, old, errors, kube_finalizers=False)
+    if checks is not None:
+        changed = checks.parts.get(subresource) if subresource else checks.changed
+        if changed is not None:
+            changed(obj, old, errors)
+        elif not subresource:
+            checks.new(obj, errors)
+    return errors
+
+
+def _check_any(resource: Resource, obj: Obj, errors: ErrorList) -> None:
+    """The rules for the metadata of all objects."""
+    check_meta(
+        obj, names.path_segment, errors, namespaced=resource.namespaced, kube_finalizers=False
+    )
+
+
+def _check_binding(binding: Obj, errors: ErrorList) -> None:
+    # parity v1.36.4: core/validation/validation.go ValidatePodBinding
+    target = binding.get("target") or {}
+    if target.get("kind") not in (None, "", "Node"):
+        errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        errors.append(required("target.name"))
+
+
+def _named(*, namespaced: bool) -> New:
+    """The check of a kind of which only the metadata are checked."""
+
+    def check(obj: Obj, errors: ErrorList) -> None:
+        check_meta(obj, names.subdomain, errors, namespaced=namespaced)
+
+    return check
+
+
+class _Checks(msgspec.Struct, frozen=True):
+    """The checks of one kind.
+
+    Attributes:
+        new: for new objects; also for changed ones if there is no other.
+        changed: for changed objects.
+        parts: for subresources.
+        new_meta: whether `new` leaves the metadata to the rules for all objects.
+    """
+
+    new: New
+    changed: Changed | None = None
+    parts: dict[str, Changed] = {}
+    new_meta: bool = False
+
+
+_REPLICAS: Final = StatusCounts(
+    "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
+    "observedGeneration", "terminatingReplicas",
+    below=("fullyLabeledReplicas", "readyReplicas", "availableReplicas"), ready="readyReplicas",
+)  # fmt: skip
+_CHECKS: Final[dict[str, _Checks]] = {
+    "pods": _Checks(check_pod, check_pod_update, {"status": check_pod_status}),
+    "nodes": _Checks(node.check_node, node.check_node_update, {"status": node.check_node_status}),
+    "namespaces": _Checks(
+        node.check_namespace,
+        node.check_namespace_update,
+        {"status": node.check_namespace_status, "finalize": node.check_namespace_finalize},
+    ),
+    "bindings": _Checks(_check_binding),
+    "events": _Checks(
+        events.check_core_event, events.check_core_event_update, new_meta=True
+    ),
+    "events.k8s.io": _Checks(events.check_event, events.check_event_update),
+    "configmaps": _Checks(config.check_config_map, config.check_config_map_update),
+    "secrets": _Checks(config.check_secret, config.check_secret_update),
+    "serviceaccounts": _Checks(
+        config.check_service_account, config.check_service_account_update
+    ),
+    "limitranges": _Checks(check_limit_range),
+    "resourcequotas": _Checks(config.check_quota, config.check_quota_update),
+    "services": _Checks(
+        service.check_service, service.check_service_update, {"status": check_meta_update}
+    ),
+    "endpoints": _Checks(service.check_endpoints, service.check_endpoints_update),
+    "podtemplates": _Checks(workloads.check_pod_template, workloads.check_pod_template_update),
+    "controllerrevisions": _Checks(workloads.check_revision, workloads.check_revision_update),
+    "deployments": _Checks(
+        workloads.check_deployment,
+        workloads.check_deployment_update,
+        {
+            "status": StatusCounts(
+                "observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
+                "availableReplicas", "unavailableReplicas", "terminatingReplicas",
+                "collisionCount",
+                below=("updatedReplicas", "readyReplicas", "availableReplicas"),
+                ready="readyReplicas",
+            )
+        },
+    ),
+    "replicasets": _Checks(
+        workloads.check_replica_set, workloads.check_replica_set_update, {"status": _REPLICAS}
+    ),
+    "replicationcontrollers": _Checks(
+        workloads.check_replication_controller,
+        workloads.check_replication_controller_update,
+        {"status": _REPLICAS},
+    ),
+    "statefulsets": _Checks(
+        workloads.check_stateful_set,
+        workloads.check_stateful_set_update,
+        {
+            "status": StatusCounts(
+                "replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
+                "availableReplicas", "observedGeneration", "collisionCount",
+                below=("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+                ready="status.readyReplicas", status_first=True,
+            )
+        },
+    ),
+    "daemonsets": _Checks(
+        workloads.check_daemon_set,
+        workloads.check_daemon_set_update,
+        {
+            "status": StatusCounts(
+                "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+                "numberReady", "observedGeneration", "updatedNumberScheduled", "numberAvailable",
+                "numberUnavailable", "collisionCount",
+            )
+        },
+    ),
+    "jobs": _Checks(jobs.check_job, jobs.check_job_update, {"status": jobs.check_job_status}),
+    "cronjobs": _Checks(jobs.check_cron_job, jobs.check_cron_job_update),
+    "persistentvolumes": _Checks(
+        persistent_volumes.check_volume,
+        persistent_volumes.check_volume_update,
+        {"status": check_meta_update},
+    ),
+    "persistentvolumeclaims": _Checks(
+        persistent_volumes.check_claim,
+        persistent_volumes.check_claim_update,
+        {"status": persistent_volumes.check_claim_status},
+    ),
+    "storageclasses": _Checks(csi.check_storage_class, csi.check_storage_class_update),
+    "csinodes": _Checks(csi.check_csi_node, csi.check_csi_node_update),
+    "csidrivers": _Checks(csi.check_csi_driver, csi.check_csi_driver_update),
+    "csistoragecapacities": _Checks(csi.check_capacity, csi.check_capacity_update),
+    "volumeattachments": _Checks(csi.check_attachment, csi.check_attachment_update),
+    "poddisruptionbudgets": _Checks(
+        policy.check_budget, parts={"status": policy.check_budget_status}, new_meta=True
+    ),
+    "priorityclasses": _Checks(policy.check_priority_class, policy.check_priority_class_update),
+    "leases": _Checks(policy.check_lease, policy.check_lease_update),
+    "resourceclaims": _Checks(_named(namespaced=True)),
+    "resourceclaimtemplates": _Checks(_named(namespaced=True)),
+    "resourceslices": _Checks(_named(namespaced=False)),
+    "deviceclasses": _Checks(_named(namespaced=False)),
+    "roles": _Checks(policy.check_role, policy.check_role_update),
+    "clusterroles": _Checks(policy.check_cluster_role, policy.check_cluster_role_update),
+    "rolebindings": _Checks(policy.check_role_binding, policy.check_role_binding_update),
+    "clusterrolebindings": _Checks(
+        policy.check_cluster_role_binding, policy.check_cluster_role_binding_update
+    ),
+}  # fmt: skip

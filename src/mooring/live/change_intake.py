@@ -1,0 +1,54 @@
+"""Where informers hand in the changes they saw.
+
+Before this process schedules, because it waits for its first lists or for the Lease, changes are
+applied at once: a process that waits for days must not pile them up. From then on the loop gets
+them, which applies them between two decisions.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from mooring.errors import InputError
+from mooring.live.sync_hooks import SyncHooks
+from mooring.model.change import Change
+from mooring.process.deadline import Deadline
+from mooring.scheduler.core import Core
+
+log = logging.getLogger("mooring.live")
+
+
+class ChangeIntake:
+    """Applies changes or forwards them, on the event loop's thread.
+
+    Args:
+        core: has the state.
+        clock: seconds that only grow, the loop's clock.
+        deadline: for plugins that are asked about changes.
+    """
+
+    def __init__(self, core: Core, clock: Callable[[], float], deadline: Deadline) -> None:
+        self._core = core
+        self._sync_hooks = SyncHooks(deadline, "the change")
+        self._clock = clock
+        self._loop: Callable[[list[Change[Any]]], object] | None = None
+
+    def on_changes(self, changes: list[Change[Any]]) -> None:
+        """Called by informers with what they saw."""
+        if self._loop is not None:
+            self._loop(changes)
+            return
+        now = self._clock()
+        for change in changes:
+            try:
+                # Nothing comes of changes alone, and nothing may be written yet.
+                with self._sync_hooks:
+                    self._core.handle((change,), now)
+            except InputError as error:
+                log.warning("skipped %r: %s", change.object, error)
+            except Exception:
+                log.exception("skipped %r: mooring failed on it", change.object)
+
+    def forward_to(self, loop: Callable[[list[Change[Any]]], object]) -> None:
+        """The loop runs and gets all changes from now on."""
+        self._loop = loop

@@ -1,0 +1,1 @@
+"""Plugins that act when a pod is bound."""

@@ -1,0 +1,1 @@
+"""Plugins about devices: claims, and extended resources that device classes provide."""

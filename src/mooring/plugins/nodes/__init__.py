@@ -1,0 +1,1 @@
+"""Plugins about what nodes are and have: names, labels, taints, ports, features, images."""

@@ -1,0 +1,77 @@
+"""NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not have what they need."""
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreFilterAnswer,
+    RequeueHint,
+    Requeues,
+)
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.plugins.nodes.feature_requirements import required_features
+from mooring.plugins.pod_changes import is_same_pod
+from mooring.state.columns import Columns
+from mooring.state.shapes import Shape
+
+_REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
+
+
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
+    """Rejects nodes that do not declare the features the pod needs."""
+
+    name = "NodeDeclaredFeatures"
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
+        """Skip pods that need no feature."""
+        return None if _needed(cycle.shape, cycle.pod) else SKIP
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """Reject nodes that lack a feature."""
+        # parity v1.36.4: plugins/nodedeclaredfeatures/nodedeclaredfeatures.go
+        columns, needed = nodes.columns, _needed(nodes.cycle.shape, pod)
+        rejected = columns.remember((self.name, needed), lambda: _rejected(columns, needed))
+        return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
+
+    def requeue_on(self) -> Sequence[RequeueHint]:
+        """A node that declares something else, or a pod that needs something else."""
+        return (
+            RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, _declares_other),
+            RequeueHint(Pod, Action.UPDATE, _needs_other),
+        )
+
+
+def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001
+    return old is None or (old.status.declared_features or []) != (
+        new.status.declared_features or []
+    )
+
+
+def _needs_other(pod: Pod, old: Pod, new: Pod) -> bool:
+    return is_same_pod(pod, new) and required_features(old) != required_features(new)
+
+
+def _needed(shape: Shape, pod: Pod) -> frozenset[str]:
+    known = shape.data.get(NodeDeclaredFeatures.name)
+    if known is None:
+        known = shape.data[NodeDeclaredFeatures.name] = required_features(pod)
+    return cast("frozenset[str]", known)
+
+
+def _rejected(columns: Columns, needed: frozenset[str]) -> Verdicts | None:
+    rejected = np.fromiter(
+        (not needed.issubset(node.status.declared_features or ()) for node in columns.nodes),
+        np.bool_,
+        len(columns),
+    )
+    return Verdicts.where(rejected, _REJECTED) if rejected.any() else None

@@ -1,0 +1,35 @@
+"""NodeName: a pod that names its node goes there."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+
+_REJECTED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
+
+
+class NodeName(FilterNodes, Requeues):
+    """Rejects all nodes but the one that the pod names, if it names one."""
+
+    name = "NodeName"
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """Reject all other nodes."""
+        # parity v1.36.4: plugins/nodename/node_name.go
+        if not pod.node_name:
+            return None
+        others = np.ones(len(nodes.columns), np.bool_)
+        row = nodes.columns.row_of.get(pod.node_name)
+        if row is not None:
+            others[row] = False
+        return Verdicts.where(nodes.take(others), _REJECTED)
+
+    def requeue_on(self) -> Sequence[RequeueHint]:
+        """A new node, which may have the name."""
+        return (RequeueHint(Node, Action.ADD),)

@@ -1,0 +1,61 @@
+"""NodePorts: keeps pods off nodes where their host ports are taken."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook import (
+    SKIP,
+    Action,
+    FilterNodes,
+    PreFilter,
+    PreFilterAnswer,
+    RequeueHint,
+    Requeues,
+)
+from mooring.framework.nodes import Nodes
+from mooring.framework.verdict import Verdicts, reject
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.plugins.pod_changes import is_assigned_or_nominated
+from mooring.state.shapes import shape_of
+
+_ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
+_REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
+
+
+class NodePorts(PreFilter, FilterNodes, Requeues):
+    """Rejects nodes where a host port of the pod is taken."""
+
+    name = "NodePorts"
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
+        """Skip pods without host ports."""
+        return None if cycle.shape.host_ports else SKIP
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
+        """Reject nodes where a port is taken."""
+        # parity v1.36.4: plugins/nodeports/node_ports.go
+        taken = np.zeros(len(nodes), np.bool_)
+        for ip, protocol, port in nodes.cycle.shape.host_ports:
+            taken |= nodes.take(nodes.columns.port_mask(ip, protocol, port))
+        return Verdicts.where(taken, _REJECTED) if taken.any() else None
+
+    def requeue_on(self) -> Sequence[RequeueHint]:
+        """A new node, or a pod gone that had one of the ports."""
+        return (RequeueHint(Pod, Action.DELETE, _frees_port), RequeueHint(Node, Action.ADD))
+
+
+def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
+    """Whether a pod that is gone had a port that the waiting pod wants."""
+    if not is_assigned_or_nominated(old):
+        return False
+    wanted = shape_of(pod).host_ports
+    return any(_clash(port, other) for port in shape_of(old).host_ports for other in wanted)
+
+
+def _clash(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
+    # parity v1.36.4: framework/types.go HostPortInfo.CheckConflict
+    return one[1:] == other[1:] and (one[0] == other[0] or _ANY_ADDRESS in (one[0], other[0]))

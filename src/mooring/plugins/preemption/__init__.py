@@ -1,0 +1,1 @@
+"""DefaultPreemption, its search for victims, and disruption budgets."""

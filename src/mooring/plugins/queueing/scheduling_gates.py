@@ -1,0 +1,31 @@
+"""SchedulingGates: holds pods back until their gates are removed."""
+
+from collections.abc import Sequence
+
+from mooring.framework.hook import Action, PreEnqueue, RequeueHint, Requeues
+from mooring.framework.verdict import Verdict, reject
+from mooring.model.pod import Pod
+from mooring.plugins.pod_changes import is_same_pod
+
+
+class SchedulingGates(PreEnqueue, Requeues):
+    """Holds back pods with scheduling gates."""
+
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, pod: Pod) -> Verdict | None:
+        """Hold the pod back while it has gates."""
+        # parity v1.36.4: plugins/schedulinggates/scheduling_gates.go
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return None
+        names = " ".join(gate.name for gate in gates)
+        return reject(f"waiting for scheduling gates: [{names}]", unresolvable=True)
+
+    def requeue_on(self) -> Sequence[RequeueHint]:
+        """The pod's last gate is gone."""
+        return (RequeueHint(Pod, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, _is_same_pod),)
+
+
+def _is_same_pod(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001
+    return is_same_pod(pod, new)

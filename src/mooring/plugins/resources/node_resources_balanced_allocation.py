@@ -1,0 +1,155 @@
+"""NodeResourcesBalancedAllocation: does the pod even out how much of each resource is in use.
+
+What a node looks like without the pod is remembered for all pods that ask for the same resources,
+what it would look like with the pod for all pods that ask for the same amounts.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, cast
+
+import msgspec
+import numpy as np
+
+from mooring.framework.arrays import Amounts, Floats, Mask, Rows
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes
+from mooring.framework.nodes import Nodes
+from mooring.model.pod import Pod
+from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
+from mooring.plugins.resources.resource_names import NATIVE, is_scalar
+from mooring.plugins.resources.scoring_strategies import (
+    DEFAULT_RESOURCES,
+    ResourceSpec,
+    capacity_of,
+)
+from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.state.columns import Columns
+
+#: Resources with what the pod adds to them.
+AddedRequests = tuple[tuple[str, int], ...]
+
+
+class NodeResourcesBalancedAllocationArgs(
+    msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True
+):
+    """Arguments of NodeResourcesBalancedAllocation.
+
+    Attributes:
+        resources: the resources that are to be in balance; CPU and memory if absent.
+    """
+
+    resources: tuple[ResourceSpec, ...] | None = None
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        """What kube-scheduler would reject."""
+        # parity v1.36.4: apis/config/validation/validation_pluginargs.go
+        seen: set[str] = set()
+        for index, resource in enumerate(self.resources or ()):
+            if resource.name in seen:
+                yield f"resources[{index}].name", f"{resource.name!r} is named twice, remove one"
+            seen.add(resource.name)
+            if resource.counts != 1:
+                yield f"resources[{index}].weight", f"{resource.weight} is not allowed, give 1"
+
+
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes):
+    """Prefers nodes where the pod evens out the utilization of different resources."""
+
+    name = "NodeResourcesBalancedAllocation"
+    Args: ClassVar[type[msgspec.Struct]] = NodeResourcesBalancedAllocationArgs
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
+        self._names = tuple(one.name for one in args.resources or DEFAULT_RESOURCES)
+        self._before: RememberedRows[tuple[str, ...], np.int64] = RememberedRows(_balance_before)
+        self._scores: RememberedRows[AddedRequests, np.int64] = RememberedRows(self._score)
+        self._key = (self.name, self._names)
+
+    def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:  # noqa: ARG002
+        """Skip pods that ask for none of the resources."""
+        return SKIP if self._added(cycle) is None else None
+
+    def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
+        """75 where the pod changes nothing, more where it evens out, less where it does not."""
+        added = self._added(nodes.cycle)
+        if added is None:
+            return np.zeros(len(nodes), np.int64)
+        return nodes.take(self._scores.read(nodes.columns, added))
+
+    def _added(self, cycle: Cycle) -> AddedRequests | None:
+        data = cycle.shape.data
+        if self._key not in data:
+            requests = cycle.shape.requests
+            # parity v1.36.4: plugins/noderesources/resource_allocation.go: a scalar resource that
+            # the pod does not ask for does not count; a pod that asks for nothing is skipped.
+            data[self._key] = (
+                tuple(
+                    (name, requests[name])
+                    for name in self._names
+                    if name in NATIVE or (requests[name] and is_scalar(name))
+                )
+                if any(requests[name] for name in self._names)
+                else None
+            )
+        return cast("AddedRequests | None", data[self._key])
+
+    def _score(self, columns: Columns, rows: Rows | None, added: AddedRequests) -> Amounts:
+        # parity v1.36.4: plugins/noderesources/balanced_allocation.go balancedResourceScorer
+        names = tuple(name for name, _ in added)
+        if rows is None:
+            before = self._before.read(columns, names)
+        else:
+            before = _balance_before(columns, rows, names)
+        after = _balance(columns, rows, added)
+        return (after - before + MAX_SCORE // 2) // 2 + MAX_SCORE // 2
+
+
+def _balance_before(columns: Columns, rows: Rows | None, names: tuple[str, ...]) -> Amounts:
+    return _balance(columns, rows, [(name, 0) for name in names])
+
+
+def _balance(columns: Columns, rows: Rows | None, added: Sequence[tuple[str, int]]) -> Amounts:
+    """How even the utilization is, 50 to 100."""
+    capacities = [capacity_of(columns, name).at_rows(rows) for name, _ in added]
+    fractions: list[Floats] = []
+    for (name, amount), capacity in zip(added, capacities, strict=True):
+        used = at_rows(columns.used(name), rows)
+        fraction = (used + amount if amount else used) / capacity.divisor
+        fractions.append(np.minimum(fraction, 1.0))
+    size = len(columns) if rows is None else len(rows)
+    if all(capacity.complete for capacity in capacities):
+        deviation = _deviation(fractions, size)
+    else:
+        present = [capacity.amounts != 0 for capacity in capacities]
+        deviation = _partial_deviation(fractions, present, size)
+    return ((1 - deviation) * float(MAX_SCORE)).astype(np.int64)
+
+
+def _deviation(fractions: Sequence[Floats], size: int) -> Floats:
+    """The standard deviation of the fractions of each node."""
+    # parity v1.36.4: plugins/noderesources/balanced_allocation.go balancedResourceScore; the
+    # additions are done in its order, because rounding shows in the score.
+    if len(fractions) <= 1:
+        return np.zeros(size)
+    if len(fractions) == 2:
+        return np.abs((fractions[0] - fractions[1]) / 2)
+    total, squares = np.zeros(size), np.zeros(size)
+    for fraction in fractions:
+        total += fraction
+    mean = total / len(fractions)
+    for fraction in fractions:
+        squares += (fraction - mean) * (fraction - mean)
+    return np.sqrt(squares / len(fractions))
+
+
+def _partial_deviation(fractions: Sequence[Floats], present: Sequence[Mask], size: int) -> Floats:
+    """The same where some nodes do not have some of the resources: these do not count there."""
+    # Nodes with the same resources have the same formula.
+    kinds = np.zeros(size, np.int64)
+    for place, has in enumerate(present):
+        kinds += has.astype(np.int64) << place
+    deviation = np.zeros(size)
+    for kind in np.unique(kinds).tolist():
+        alike = (kinds == kind).nonzero()[0]
+        counted = [one[alike] for place, one in enumerate(fractions) if kind >> place & 1]
+        deviation[alike] = _deviation(counted, len(alike))
+    return deviation

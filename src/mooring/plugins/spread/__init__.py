@@ -1,0 +1,1 @@
+"""PodTopologySpread and what it is made of."""

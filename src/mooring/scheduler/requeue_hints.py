@@ -1,0 +1,138 @@
+"""Which cluster events are worth another try for a pod that was rejected.
+
+Owns asking the plugins' `RequeueHint`s. Called by the queue, for unschedulable pods and for pods
+that come back from an attempt; it moves nothing.
+"""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from mooring.errors import EscapeError
+from mooring.framework import foreign
+from mooring.framework.cluster_events import EVERY_EVENT, ClusterEvent, actions_of, matches
+from mooring.framework.hook import Action, RequeueHint
+from mooring.model.meta import KubeObject
+from mooring.model.pod import Pod
+from mooring.scheduler.queued_pod import QueuedPod
+
+#: A plugin of a profile: scheduler name, plugin name.
+RejectorPlugin = tuple[str, str]
+#: Called with a plugin whose `RequeueHint.helps` failed.
+HintFailed = Callable[[str, Exception], None]
+
+
+class Strategy(enum.IntEnum):
+    """What a cluster event means to a pod, the weakest first."""
+
+    #: Nothing: it goes on waiting.
+    SKIP = 0
+    #: It is tried again when its backoff is over.
+    AFTER_BACKOFF = 1
+    #: It is tried again now.
+    AT_ONCE = 2
+
+
+class RequeueHints:
+    """The requeue hints of all plugins.
+
+    Args:
+        by_profile: the plugins' hints by scheduler name and plugin name. For one that is not named
+            here, such as an extender, every event counts.
+        failed: called when a hint raises; the event then counts as one that helps.
+    """
+
+    def __init__(
+        self,
+        by_profile: Mapping[str, Mapping[str, Sequence[RequeueHint]]],
+        failed: HintFailed | None = None,
+    ) -> None:
+        self._by_profile = by_profile
+        self._failed = failed
+        self._interrupted: tuple[str, ClusterEvent] | None = None
+        # Flags are slow and there are few sorts of events, so each is matched once.
+        self._matching: dict[
+            tuple[RejectorPlugin, type[KubeObject], Action], tuple[RequeueHint, ...]
+        ] = {}
+
+    def matching(self, rejector: RejectorPlugin, event: ClusterEvent) -> tuple[RequeueHint, ...]:
+        """The plugin's hints for such an event; empty if it is of no interest to the plugin."""
+        hints = self._matching.get((rejector, event.kind, event.actions))
+        if hints is None:
+            profile, plugin = rejector
+            hints = self._matching[rejector, event.kind, event.actions] = tuple(
+                hint
+                for hint in self._by_profile.get(profile, {}).get(plugin, EVERY_EVENT)
+                if matches(hint, event.kind, event.actions)
+            )
+        return hints
+
+    def strategy(self, queued: QueuedPod, event: ClusterEvent) -> Strategy:
+        """What the event means to the pod, by the word of the plugins that rejected it."""
+        # parity v1.36.4: backend/queue/scheduling_queue.go isPodWorthRequeuing
+        for plugin in queued.pending_plugins:
+            if self._helps(queued, plugin, event):
+                return Strategy.AT_ONCE
+        for plugin in queued.unschedulable_plugins:
+            if self._helps(queued, plugin, event):
+                return Strategy.AFTER_BACKOFF
+        return Strategy.SKIP if queued.rejector_plugins else Strategy.AFTER_BACKOFF
+
+    def while_in_flight(
+        self, queued: QueuedPod, events: Iterable[ClusterEvent], *, helped: bool
+    ) -> Strategy:
+        """What the events during an attempt mean to the pod that was rejected in it.
+
+        Args:
+            queued: the pod.
+            events: the events.
+            helped: something that helps is known already.
+        """
+        # parity v1.36.4: backend/queue/scheduling_queue.go determineSchedulingHintForInFlightPod
+        best = Strategy.SKIP if queued.rejector_plugins and not helped else Strategy.AFTER_BACKOFF
+        most = Strategy.AT_ONCE if queued.pending_plugins else Strategy.AFTER_BACKOFF
+        for event in events:
+            if best is most:
+                break
+            best = max(best, self.strategy(queued, event))
+        return best
+
+    def _hangs(self, plugin: str, event: ClusterEvent) -> bool:
+        """Whether a hint was interrupted over this event: it is not asked about it again."""
+        known = self._interrupted
+        return known is not None and known[0] == plugin and known[1] is event
+
+    def _helps(self, queued: QueuedPod, plugin: str, event: ClusterEvent) -> bool:
+        for hint in self.matching((queued.profile, plugin), event):
+            if hint.helps is None or self._hangs(plugin, event):
+                return True
+            try:
+                answer = foreign.call(hint.helps, queued.pod, event.old, event.new)
+                if answer is True or foreign.call(bool, answer):
+                    return True
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                if issubclass(type(error), EscapeError):  # it is not asked what it is
+                    self._interrupted = (plugin, event)
+                if self._failed is not None:
+                    self._failed(plugin, error)
+                return True
+        return False
+
+
+def own_update(old: Pod, new: Pod) -> ClusterEvent | None:
+    """What the change of a waiting pod means to itself.
+
+    None if only its status changed: what a scheduler writes there itself must not requeue the pod,
+    or one that is rejected by a plugin without hints would never rest.
+    """
+    # parity v1.36.4: backend/queue/scheduling_queue.go isPodUpdated
+    metadata = msgspec.structs.replace(
+        old.metadata,
+        resource_version=new.metadata.resource_version,
+        generation=new.metadata.generation,
+    )
+    if metadata == new.metadata and old.spec == new.spec:
+        return None
+    actions = actions_of(old, new)
+    return ClusterEvent(Pod, actions, old, new) if actions else None

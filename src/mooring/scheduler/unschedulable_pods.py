@@ -1,0 +1,61 @@
+"""Pods that wait for a cluster event: rejected in their last attempt, or gated.
+
+Used by the queue alone. Pods are found by the plugins that rejected them, so that an event is
+looked at only for pods of plugins with a hint for it; ten thousand others cost nothing.
+"""
+
+from collections.abc import Iterator
+
+from mooring.framework.cluster_events import ClusterEvent
+from mooring.scheduler.heap import Heap
+from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.requeue_hints import RejectorPlugin, RequeueHints
+
+
+class UnschedulablePods:
+    """The unschedulable and the gated pods."""
+
+    def __init__(self) -> None:
+        # Dicts stand for sets that keep their order, so that a run can be repeated exactly.
+        self._by_plugin: dict[RejectorPlugin, dict[QueuedPod, None]] = {}
+        self._rejectors: dict[QueuedPod, tuple[RejectorPlugin, ...]] = {}
+        self._deadlines: Heap[QueuedPod] = Heap()
+
+    def put(self, queued: QueuedPod, deadline: float) -> None:
+        """A pod waits, at most until the deadline."""
+        # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue: what
+        # does not concern the plugin that holds a pod back cannot let it go.
+        names = (queued.gate,) if queued.gate else sorted(queued.rejector_plugins)
+        rejector_plugins = tuple((queued.profile, name) for name in names)
+        self.discard(queued)
+        self._rejectors[queued] = rejector_plugins
+        for rejector in rejector_plugins:
+            self._by_plugin.setdefault(rejector, {})[queued] = None
+        self._deadlines.put(queued, (deadline,))
+
+    def discard(self, queued: QueuedPod) -> None:
+        """A pod does not wait here any more."""
+        for rejector in self._rejectors.pop(queued, ()):
+            pods = self._by_plugin[rejector]
+            del pods[queued]
+            if not pods:
+                del self._by_plugin[rejector]
+        self._deadlines.discard(queued)
+
+    def concerned_by(self, hints: RequeueHints, event: ClusterEvent) -> list[QueuedPod]:
+        """The pods that plugins with a hint for such an event rejected."""
+        found: dict[QueuedPod, None] = {}
+        for rejector, pods in self._by_plugin.items():
+            if hints.matching(rejector, event):
+                found.update(pods)
+        return list(found)
+
+    def first(self) -> QueuedPod | None:
+        """The pod whose deadline comes first."""
+        return self._deadlines.first()
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(list(self._rejectors))
+
+    def __len__(self) -> int:
+        return len(self._rejectors)

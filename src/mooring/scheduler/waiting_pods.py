@@ -1,0 +1,120 @@
+"""Pods that were given a node and wait for a `Permit` plugin before they are bound.
+
+Kept by `Core`. A plugin lets a pod go, or rejects it, through its handle; when the time is up the
+pod is rejected.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from mooring.errors import MooringError
+from mooring.framework import foreign
+from mooring.framework.cycle import Cycle
+from mooring.framework.hook_answers import shortened
+from mooring.model.duration import Duration
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.scheduler.queued_pod import QueuedPod
+
+
+class WaitingPod:
+    """A pod that waits for plugins.
+
+    Attributes:
+        pod: the pod.
+        queued: its entry of the queue.
+        cycle: the decision.
+        node: where it is to go.
+        deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+    """
+
+    def __init__(
+        self,
+        queued: QueuedPod,
+        cycle: Cycle,
+        node: Node,
+        waits: Mapping[str, float],
+        now: float,
+    ) -> None:
+        self.pod: Pod = queued.pod
+        self.queued = queued
+        self.cycle = cycle
+        self.node = node
+        self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
+        self._waits = waits
+        self.rejected_by = ""
+        self.reason = ""
+
+    def allow(self, plugin: str) -> None:
+        """A plugin lets the pod go; the pod is bound when all do.
+
+        Raises:
+            MooringError: that is no name.
+        """
+        if not issubclass(type(plugin), str):
+            raise MooringError("allow takes the plugin's name, a text")
+        self.deadlines.pop(foreign.plain(plugin), None)
+
+    def reject(self, plugin: str, reason: str) -> None:
+        """A plugin rejects the pod; it is tried again later.
+
+        Raises:
+            MooringError: that is no name or no reason.
+        """
+        if not (issubclass(type(plugin), str) and issubclass(type(reason), str)):
+            raise MooringError("reject takes the plugin's name and a reason, both texts")
+        if not self.reason:
+            self.rejected_by = foreign.plain(plugin)
+            self.reason = shortened(reason) or f"rejected by {self.rejected_by}"
+
+    def expire(self, plugin: str) -> None:
+        """The time that a plugin gave is up."""
+        # parity v1.36.4: framework/runtime/waiting_pods_map.go
+        seconds = Duration(round(self._waits[plugin] * 10**9))
+        self.reject(plugin, f"rejected due to timeout after waiting {seconds} at plugin {plugin}")
+
+
+class WaitingPods:
+    """All pods that wait, by key."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, WaitingPod] = {}
+
+    def add(self, waiting: WaitingPod) -> None:
+        """A pod begins to wait."""
+        self._pods[waiting.pod.key] = waiting
+
+    def get(self, key: str) -> WaitingPod | None:
+        """A waiting pod by ``namespace/name``."""
+        return self._pods.get(key)
+
+    def remove(self, key: str) -> WaitingPod | None:
+        """A pod waits no more."""
+        return self._pods.pop(key, None)
+
+    def settled(self, now: float) -> list[WaitingPod]:
+        """The pods that need not wait any longer, taken out: allowed, rejected, or too late."""
+        found = []
+        for waiting in list(self._pods.values()):
+            late = [plugin for plugin, until in waiting.deadlines.items() if until <= now]
+            if late:
+                waiting.expire(late[0])
+            if waiting.reason or not waiting.deadlines:
+                found.append(self._pods.pop(waiting.pod.key))
+        return found
+
+    def next_time(self) -> float | None:
+        """When the next pod's time is up; long ago if one need not wait any longer."""
+        return min(
+            (
+                -math.inf if one.reason else min(one.deadlines.values(), default=-math.inf)
+                for one in self._pods.values()
+            ),
+            default=None,
+        )
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(list(self._pods.values()))
+
+    def __len__(self) -> int:
+        return len(self._pods)

@@ -1,0 +1,84 @@
+"""Amounts of resources, a number for each node and resource.
+
+`Columns` has one of these for what nodes offer and one for what their pods ask for. A resource that
+nobody offers and nobody uses costs nothing, whoever asks for it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from mooring.model.resources import CPU, MEMORY, PODS, Resources
+from mooring.state.table import SparseColumn, Table
+
+Ints = npt.NDArray[np.int64]
+
+#: Resources that nearly all nodes and pods have; each has an array of its own.
+_COMMON = (CPU, MEMORY, "ephemeral-storage", PODS)
+#: Amounts are whole numbers of 64 bits.
+_LIMIT = 2**63
+
+
+class ResourceColumns:
+    """The amounts of all resources in all rows."""
+
+    __slots__ = ("_common", "_rare", "_table")
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._common = {name: table.new_column() for name in _COMMON}
+        self._rare: dict[str, SparseColumn] = {}
+
+    def column(self, resource: str) -> Ints:
+        """(n,) the amounts of a resource, read-only."""
+        common = self._common.get(resource)
+        if common is not None:
+            return common.view
+        rare = self._rare.get(resource)
+        return rare.array if rare is not None else self._table.zeros()
+
+    def at(self, resource: str, row: int) -> int:
+        """The amount in one row."""
+        common = self._common.get(resource)
+        if common is not None:
+            return common.data.item(row)  # type: ignore[no-any-return]
+        rare = self._rare.get(resource)
+        return rare.rows.get(row, 0) if rare is not None else 0
+
+    def add(self, resource: str, row: int, amount: int) -> None:
+        """So much more, or less, in one row."""
+        common = self._common.get(resource)
+        if common is not None:
+            add_wrapped(common.data, row, amount)
+        else:
+            self._set_rare(resource, row, _wrapped(self.at(resource, row) + amount))
+
+    def replace(self, row: int, old: Resources, new: Resources) -> None:
+        """A row has other amounts than before."""
+        for name, column in self._common.items():
+            column.data[row] = new[name]
+        for name in (old | new).keys() - self._common.keys():
+            self._set_rare(name, row, new[name])
+
+    def __len__(self) -> int:
+        """How many resources there are."""
+        return len(self._common) + len(self._rare)
+
+    def _set_rare(self, resource: str, row: int, amount: int) -> None:
+        column = self._rare.get(resource)
+        if column is None:
+            column = self._rare[resource] = self._table.new_sparse_column(np.int64)
+        column.set(row, amount)
+        if not column:
+            del self._rare[resource]
+
+
+def add_wrapped(data: Ints, row: int, amount: int) -> None:
+    """Add to one number of 64 bits."""
+    data[row] = _wrapped(data.item(row) + amount)
+
+
+def _wrapped(total: int) -> int:
+    """A sum in 64 bits; it wraps around, as in kube-scheduler."""
+    if -_LIMIT <= total < _LIMIT:
+        return total
+    return (total + _LIMIT) % (2 * _LIMIT) - _LIMIT

@@ -1,0 +1,163 @@
+import json
+import logging
+
+import pytest
+
+from mooring.cli.logging_setup import JsonFormatter, LogFormat, set_up_logging
+
+OURS = logging.getLogger("mooring.extender")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "level"),
+    [
+        ("DEBUG", logging.DEBUG),
+        ("trace", logging.DEBUG),
+        (" Info ", logging.INFO),
+        ("WARN", logging.WARNING),
+        ("warning", logging.WARNING),
+        ("ERROR", logging.ERROR),
+        ("ALERT", logging.CRITICAL),
+    ],
+)
+def test_the_level_comes_from_the_environment(
+    wanted: str,
+    level: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", wanted)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == level
+    OURS.log(level, "just so")
+    OURS.log(level - 1, "below")
+    logging.getLogger("a.policy").log(level, "me too")
+    logging.getLogger("uvicorn.error").info("of no interest")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[-1] for line in lines] == ["just so", "me too"]
+
+
+@pytest.mark.parametrize("wanted", ["LOUD", "", "7"])
+def test_an_unknown_level_is_info_with_a_warning(
+    wanted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", wanted)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == logging.INFO
+    told = capsys.readouterr().err
+    assert f"LOG_LEVEL={wanted!r} is unknown, using INFO; choose one of TRACE, DEBUG" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_the_default_is_info(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    set_up_logging(LogFormat.TEXT)
+    assert OURS.getEffectiveLevel() == logging.INFO
+
+
+def test_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOG_LEVEL", raising=False)
+    set_up_logging(LogFormat.JSON)
+    OURS.info('two\nlines and a "quote" %s', "ümlaut")
+    try:
+        raise ValueError("the disk is gone")
+    except ValueError:
+        OURS.exception("failed")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert lines[0]["message"] == 'two\nlines and a "quote" ümlaut'
+    assert lines[0]["level"] == "INFO"
+    assert lines[0]["logger"] == "mooring.extender"
+    assert "traceback" not in lines[0]
+    assert lines[1]["level"] == "ERROR"
+    assert lines[1]["traceback"].startswith("Traceback (most recent call last):")
+    assert lines[1]["traceback"].endswith("ValueError: the disk is gone")
+
+
+def test_the_time_has_milliseconds() -> None:
+    record = logging.LogRecord("mooring", logging.INFO, __file__, 1, "hello", (), None)
+    record.created, record.msecs = 1_700_000_000.0425, 42.5
+    fields = json.loads(JsonFormatter().format(record))
+    assert fields["time"].endswith(".042")
+    assert len(fields["time"]) == len("2023-11-14T22:13:20.042")
+
+
+def test_a_name_cannot_look_like_another_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.TEXT)
+    OURS.warning("rejected %s", "pod\n2026-01-01 ERROR mooring: all is lost\x1b[2J\u2028é")
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        OURS.exception("failed")
+    first, second, *traceback = capsys.readouterr().err.splitlines()
+    assert first.endswith("rejected pod\\n2026-01-01 ERROR mooring: all is lost\\x1b[2J\\u2028é")
+    assert second.endswith(": failed")
+    assert traceback[0].startswith("Traceback")
+
+
+FORGED = "boom\n2026-01-01 00:00:00,000 ERROR   mooring: all is lost\x1b[31m"
+ONE_LINE = r"boom\n2026-01-01 00:00:00,000 ERROR   mooring: all is lost\x1b[31m"
+
+
+def traceback_lines(error: Exception, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    set_up_logging(LogFormat.TEXT)
+    try:
+        raise error
+    except Exception:  # noqa: BLE001 - it is raised three lines above
+        OURS.exception("failed")
+    text = capsys.readouterr().err
+    assert "\x1b" not in text
+    return text.splitlines()[1:]
+
+
+def chained(error: Exception, *, cause: bool) -> Exception:
+    other = KeyError("other")
+    if cause:
+        other.__cause__ = error
+    else:
+        other.__context__ = error
+    return other
+
+
+@pytest.mark.parametrize("cause", [None, True, False])
+def test_an_error_cannot_look_like_another_line(
+    cause: bool | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error: Exception = ValueError(FORGED)
+    if cause is not None:
+        error = chained(error, cause=cause)
+    lines = traceback_lines(error, capsys)
+    assert f"ValueError: {ONE_LINE}" in lines
+    assert not any(line.startswith("2026-01-01") for line in lines)
+    assert "    raise error" in lines  # the rest of the traceback is as usual
+    assert "Traceback (most recent call last):" in lines
+
+
+def test_notes_and_groups_cannot_look_like_another_line(capsys: pytest.CaptureFixture[str]) -> None:
+    error = ExceptionGroup(FORGED, [ValueError(FORGED)])
+    error.add_note(FORGED)
+    lines = traceback_lines(error, capsys)
+    assert f"  | ExceptionGroup: {ONE_LINE} (1 sub-exception)" in lines
+    assert f"    | ValueError: {ONE_LINE}" in lines
+    assert not any(line.startswith("2026-01-01") for line in lines)
+    noted = ValueError("x")
+    noted.add_note(FORGED)
+    lines = traceback_lines(noted, capsys)
+    assert lines[-3:] == [
+        "ValueError: x",
+        "    boom",
+        r"    2026-01-01 00:00:00,000 ERROR   mooring: all is lost\x1b[31m",
+    ]
+
+
+def test_a_syntax_error_is_shown_as_usual(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SyntaxError) as caught:
+        compile("x = (1,\ny = 2", "policy.py", "exec")
+    lines = traceback_lines(caught.value, capsys)
+    assert lines[-4:-1] == ['  File "policy.py", line 1', "    x = (1,", "        ^"]
+    assert lines[-1].startswith("SyntaxError: ")
+
+
+def test_no_error_is_shown_as_usual(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.TEXT)
+    OURS.error("failed", exc_info=True)
+    assert capsys.readouterr().err.splitlines()[1:] == ["NoneType: None"]

@@ -1,0 +1,35 @@
+"""Objects in which something is wrong, for the tests of validation with and without kube-apiserver.
+
+What kube-apiserver says of each is in validating_causes.json; see test_embedded_validation.
+"""
+
+import copy
+import re
+
+from tests.unit.embedded.validation.builders import Obj
+from tests.unit.embedded.validation.changed_objects import CHANGED
+from tests.unit.embedded.validation.new_kinds import NEW_KINDS
+from tests.unit.embedded.validation.new_pod_scheduling import NEW_PLACEMENTS
+from tests.unit.embedded.validation.new_pods import NEW_PODS
+
+__all__ = ["CHANGED", "NEW", "Obj", "changed", "plain"]
+
+#: New objects, by what is wrong with them.
+NEW: dict[str, Obj] = {**NEW_PODS, **NEW_PLACEMENTS, **NEW_KINDS}
+
+
+def changed(name: str, stored: Obj) -> Obj:
+    """The stored object with the change of a case."""
+    wanted = copy.deepcopy(stored)
+    CHANGED[name][1](wanted)
+    return wanted
+
+
+_BY_CHANCE = re.compile(
+    "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=Web-)[0-9a-z]{5}"
+)
+
+
+def plain(message: str) -> str:
+    """A message without ids and generated names, and without the differences that Go prints."""
+    return _BY_CHANCE.sub("...", message.partition("\n")[0])

@@ -1,0 +1,45 @@
+"""Changes before and after the loop takes them."""
+
+from typing import Any
+
+import pytest
+
+from mooring import Node
+from mooring.live.change_intake import ChangeIntake
+from mooring.model.change import Gone, Put
+from mooring.process.deadline import Deadline
+from mooring.testing import make_node, make_pod
+from tests.unit.scheduler.world import World
+
+
+def test_before_the_loop_changes_are_applied_at_once() -> None:
+    world = World()
+    intake = ChangeIntake(world.core, lambda: 5.0, Deadline(10))
+    intake.on_changes([Put(make_node("a")), Put(make_node("b")), Put(make_pod("p"))])
+    intake.on_changes([Gone(make_node("b"))])
+    assert list(world.cluster.nodes) == ["a"]
+    queued = world.core.queue.get("default/p")
+    assert queued is not None
+    assert queued.since == 5.0
+
+
+def test_then_the_loop_takes_them() -> None:
+    world = World()
+    intake = ChangeIntake(world.core, lambda: 5.0, Deadline(10))
+    taken: list[Any] = []
+    intake.forward_to(taken.append)
+    changes: list[Any] = [Put(make_node("a"))]
+    intake.on_changes(changes)
+    assert taken == [changes]
+    assert not world.cluster.nodes
+
+
+def test_an_impossible_object_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    whole = make_node("bad").raw
+    whole["status"]["allocatable"]["cpu"] = "many"
+    ChangeIntake(world.core, lambda: 5.0, Deadline(10)).on_changes(
+        [Put(Node.from_dict(whole)), Put(make_node("good"))]
+    )
+    assert list(world.cluster.nodes) == ["good"]
+    assert "skipped" in caplog.text
