@@ -4,8 +4,8 @@ A plugin changes the state in thought through its handle and has to take back wh
 raises, is interrupted or forgets it does not. So foreign plugins have a `PluginHandle`, which notes
 for each node that it changes which pods were there, and when the hook ends, these are there again:
 
-    runtime ── guarded ──> Thought begins ──> hook ──> handle.remove_pod ──> state
-                           Thought ends: every node as it was, `WhatIf` plugins told
+    runtime ── guarded ──> HookWhatIfs begins ──> hook ──> handle.remove_pod ──> state
+                           HookWhatIfs ends: every node as it was, `WhatIf` plugins told
 
 Mooring's own plugins have the runtime itself as their handle and put things right themselves.
 """
@@ -43,7 +43,7 @@ class Deciding(Handle, Protocol):
     filters: list[AskFilter]
 
 
-class Thought:
+class HookWhatIfs:
     """What one hook changes in thought.
 
     Args:
@@ -81,7 +81,7 @@ class Thought:
         finally:
             self._busy = False
 
-    def take_back(self) -> None:
+    def undo(self) -> None:
         """Put each node right, the last one first, in the order in which the pods were there.
 
         Raises:
@@ -110,18 +110,18 @@ def guarded(runtime: Deciding, function: Callable[..., T]) -> Callable[..., T]:
 
 
 def _ask(runtime: Deciding, function: Callable[..., T], cycle: Cycle, *args: object) -> T:
-    thought = Thought(runtime, cycle)
-    thinkers: list[object] = runtime.cluster.thinkers
-    thinkers.append(thought)
+    hook_what_ifs = HookWhatIfs(runtime, cycle)
+    open_what_ifs: list[object] = runtime.cluster.open_what_ifs
+    open_what_ifs.append(hook_what_ifs)
     try:
         answer = foreign.call(function, cycle, *args)
     except BaseException:
-        thinkers.remove(thought)
+        open_what_ifs.remove(hook_what_ifs)
         with suppress(Exception):  # the hook's own failure is told
-            thought.take_back()
+            hook_what_ifs.undo()
         raise
-    thinkers.remove(thought)
-    thought.take_back()
+    open_what_ifs.remove(hook_what_ifs)
+    hook_what_ifs.undo()
     return answer
 
 
@@ -185,13 +185,13 @@ class PluginHandle:
             step(cycle, pod, row)
             return
         # The decision may be one of another profile, to which the plugin belongs, too.
-        thinkers: list[Thought] = self.cluster.thinkers
-        if not thinkers or thinkers[-1].cycle is not cycle:
+        open_what_ifs: list[HookWhatIfs] = self.cluster.open_what_ifs
+        if not open_what_ifs or open_what_ifs[-1].cycle is not cycle:
             raise MooringError(_NOT_NOW)
         if type(pod) is not Pod:
             raise MooringError("only a Pod can be on a node, in thought, too")
         _need_stack(_FRAMES)
-        thinkers[-1].change(pod, _row(row, self.cluster), add=add)
+        open_what_ifs[-1].change(pod, _row(row, self.cluster), add=add)
 
 
 def _row(row: int, cluster: Cluster) -> int:

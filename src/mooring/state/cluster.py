@@ -73,8 +73,8 @@ class Cluster:
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
         nominations: the waiting pods that have a nominated node.
-        thinkers: the hooks under way that may change the state in thought, the innermost last;
-            kept by `framework.what_ifs`.
+        open_what_ifs: those of the hooks under way, the innermost last; kept by
+            `framework.what_ifs`.
     """
 
     def __init__(self, *, has_pods: bool = True, bounds: MemoryBounds = BOUNDS) -> None:
@@ -93,7 +93,7 @@ class Cluster:
         self._by_uid: dict[str, Pod] = {}
         self._assumed: dict[str, AssumedPod] = {}
         self._claims: dict[str, int] = {}
-        self.thinkers: list[Any] = []
+        self.open_what_ifs: list[Any] = []
         self._what_ifs: dict[tuple[int, str], int] = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
