@@ -7,7 +7,9 @@ names it among those that it sees through. It must never change anything.
 """
 
 import logging
-from typing import IO, Final
+from collections.abc import Generator
+from traceback import TracebackException
+from typing import IO, Any, Final
 
 from mooring.framework import foreign
 
@@ -22,7 +24,8 @@ class LineHandler(logging.StreamHandler[IO[str]]):
         try:
             line = _rendered(record)
             if record.exc_info and not line.exc_text and not self.leaves_out(line):
-                line.exc_text = foreign.plain(_FORMATTER.formatException(record.exc_info))
+                shown = (self.formatter or _FORMATTER).formatException(record.exc_info)
+                line.exc_text = foreign.plain(shown)
         except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
             self.handleError(record)
             return False
@@ -45,4 +48,45 @@ def _rendered(record: logging.LogRecord) -> logging.LogRecord:
             "pathname": foreign.plain(record.pathname),
             "exc_info": None,
         }
+    )
+
+
+class TracebackFormatter(logging.Formatter):
+    """Writes tracebacks in which only mooring and Python begin lines."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's
+        """The traceback, in which only mooring and Python begin lines."""
+        value: BaseException = ei[1]
+        told = TracebackException(type(value), value, ei[2], compact=True)
+        others = [told]
+        while others:
+            one = others.pop()
+            one.__class__ = _PlainTraceback
+            others += [*(one.exceptions or ()), *filter(None, (one.__cause__, one.__context__))]
+        return "".join(told.format()).removesuffix("\n")
+
+
+class _PlainTraceback(TracebackException):
+    """One error of a traceback; what it says of itself, which may be anybody's text, in one line.
+
+    Python makes those of causes and groups itself, so they become such afterwards.
+    """
+
+    def format_exception_only(self, *args: Any, **options: Any) -> Generator[str, None, None]:
+        """What the error says, and its notes, indented below."""
+        said = False
+        for line in super().format_exception_only(*args, **options):
+            plain = escaped(line.removesuffix("\n"))
+            if said:
+                plain = f"    {plain}"
+            said = said or not plain.startswith(" ")  # before it, the place of a syntax error
+            yield f"{plain}\n"
+
+
+def escaped(text: str) -> str:
+    """A text with control characters written out, such as ``\\n`` for a line break."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )

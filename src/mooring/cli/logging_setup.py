@@ -2,14 +2,13 @@
 
 import logging
 import os
-from collections.abc import Generator
 from enum import StrEnum
-from traceback import TracebackException
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from mooring.cli.log_floods import FloodHandler
+from mooring.cli.log_lines import TracebackFormatter, escaped
 
 _LEVELS: Final = {
     "TRACE": logging.DEBUG,
@@ -30,7 +29,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-class TextFormatter(logging.Formatter):
+class TextFormatter(TracebackFormatter):
     """One line for each record, and a traceback below it.
 
     Names, reasons and messages come from requests and objects: a line break in one must not look
@@ -45,43 +44,6 @@ class TextFormatter(logging.Formatter):
         """The line without the traceback."""
         record.message = escaped(record.message)
         return super().formatMessage(record)
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's
-        """The traceback, in which only mooring and Python begin lines."""
-        value: BaseException = ei[1]
-        told = TracebackException(type(value), value, ei[2], compact=True)
-        others = [told]
-        while others:
-            one = others.pop()
-            one.__class__ = _PlainTraceback
-            others += [*(one.exceptions or ()), *filter(None, (one.__cause__, one.__context__))]
-        return "".join(told.format()).removesuffix("\n")
-
-
-class _PlainTraceback(TracebackException):
-    """One error of a traceback; what it says of itself, which may be anybody's text, in one line.
-
-    Python makes those of causes and groups itself, so they become such afterwards.
-    """
-
-    def format_exception_only(self, *args: Any, **options: Any) -> Generator[str, None, None]:
-        """What the error says, and its notes, indented below."""
-        said = False
-        for line in super().format_exception_only(*args, **options):
-            plain = escaped(line.removesuffix("\n"))
-            if said:
-                plain = f"    {plain}"
-            said = said or not plain.startswith(" ")  # before it, the place of a syntax error
-            yield f"{plain}\n"
-
-
-def escaped(text: str) -> str:
-    """A text with control characters written out, such as ``\\n`` for a line break."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )
 
 
 class JsonFormatter(logging.Formatter):

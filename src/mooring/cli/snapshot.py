@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, say
-from mooring.cli.logging_setup import escaped
+from mooring.cli.log_lines import escaped
 from mooring.cli.output_files import same_place, written
 from mooring.errors import InputError
 from mooring.wording import are, counted
