@@ -25,7 +25,8 @@ T = TypeVar("T")
 class Interruption(BaseException):
     """Raised inside foreign code to end it; not an `Exception`, so that it is not caught there.
 
-    Its text completes a sentence, such as "it did not return within 10 seconds".
+    Its text completes a sentence, such as "it was interrupted because the decision took longer
+    than 5 seconds".
     """
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -91,6 +91,15 @@ def test_what_ends_the_work_itself_is_raised(runner: asyncio.Runner, error: Base
         run_to_end(runner, raises_later(error))
 
 
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """SIGINT as in a process of its own; whoever runs the tests may have changed it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_signals")
 def test_ctrl_c_cancels_the_work_and_twice_ends_it_at_once(runner: asyncio.Runner) -> None:
     """Before the scheduler takes the signals itself."""
     seen: list[str] = []
