@@ -163,9 +163,9 @@ class DemoRunner:
         if step.pods > 1:
             nodes = len({one.node for one in placed})
             return StepResult(True, "one node" if nodes == 1 else f"{nodes} nodes")
-        post_filter = [one.name for one in progress.evicted if one.node == placed[0].node]
-        if step.app == "urgent" and post_filter:
-            return StepResult(True, f"{placed[0].node}, where {post_filter[-1]} made room")
+        victims = [one.name for one in progress.evicted if one.node == placed[0].node]
+        if step.app == "urgent" and victims:
+            return StepResult(True, f"{placed[0].node}, where {victims[-1]} made room")
         return StepResult(True, placed[0].node)
 
     async def _create(self, obj: Obj) -> None:

@@ -1,6 +1,6 @@
 """Making a profile's plugins and putting them into a runtime.
 
-Called by whoever runs decisions: the scheduler, the simulator, `explain`. Each plugin is made once
+Called by whoever runs decisions: the scheduler and `explain`. Each plugin is made once
 for a profile, whatever the number of extension points it has there.
 """
 

@@ -232,7 +232,7 @@ class PostFilter(Hook):
 
         Victims are pods on that node of lower priority than the pod itself, and there are none for
         a pod whose ``preemptionPolicy`` is ``Never``. Anything else is an error, and nobody is
-        preempted. A candidate without victims only promises the node to the pod.
+        preempted. A candidate without victims only nominates the pod to the node.
         """
 
 

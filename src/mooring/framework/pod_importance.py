@@ -74,7 +74,7 @@ def equally_good(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _highest_priority(candidate: Candidate) -> float:
-    # A plugin may promise a node without evicting anybody.
+    # A plugin may nominate a node without preempting anybody.
     return candidate.victims[0].priority if candidate.victims else -math.inf
 
 

@@ -1,4 +1,4 @@
-"""Whether a plugin that makes room may have those pods evicted.
+"""Whether a plugin that makes room may have those pods preempted.
 
 Called by the runtime, through the border, with what `post_filter` of a plugin returned that is not
 mooring's own. Pods are deleted by what comes out here, so nothing is believed: each node and each

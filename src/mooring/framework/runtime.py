@@ -2,7 +2,7 @@
 
 `decide` is the fast way, for a scheduler: it stops where nothing can change any more. `Record`s,
 which want every plugin's word about every node, are made by `examine` from the same parts. Called
-by the scheduler, the simulator and `explain`; never waits and never reads a clock of its own.
+by the scheduler and `explain`; never waits and never reads a clock of its own.
 """
 
 import functools

@@ -44,7 +44,7 @@ class QueuedPod:
         errors: how many of the last attempts, one after the other, ended because something failed.
         unschedulable_plugins: who rejected it in the last attempt, or holds the pod back.
         pending_plugins: who made it wait in the last attempt; their word ends the backoff.
-        gate: who holds it back outside the queue; empty if nobody does.
+        gate: the PreEnqueue plugin that keeps it out of the active queue; empty if none does.
         backoff_until: the second in which its backoff ends.
         flushed: whether it was last requeued by time alone and not by an event.
         flushed_at: when that was.

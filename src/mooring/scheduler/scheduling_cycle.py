@@ -1,4 +1,4 @@
-"""The decision cycle for one pod, on one page.
+"""The scheduling cycle of one pod, on one page.
 
 A generator: it stops where the configuration's extenders have to be asked and goes on with their
 answer, so that the cycle itself waits for nobody. Called by `Core`.

@@ -102,7 +102,7 @@ class FakeKubeScheduler:
         return {entry["Host"]: entry["Score"] for entry in reply}
 
     def preempt(self, pod: Pod, victims: Mapping[str, Sequence[Pod]]) -> dict[str, list[str]]:
-        """Ask which victims may be evicted; the ids of those that remain, by node.
+        """Ask which victims may be preempted; the ids of those that remain, by node.
 
         Raises:
             MooringError: the request or the policy was at fault.
