@@ -1,7 +1,7 @@
 """Comparing the scheduler's state with the cluster as the API server lists it.
 
 What kube-scheduler does on SIGUSR2, and what tests ask at their end: the same nodes, the same pods
-on them, the same amounts in use, no waiting pod and no binding forgotten. It only looks; nothing is
+on them, the same amounts in use, no pending pod and no binding forgotten. It only looks; nothing is
 mended.
 """
 
