@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from mooring.embedded.controllers.job_indexes import read_indexes, write_indexes
 from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import JOBS, PODS, Obj
 from tests.unit.embedded.fake_cluster import FakeCluster
@@ -146,18 +145,3 @@ def test_a_job_without_completions_ends_with_its_first_success(cluster: FakeClus
     live(cluster, 5)
     status = cluster.get(JOBS, "work")["status"]
     assert (status["succeeded"], conditions(cluster)[-1][0]) == (3, "Complete")
-
-
-@pytest.mark.parametrize(
-    ("text", "indexes"),
-    [
-        ("", []),
-        ("0", [0]),
-        ("0,1", [0, 1]),
-        ("0-2,5", [0, 1, 2, 5]),
-        ("1,3-5,7,8", [1, 3, 4, 5, 7, 8]),
-    ],
-)
-def test_indexes_are_written_in_ranges(text: str, indexes: list[int]) -> None:
-    assert write_indexes(indexes) == text
-    assert read_indexes(text, 100) == set(indexes)

@@ -4,8 +4,8 @@ parity v1.36.4: pkg/controller/controller_utils.go RealPodControl
 """
 
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import is_namespace_terminating
 from mooring.embedded.controllers.pod_index import PodSummary
+from mooring.embedded.controllers.workloads.controller_utils import is_namespace_terminating
 from mooring.embedded.resources import PODS, Obj
 from mooring.embedded.status_errors import StatusError
 

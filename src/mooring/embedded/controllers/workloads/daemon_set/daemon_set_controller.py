@@ -8,28 +8,28 @@ from typing import Final
 
 from mooring.embedded.controllers.controller import Controller, EventHandler
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_history import (
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.workloads.controller_history import (
     REVISION_LABEL,
     ControllerHistory,
     Revision,
 )
-from mooring.embedded.controllers.controller_utils import (
+from mooring.embedded.controllers.workloads.controller_utils import (
     BATCH,
     deep_copy,
     is_available,
     min_ready_seconds,
     until_available,
 )
-from mooring.embedded.controllers.daemon_pods import (
+from mooring.embedded.controllers.workloads.daemon_set.daemon_pods import (
     node_of,
     pod_for,
     read_node,
     should_continue_running,
     should_run,
 )
-from mooring.embedded.controllers.deployment_scaling import scaled_value
-from mooring.embedded.controllers.pod_control import PodControl
-from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.workloads.deployment.scaling import scaled_value
+from mooring.embedded.controllers.workloads.pod_control import PodControl
 from mooring.embedded.resources import DAEMON_SETS, NODES, PODS, Obj, Resource
 from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.watch_history import WatchEvent

@@ -13,7 +13,7 @@ from mooring.embedded.controllers.controller import Controller, EventHandler
 from mooring.embedded.controllers.controller_client import ControllerClient
 from mooring.embedded.controllers.pod_index import Key, PodIndex
 from mooring.embedded.controllers.timestamps import format_time
-from mooring.embedded.controllers.volume_matching import (
+from mooring.embedded.controllers.volumes.volume_matching import (
     find_matching_volume,
     provision_volume,
     storage_class_name,

@@ -8,19 +8,19 @@ from typing import Final
 
 from mooring.embedded.controllers.controller import Controller, EventHandler, own_key
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_history import (
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.workloads.controller_history import (
     REVISION_LABEL,
     ControllerHistory,
     Revision,
 )
-from mooring.embedded.controllers.controller_utils import (
+from mooring.embedded.controllers.workloads.controller_utils import (
     deep_copy,
     is_available,
     min_ready_seconds,
     until_available,
 )
-from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
-from mooring.embedded.controllers.pod_templates import pod_from_template
+from mooring.embedded.controllers.workloads.pod_templates import pod_from_template
 from mooring.embedded.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,

@@ -1,6 +1,6 @@
 """What controllers of pods share: which pods are available, and which ones to delete first.
 
-Called by `replica_set`, `job`, `stateful_set`, `daemon_set` and `deployment`.
+Called by all controllers of workloads.
 
 parity v1.36.4: pkg/controller/controller_utils.go
 """
@@ -94,15 +94,6 @@ def is_namespace_terminating(error: StatusError) -> bool:
     """Whether something was rejected because its namespace is being deleted."""
     causes = (error.status.get("details") or {}).get("causes") or ()
     return any(one.get("reason") == "NamespaceTerminating" for one in causes)
-
-
-def remove_finalizer(obj: Obj, finalizer: str) -> None:
-    """Take a finalizer from an object, in place."""
-    kept = [one for one in obj["metadata"].get("finalizers") or () if one != finalizer]
-    if kept:
-        obj["metadata"]["finalizers"] = kept
-    else:
-        obj["metadata"].pop("finalizers", None)
 
 
 def deep_copy(obj: Obj) -> Obj:

@@ -6,7 +6,7 @@ parity v1.36.4: pkg/controller/deployment/util/deployment_util.go SetNewReplicaS
 from collections.abc import Iterable
 from typing import Final
 
-from mooring.embedded.controllers.deployment_scaling import (
+from mooring.embedded.controllers.workloads.deployment.scaling import (
     DESIRED,
     MAXIMUM,
     max_surge,

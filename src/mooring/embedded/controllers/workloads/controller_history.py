@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import deep_copy
 from mooring.embedded.controllers.owner_references import controller_ref, controller_uid
-from mooring.embedded.controllers.pod_templates import template_hash
+from mooring.embedded.controllers.workloads.controller_utils import deep_copy
+from mooring.embedded.controllers.workloads.pod_templates import template_hash
 from mooring.embedded.resources import CONTROLLER_REVISIONS, Obj
 
 #: On pods: the revision they were made of.

@@ -11,8 +11,10 @@ import msgspec
 from mooring.embedded.controllers.conditions import find_condition, without_condition
 from mooring.embedded.controllers.controller import Controller, EventHandler
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_ref_manager import PodControllerRefManager
-from mooring.embedded.controllers.controller_utils import (
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.timestamps import format_time
+from mooring.embedded.controllers.workloads.controller_ref_manager import PodControllerRefManager
+from mooring.embedded.controllers.workloads.controller_utils import (
     BATCH,
     is_available,
     is_namespace_terminating,
@@ -21,10 +23,8 @@ from mooring.embedded.controllers.controller_utils import (
     read_selector,
     until_available,
 )
-from mooring.embedded.controllers.pod_control import PodControl
-from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
-from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
-from mooring.embedded.controllers.timestamps import format_time
+from mooring.embedded.controllers.workloads.pod_control import PodControl
+from mooring.embedded.controllers.workloads.pod_templates import pod_from_template, pod_name_prefix
 from mooring.embedded.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, Obj, Resource
 from mooring.embedded.status_errors import StatusError
 from mooring.embedded.stored_object import StoredObject

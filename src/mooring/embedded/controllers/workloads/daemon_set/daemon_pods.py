@@ -5,8 +5,8 @@ parity v1.36.4: pkg/controller/daemon/util/daemonset_util.go, daemon_controller.
 
 from typing import Final
 
-from mooring.embedded.controllers.controller_history import REVISION_LABEL, Revision
-from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
+from mooring.embedded.controllers.workloads.controller_history import REVISION_LABEL, Revision
+from mooring.embedded.controllers.workloads.pod_templates import pod_from_template, pod_name_prefix
 from mooring.embedded.resources import Obj
 from mooring.model.node import Node
 from mooring.model.pod import Pod

@@ -11,10 +11,10 @@ import msgspec
 from mooring.embedded.controllers.conditions import find_condition, without_condition
 from mooring.embedded.controllers.controller import Controller, EventHandler, own_key
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.deployment_scaling import replicas, scaled_value
 from mooring.embedded.controllers.owner_references import controller_of
 from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
 from mooring.embedded.controllers.timestamps import format_time, parse_time
+from mooring.embedded.controllers.workloads.deployment.scaling import replicas, scaled_value
 from mooring.embedded.resources import (
     DEPLOYMENTS,
     POD_DISRUPTION_BUDGETS,

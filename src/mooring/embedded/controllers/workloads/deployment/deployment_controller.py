@@ -5,18 +5,17 @@ parity v1.36.4: pkg/controller/deployment
 
 from collections.abc import Iterable, Mapping
 
-from mooring.embedded.controllers import deployment_scaling as scaling
-from mooring.embedded.controllers import deployment_status
 from mooring.embedded.controllers.controller import Controller, EventHandler
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import read_selector
-from mooring.embedded.controllers.deployment_rollout import Rollout, find_new_replica_set
 from mooring.embedded.controllers.owner_references import (
     controller_of,
     controller_ref,
     controller_uid,
 )
 from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.workloads.controller_utils import read_selector
+from mooring.embedded.controllers.workloads.deployment import deployment_status, scaling
+from mooring.embedded.controllers.workloads.deployment.rollout import Rollout, find_new_replica_set
 from mooring.embedded.resources import DEPLOYMENTS, REPLICA_SETS, Obj, Resource
 from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.watch_history import WatchEvent

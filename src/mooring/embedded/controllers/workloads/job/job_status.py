@@ -1,6 +1,6 @@
 """What a Job has come to: its pods counted, its conditions, whether it is done.
 
-Nothing here writes; `job` calls it.
+Nothing here writes; `job_controller` calls it.
 
 parity v1.36.4: pkg/controller/job/job_controller.go
 """
@@ -14,9 +14,9 @@ from mooring.embedded.controllers.conditions import (
     is_condition_true,
     without_condition,
 )
-from mooring.embedded.controllers.job_indexes import index_of, read_indexes, write_indexes
 from mooring.embedded.controllers.pod_index import PodSummary
 from mooring.embedded.controllers.timestamps import format_time, parse_time
+from mooring.embedded.controllers.workloads.job.indexes import index_of, read_indexes, write_indexes
 from mooring.embedded.resources import Obj
 
 

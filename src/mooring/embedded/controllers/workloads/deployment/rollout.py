@@ -1,6 +1,6 @@
 """One step of a Deployment's rollout: the ReplicaSet for its template, and the sizes of all.
 
-`deployment` calls it for each Deployment that is reconciled.
+`deployment_controller` calls it for each Deployment that is reconciled.
 
 parity v1.36.4: pkg/controller/deployment/{sync,rolling,recreate}.go
 """
@@ -8,15 +8,20 @@ parity v1.36.4: pkg/controller/deployment/{sync,rolling,recreate}.go
 from collections.abc import Sequence
 from typing import Final
 
-from mooring.embedded.controllers import deployment_revisions as revisions
-from mooring.embedded.controllers import deployment_scaling as scaling
-from mooring.embedded.controllers import deployment_status
 from mooring.embedded.controllers.conditions import find_condition
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import deep_copy, is_namespace_terminating
 from mooring.embedded.controllers.owner_references import controller_ref, controller_uid
 from mooring.embedded.controllers.pod_index import PodIndex
-from mooring.embedded.controllers.pod_templates import TEMPLATE_HASH, same_template, template_hash
+from mooring.embedded.controllers.workloads.controller_utils import (
+    deep_copy,
+    is_namespace_terminating,
+)
+from mooring.embedded.controllers.workloads.deployment import deployment_status, revisions, scaling
+from mooring.embedded.controllers.workloads.pod_templates import (
+    TEMPLATE_HASH,
+    same_template,
+    template_hash,
+)
 from mooring.embedded.resources import DEPLOYMENTS, REPLICA_SETS, Obj
 from mooring.embedded.status_errors import StatusError
 

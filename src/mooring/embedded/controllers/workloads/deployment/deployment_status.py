@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from mooring.embedded.controllers.conditions import find_condition, without_condition
-from mooring.embedded.controllers.deployment_scaling import (
+from mooring.embedded.controllers.timestamps import format_time, parse_time
+from mooring.embedded.controllers.workloads.deployment.scaling import (
     max_unavailable,
     replicas,
     status_count,
     total_replicas,
 )
-from mooring.embedded.controllers.timestamps import format_time, parse_time
 from mooring.embedded.resources import Obj
 
 PROGRESSING: Final = "Progressing"

@@ -11,20 +11,20 @@ from typing import Any, Final
 
 import msgspec
 
-from mooring.embedded.controllers import job_status
 from mooring.embedded.controllers.controller import Controller
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import (
+from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
+from mooring.embedded.controllers.timestamps import parse_time
+from mooring.embedded.controllers.workloads.controller_utils import (
     BATCH,
     is_namespace_terminating,
     pods_to_delete,
-    remove_finalizer,
 )
-from mooring.embedded.controllers.job_indexes import INDEX, free_indexes, index_of
-from mooring.embedded.controllers.pod_control import PodControl
-from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
-from mooring.embedded.controllers.pod_templates import pod_from_template, pod_name_prefix
-from mooring.embedded.controllers.timestamps import parse_time
+from mooring.embedded.controllers.workloads.job import job_status
+from mooring.embedded.controllers.workloads.job.indexes import INDEX, free_indexes, index_of
+from mooring.embedded.controllers.workloads.pod_control import PodControl
+from mooring.embedded.controllers.workloads.pod_templates import pod_from_template, pod_name_prefix
+from mooring.embedded.graceful_deletion import remove_finalizer
 from mooring.embedded.resources import JOBS, PODS, Obj
 from mooring.embedded.status_errors import StatusError
 from mooring.embedded.stored_object import StoredObject
