@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation.field_errors import ErrorList, forbidden, invalid
-from mooring.embedded.validation.resources import (
+from mooring.embedded.validation.resource_amounts import (
     Amount,
     check_requirements,
     is_huge_pages,

@@ -9,7 +9,6 @@ import msgspec
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.env import check_env, check_env_from
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -22,11 +21,12 @@ from mooring.embedded.validation.field_errors import (
     texts,
     too_many,
 )
-from mooring.embedded.validation.mounts import check_devices, check_mounts
-from mooring.embedded.validation.probes import check_lifecycle, check_probe
-from mooring.embedded.validation.resources import check_requirements
-from mooring.embedded.validation.security_context import check_security_context
-from mooring.embedded.validation.volumes import PULL_POLICIES
+from mooring.embedded.validation.pod.env import check_env, check_env_from
+from mooring.embedded.validation.pod.probes import check_lifecycle, check_probe
+from mooring.embedded.validation.pod.security_context import check_security_context
+from mooring.embedded.validation.pod.volume_mounts import check_devices, check_mounts
+from mooring.embedded.validation.pod.volumes import PULL_POLICIES
+from mooring.embedded.validation.resource_amounts import check_requirements
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mooring.embedded.validation.cron_schedules import schedule_problem
+from mooring.embedded.validation.workloads.cron_schedules import schedule_problem
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from mooring.embedded.validation.object_meta import (
     check_selector,
     selects,
 )
-from mooring.embedded.validation.pod import check_pod_annotations, check_template
+from mooring.embedded.validation.pod.pod import check_pod_annotations, check_template
 from mooring.embedded.validation.semantic_equality import check_same, same
-from mooring.embedded.validation.volume_claim_spec import check_claim_spec
+from mooring.embedded.validation.storage.volume_claim_spec import check_claim_spec
 
 _NO_MATCH: Final = "`selector` does not match template `labels`"
 _STATEFUL_FREE: Final = (

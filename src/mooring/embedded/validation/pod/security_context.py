@@ -13,7 +13,7 @@ from mooring.embedded.validation.field_errors import (
     not_supported,
     required,
 )
-from mooring.embedded.validation.volumes import check_local_path
+from mooring.embedded.validation.pod.volumes import check_local_path
 
 _MAX_ID: Final = 2**31 - 1
 _ID: Final = f"must be between 0 and {_MAX_ID}, inclusive"

@@ -6,7 +6,6 @@ from typing import Final
 from mooring.embedded.resources import Obj
 from mooring.embedded.status_errors import INVALID, Cause
 from mooring.embedded.validation import names
-from mooring.embedded.validation.cron_schedules import schedule_problem
 from mooring.embedded.validation.field_errors import (
     IMMUTABLE,
     ErrorList,
@@ -28,8 +27,9 @@ from mooring.embedded.validation.object_meta import (
     check_selector,
     selects,
 )
-from mooring.embedded.validation.pod import check_template
+from mooring.embedded.validation.pod.pod import check_template
 from mooring.embedded.validation.semantic_equality import check_same, same
+from mooring.embedded.validation.workloads.cron_schedules import schedule_problem
 
 _COUNTS: Final = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",

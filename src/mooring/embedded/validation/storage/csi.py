@@ -21,11 +21,11 @@ from mooring.embedded.validation.field_errors import (
     too_long,
 )
 from mooring.embedded.validation.object_meta import check_meta, check_meta_update, check_selector
-from mooring.embedded.validation.resources import nano
-from mooring.embedded.validation.semantic_equality import check_same, same
-from mooring.embedded.validation.volumes import (
+from mooring.embedded.validation.pod.volumes import (
     check_driver,
 )
+from mooring.embedded.validation.resource_amounts import nano
+from mooring.embedded.validation.semantic_equality import check_same, same
 
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
 _FS_GROUP: Final = ("File", "None", "ReadWriteOnceWithFSType")

@@ -17,21 +17,21 @@ from mooring.embedded.validation.field_errors import (
     texts,
 )
 from mooring.embedded.validation.object_meta import check_meta, check_meta_update
-from mooring.embedded.validation.pod_scheduling import check_node_selector
-from mooring.embedded.validation.pod_update import shown_term
-from mooring.embedded.validation.resources import check_basic, check_positive, nano
-from mooring.embedded.validation.semantic_equality import check_same, differences, same
-from mooring.embedded.validation.volume_claim_spec import (
-    VOLUME_MODES,
-    check_access_modes,
-    check_claim_spec,
-)
-from mooring.embedded.validation.volumes import (
+from mooring.embedded.validation.pod.pod_scheduling import check_node_selector
+from mooring.embedded.validation.pod.pod_update import shown_term
+from mooring.embedded.validation.pod.volumes import (
     SOURCES,
     check_driver,
     check_host_path,
     check_nfs,
     check_no_backsteps,
+)
+from mooring.embedded.validation.resource_amounts import check_basic, check_positive, nano
+from mooring.embedded.validation.semantic_equality import check_same, differences, same
+from mooring.embedded.validation.storage.volume_claim_spec import (
+    VOLUME_MODES,
+    check_access_modes,
+    check_claim_spec,
 )
 
 _ONE: Final = "may not specify more than 1 volume type"

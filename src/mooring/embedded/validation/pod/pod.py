@@ -12,13 +12,6 @@ from typing import Any, Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.containers import (
-    PodContext,
-    check_containers,
-    check_ephemeral_containers,
-    check_image_spaces,
-    check_init_containers,
-)
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -32,16 +25,23 @@ from mooring.embedded.validation.field_errors import (
     too_long,
 )
 from mooring.embedded.validation.object_meta import check_annotations, check_labels, check_meta
-from mooring.embedded.validation.pod_resources import check_pod_resources
-from mooring.embedded.validation.pod_scheduling import (
+from mooring.embedded.validation.pod.containers import (
+    PodContext,
+    check_containers,
+    check_ephemeral_containers,
+    check_image_spaces,
+    check_init_containers,
+)
+from mooring.embedded.validation.pod.pod_level_resources import check_pod_resources
+from mooring.embedded.validation.pod.pod_scheduling import (
     check_affinity,
     check_gates,
     check_spread,
     check_tolerations,
 )
-from mooring.embedded.validation.resources import check_requirements
-from mooring.embedded.validation.security_context import check_pod_security_context
-from mooring.embedded.validation.volumes import check_volumes
+from mooring.embedded.validation.pod.security_context import check_pod_security_context
+from mooring.embedded.validation.pod.volumes import check_volumes
+from mooring.embedded.validation.resource_amounts import check_requirements
 
 MAX_INT32: Final = 2**31 - 1
 RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")

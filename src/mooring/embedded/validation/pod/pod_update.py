@@ -15,13 +15,13 @@ from mooring.embedded.validation.field_errors import (
     texts,
 )
 from mooring.embedded.validation.object_meta import check_meta_update
-from mooring.embedded.validation.pod import (
+from mooring.embedded.validation.pod.pod import (
     MAX_INT32,
     MIRROR,
     check_pod_annotations,
     check_pod_content,
 )
-from mooring.embedded.validation.pod_scheduling import check_tolerations
+from mooring.embedded.validation.pod.pod_scheduling import check_tolerations
 from mooring.embedded.validation.semantic_equality import differences, same
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

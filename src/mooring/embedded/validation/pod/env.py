@@ -14,7 +14,7 @@ from mooring.embedded.validation.field_errors import (
     required,
     texts,
 )
-from mooring.embedded.validation.resources import nano
+from mooring.embedded.validation.resource_amounts import nano
 
 _ENV_FIELDS: Final = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",

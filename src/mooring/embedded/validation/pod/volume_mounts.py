@@ -13,7 +13,7 @@ from mooring.embedded.validation.field_errors import (
     not_supported,
     required,
 )
-from mooring.embedded.validation.volumes import check_local_path
+from mooring.embedded.validation.pod.volumes import check_local_path
 
 _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY: Final = ("Disabled", "Enabled", "IfPossible")

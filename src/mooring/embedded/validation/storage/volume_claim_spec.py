@@ -14,7 +14,7 @@ from mooring.embedded.validation.field_errors import (
     texts,
 )
 from mooring.embedded.validation.object_meta import check_annotations, check_labels, check_selector
-from mooring.embedded.validation.resources import check_amount, check_positive
+from mooring.embedded.validation.resource_amounts import check_amount, check_positive
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")

@@ -10,7 +10,6 @@ from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
-from mooring.embedded.validation.env import check_field_ref, check_resource_ref
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -22,8 +21,9 @@ from mooring.embedded.validation.field_errors import (
     texts,
     too_long,
 )
-from mooring.embedded.validation.resources import nano
-from mooring.embedded.validation.volume_claim_spec import check_claim_template
+from mooring.embedded.validation.pod.env import check_field_ref, check_resource_ref
+from mooring.embedded.validation.resource_amounts import nano
+from mooring.embedded.validation.storage.volume_claim_spec import check_claim_template
 
 Check = Callable[[Obj, str, ErrorList], None]
 

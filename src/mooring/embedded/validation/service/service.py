@@ -16,9 +16,9 @@ from mooring.embedded.validation.field_errors import (
     texts,
 )
 from mooring.embedded.validation.object_meta import check_labels, check_meta, check_meta_update
-from mooring.embedded.validation.probes import check_port
+from mooring.embedded.validation.pod.probes import check_port
 from mooring.embedded.validation.semantic_equality import same
-from mooring.embedded.validation.service_addresses import (
+from mooring.embedded.validation.service.service_addresses import (
     check_addresses,
     check_addresses_kept,
     check_balancer,
