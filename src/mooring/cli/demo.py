@@ -77,21 +77,22 @@ class _Taking(NamedTuple):
     hook_timeout: float
 
 
-class _OnceEach(logging.Filter):
-    """Lets the first line from each place in the code through.
+class _FirstLines(logging.Filter):
+    """Lets the first line of each call site through.
 
-    A policy that fails does so for every pod; how often is told at the end.
+    A policy that fails does so for every pod; how often is told at the end, by the summary. So no
+    lines are told to be left out in between, as the `FloodHandler` behind it would.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._places: set[tuple[str, int]] = set()
+        self._sites: set[tuple[str, int]] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether it is the first one."""
-        place = (record.pathname, record.lineno)
-        new = place not in self._places
-        self._places.add(place)
+        site = (record.pathname, record.lineno)
+        new = site not in self._sites
+        self._sites.add(site)
         return new
 
 
@@ -105,7 +106,7 @@ def _log_little() -> None:
     set_up_logging(LogFormat.TEXT)
     if not said:
         for handler in logging.getLogger().handlers:
-            handler.addFilter(_OnceEach())
+            handler.addFilter(_FirstLines())
 
 
 def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> "DemoResult":
