@@ -13,9 +13,9 @@ from functools import partial
 
 from mooring.errors import EscapeError, KubeError, MooringError, PolicyError
 from mooring.extender.answers import Answers
+from mooring.extender.decision_turn import WaitingCaller
+from mooring.extender.decision_turns import FUNCTION_PART, Turns
 from mooring.extender.metrics import ExtenderMetrics
-from mooring.extender.turn import WaitingCaller
-from mooring.extender.turns import FUNCTION_PART, Turns
 from mooring.extender.waiting_functions import NotFinished, WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict

@@ -24,10 +24,10 @@ from mooring.errors import InputError
 from mooring.extender.answers import Answers
 from mooring.extender.bindings import Bindings
 from mooring.extender.decision_thread import DecisionQueue, DecisionThread
+from mooring.extender.decision_turn import WaitingCaller
+from mooring.extender.decision_turns import TimeLimit, Turns
 from mooring.extender.in_progress import InProgress
 from mooring.extender.metrics import ExtenderMetrics
-from mooring.extender.turn import WaitingCaller
-from mooring.extender.turns import TimeLimit, Turns
 from mooring.extender.waiting_functions import WaitingFunctions
 from mooring.framework.policy import Policy
 from mooring.kube.client import Client

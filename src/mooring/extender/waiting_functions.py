@@ -24,9 +24,9 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from mooring.errors import EscapeError
+from mooring.extender.decision_turn import NotDecided
+from mooring.extender.decision_turns import LOG_PART, PAUSE_SECONDS
 from mooring.extender.in_progress import in_progress
-from mooring.extender.turn import NotDecided
-from mooring.extender.turns import LOG_PART, PAUSE_SECONDS
 from mooring.framework import foreign
 from mooring.framework.left_behind import MOST_LEFT_BEHIND
 from mooring.framework.running_hook import rule_in, traceback_of, waiting_frames

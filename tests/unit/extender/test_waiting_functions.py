@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mooring.extender.turn import NotDecided
+from mooring.extender.decision_turn import NotDecided
 from mooring.extender.waiting_functions import NotFinished, WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.rules import BindRule

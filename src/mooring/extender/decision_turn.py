@@ -1,7 +1,7 @@
 """One request's turn on the decision thread: who asks, what is to be done, and the answer.
 
-Made by `turns` on the event loop; the decision thread claims the work. An answer is given once, by
-whoever is first: the decision, or the event loop with an error.
+Made by `decision_turns` on the event loop; the decision thread claims the work. An answer is given
+once, by whoever is first: the decision, or the event loop with an error.
 """
 
 import asyncio

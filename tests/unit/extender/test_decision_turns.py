@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from mooring.errors import MooringError, PolicyError
-from mooring.extender import turns
+from mooring.extender import decision_turns
 from mooring.extender.decision_thread import DecisionQueue
+from mooring.extender.decision_turn import NotDecided, WaitingCaller
+from mooring.extender.decision_turns import Turns
 from mooring.extender.in_progress import InProgress, in_progress
-from mooring.extender.turn import NotDecided, WaitingCaller
-from mooring.extender.turns import Turns
 from mooring.framework.rules import FilterRule
 from mooring.http.load_limits import LoadLimits
 from mooring.testing import make_node, make_pod
@@ -277,7 +277,7 @@ class TestAFunctionThatHangs:
             assert len(caplog.records) == 1
             assert caplog.messages[0].startswith(
                 "filter 'check' on node a has not returned 5.1 s after the decision began "
-                "(pod default/web, at test_turns.py:"
+                "(pod default/web, at test_decision_turns.py:"
             )
             for _ in range(44):
                 rig.now += 0.1
@@ -351,8 +351,8 @@ class TestAFunctionThatHangs:
             assert kind(error) == "late"
             assert re.fullmatch(
                 r"the request waited 8.1 s for its turn behind filter 'check' on node a "
-                r"\(pod default/web, at test_turns.py:\d+\), too long for the caller's timeout of "
-                r"10 s",
+                r"\(pod default/web, at test_decision_turns.py:\d+\), too long for the caller's "
+                r"timeout of 10 s",
                 str(error),
             )
             assert await later == 2
@@ -407,7 +407,7 @@ class TestAFunctionThatHangs:
                 assert over.wait(20)
                 return found
 
-            monkeypatch.setattr(turns, "in_progress", returns_meanwhile)
+            monkeypatch.setattr(decision_turns, "in_progress", returns_meanwhile)
             rig.turns.check_timeouts()
             for _ in range(51):
                 rig.now += 0.1

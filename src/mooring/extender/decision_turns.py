@@ -23,8 +23,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from mooring.errors import MooringError, PolicyError
 from mooring.extender.decision_thread import DecisionQueue
+from mooring.extender.decision_turn import NotDecided, Turn, WaitingCaller, gone
 from mooring.extender.in_progress import InProgress, in_progress
-from mooring.extender.turn import NotDecided, Turn, WaitingCaller, gone
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
