@@ -59,7 +59,7 @@ class Queue:
     Attributes:
         incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
         rejected: how many pending pods each plugin of a profile rejected (``unschedulable_pods``).
-        flights: the pods that are being decided.
+        in_flight: pods taken from here, and neither put back nor in their binding cycle yet.
     """
 
     def __init__(
