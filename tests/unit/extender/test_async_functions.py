@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from mooring.extender.async_functions import AsyncFunctions, NotFinished
 from mooring.extender.decision_turn import NotDecided
-from mooring.extender.waiting_functions import NotFinished, WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.rules import BindRule
 from tests.unit.extender.asgi import eventually
 
-BLOCKING = r"bind 'note' on node a \(pod ns/blocking, at test_waiting_functions.py:\d+\)"
+BLOCKING = r"bind 'note' on node a \(pod ns/blocking, at test_async_functions.py:\d+\)"
 
 
 class Rig:
@@ -31,7 +31,7 @@ class Rig:
         self.ended = threading.Event()
         self.stubborn = 0
         self.leave: Callable[[], object] = lambda: None
-        self.functions = WaitingFunctions(lambda: self.now, timeout=10.0)
+        self.functions = AsyncFunctions(lambda: self.now, timeout=10.0)
         self.rule = BindRule(kind="bind", name="note", function=self.note)
 
     async def note(self, binding: Binding) -> None:

@@ -70,7 +70,7 @@ class _Call:
         return f"{what} for pod {self.pod}"
 
 
-class WaitingFunctions:
+class AsyncFunctions:
     """Runs coroutines elsewhere.
 
     Args:
