@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from mooring.cli.demo_runner import DemoResult
-from mooring.cli.demo_view import picture
-from mooring.cli.demo_workload import NAMESPACE
+from mooring.cli.demo.runner import DemoResult
+from mooring.cli.demo.view import picture
+from mooring.cli.demo.workload import NAMESPACE
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import counted
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.demo_progress import DemoNode, DemoPod, Progress
-from mooring.cli.demo_view import picture, zones
-from mooring.cli.demo_workload import GPU, IMAGE, equip, steps
+from mooring.cli.demo.progress import DemoNode, DemoPod, Progress
+from mooring.cli.demo.view import picture, zones
+from mooring.cli.demo.workload import GPU, IMAGE, equip, steps
 from mooring.embedded.fleet import make_fleet
 from mooring.embedded.resources import PODS
 from mooring.embedded.store import Store

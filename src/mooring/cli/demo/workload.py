@@ -6,7 +6,7 @@ Plain objects, made of two numbers; no I/O. `demo` runs the steps one after the 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from mooring.cli.demo_progress import cpu_of
+from mooring.cli.demo.progress import cpu_of
 from mooring.wording import counted
 
 Obj = dict[str, Any]

@@ -17,7 +17,7 @@ from mooring.version import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mooring.cli.demo_runner import DemoResult
+    from mooring.cli.demo.runner import DemoResult
     from mooring.embedded.resources import Obj
     from mooring.framework.policy import Policy
     from mooring.live.options import SchedulerSettings
@@ -47,7 +47,7 @@ def demo(
     """
     from rich.console import Console
 
-    from mooring.cli.demo_workload import equip
+    from mooring.cli.demo.workload import equip
     from mooring.embedded.fleet import make_fleet
     from mooring.framework.loading import load
     from mooring.process.file_descriptors import allow_descriptors
@@ -64,14 +64,14 @@ def demo(
         soft_wrap=True,
     )
     console.print()
-    result = _run(fleet, pods, _Taking(loaded, hook_timeout), console)
-    from mooring.cli.demo_summary import print_summary
+    result = _run(fleet, pods, _LimitedPolicy(loaded, hook_timeout), console)
+    from mooring.cli.demo.summary import print_summary
 
     print_summary(result, loaded, hook_timeout, console)
 
 
-class _Taking(NamedTuple):
-    """Who takes part, and how long it may take for one decision."""
+class _LimitedPolicy(NamedTuple):
+    """The policy that takes part, if any, and how long a plugin may take for one decision."""
 
     policy: "Policy | None"
     hook_timeout: float
@@ -109,7 +109,9 @@ def _log_little() -> None:
             handler.addFilter(_FirstLines())
 
 
-def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> "DemoResult":
+def _run(
+    fleet: "list[Obj]", pods: int, limited: _LimitedPolicy, console: "Console"
+) -> "DemoResult":
     import uvloop
 
     from mooring.process.exiting import exit_now
@@ -125,19 +127,19 @@ def _run(fleet: "list[Obj]", pods: int, taking: _Taking, console: "Console") -> 
             console.show_cursor()
             exit_now(code)
 
-        return runner.run(_run_demo(fleet, pods, taking, Path(folder), console, leave_nothing))
+        return runner.run(_run_demo(fleet, pods, limited, Path(folder), console, leave_nothing))
 
 
 async def _run_demo(
     fleet: "list[Obj]",
     pods: int,
-    taking: _Taking,
+    limited: _LimitedPolicy,
     folder: Path,
     console: "Console",
     exit_now: Callable[[int], object],
 ) -> "DemoResult":
-    from mooring.cli.demo_progress import Progress
-    from mooring.cli.demo_runner import DemoRunner
+    from mooring.cli.demo.progress import Progress
+    from mooring.cli.demo.runner import DemoRunner
     from mooring.cli.hook_limit import ctrl_c_inside_hooks
     from mooring.embedded.server import EmbeddedCluster
     from mooring.kube.client import Client
@@ -145,8 +147,8 @@ async def _run_demo(
 
     async with EmbeddedCluster(fleet) as cluster:
         progress = Progress(cluster.store, fleet)
-        settings = _settings(cluster.url, taking, folder)
-        hook_timeout = taking.hook_timeout if taking.policy is not None else 0.0
+        settings = _settings(cluster.url, limited, folder)
+        hook_timeout = limited.hook_timeout if limited.policy is not None else 0.0
         with ctrl_c_inside_hooks(exit_now):
             async with (
                 # What a policy does wrong is wrong input.
@@ -159,7 +161,7 @@ async def _run_demo(
                 return await runner.run(fleet, pods)
 
 
-def _settings(url: str, taking: _Taking, folder: Path) -> "SchedulerSettings":
+def _settings(url: str, limited: _LimitedPolicy, folder: Path) -> "SchedulerSettings":
     from mooring.embedded.kubeconfig import kubeconfig_text, write_private
     from mooring.live.options import HookLimits, RunOptions, read_settings
 
@@ -167,9 +169,9 @@ def _settings(url: str, taking: _Taking, folder: Path) -> "SchedulerSettings":
     write_private(file, kubeconfig_text(url))
     return read_settings(
         RunOptions(
-            policy=taking.policy,
+            policy=limited.policy,
             kubeconfig=file,
             leader_elect=False,
-            hook_limits=HookLimits(taking.hook_timeout),
+            hook_limits=HookLimits(limited.hook_timeout),
         )
     )

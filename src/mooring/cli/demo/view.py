@@ -11,8 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.demo_progress import DemoNode, Progress
-from mooring.cli.demo_workload import DemoStep
+from mooring.cli.demo.progress import DemoNode, Progress
+from mooring.cli.demo.workload import DemoStep
 
 _FREE: Final = "·"
 _FULL, _EMPTY = "█", "░"

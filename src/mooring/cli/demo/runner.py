@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.console import Console
 
-from mooring.cli.demo_progress import Progress
-from mooring.cli.demo_view import LiveView, StepResult, step_line, zones
-from mooring.cli.demo_workload import NAMESPACE, DemoStep, steps
+from mooring.cli.demo.progress import Progress
+from mooring.cli.demo.view import LiveView, StepResult, step_line, zones
+from mooring.cli.demo.workload import NAMESPACE, DemoStep, steps
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
