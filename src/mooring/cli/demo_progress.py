@@ -40,11 +40,11 @@ class DemoPod:
         running: whether it runs.
         rejected: why it was rejected last, if it was.
         failed: whether that is because the decision failed, such as in a plugin.
-        evicted: whether it makes room for another.
+        preempted: whether it makes room for another.
         cpu_milli: what it asks for.
     """
 
-    __slots__ = ("app", "cpu_milli", "evicted", "failed", "name", "node", "rejected", "running")
+    __slots__ = ("app", "cpu_milli", "failed", "name", "node", "preempted", "rejected", "running")
 
     def __init__(self, obj: Obj) -> None:
         metadata, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
@@ -56,7 +56,7 @@ class DemoPod:
         self.running = status.get("phase") == "Running"
         self.rejected: str = scheduled.get("message", "") if not self.node else ""
         self.failed = bool(self.rejected) and scheduled.get("reason") == _FAILED
-        self.evicted = _DISRUPTED in conditions
+        self.preempted = _DISRUPTED in conditions
         requests = [one.get("resources", {}).get("requests", {}) for one in spec["containers"]]
         self.cpu_milli = sum(cpu_of(str(one.get(CPU, "0"))) for one in requests)
 
@@ -134,7 +134,7 @@ class Progress:
         pods: by name, as they were last seen.
         nodes: by name.
         all: how many pods there are in all.
-        evicted: pods that made room for others, with the nodes they were on.
+        preempted: pods that made room for others, with the nodes they were on.
         failures: by name, what was said of the pods whose decision ever failed.
     """
 
@@ -143,7 +143,7 @@ class Progress:
 
         self.pods: dict[str, DemoPod] = {}
         self.nodes = {one.name: one for one in map(DemoNode, nodes)}
-        self.evicted: list[DemoPod] = []
+        self.preempted: list[DemoPod] = []
         self.failures: dict[str, str] = {}
         self.all = WorkloadCounts()
         self._counts: dict[str, WorkloadCounts] = {}
@@ -175,8 +175,8 @@ class Progress:
             if old.node in self.nodes:
                 self.nodes[old.node].remove_pod(old)
         if entry.type == "DELETED":
-            if new.evicted:
-                self.evicted.append(new)
+            if new.preempted:
+                self.preempted.append(new)
         else:
             self.pods[new.name] = new
             if new.failed:

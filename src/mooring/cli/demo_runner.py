@@ -163,7 +163,7 @@ class DemoRunner:
         if step.pods > 1:
             nodes = len({one.node for one in placed})
             return StepResult(True, "one node" if nodes == 1 else f"{nodes} nodes")
-        victims = [one.name for one in progress.evicted if one.node == placed[0].node]
+        victims = [one.name for one in progress.preempted if one.node == placed[0].node]
         if step.app == "urgent" and victims:
             return StepResult(True, f"{placed[0].node}, where {victims[-1]} made room")
         return StepResult(True, placed[0].node)

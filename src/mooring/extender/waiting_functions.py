@@ -239,7 +239,7 @@ class WaitingFunctions:
     def _tell_leaky(self) -> None:
         why = self._why_leaky()
         if why and not self._leaky:
-            log.error("%s; binds are refused until one ends", why)
+            log.error("%s; binds are rejected until one ends", why)
         if self._leaky and not why:
             log.warning("async functions that were cancelled have ended; others run again")
         self._leaky = bool(why)

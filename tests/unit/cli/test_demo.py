@@ -320,7 +320,7 @@ class TestProgress:
         store.remove(PODS, "demo", "a")
         assert (progress.nodes["n1"].share, progress.nodes["n1"].pods) == (0.0, 0)
         assert (progress.counts("web").pods, progress.counts("db").pods) == (1, 0)
-        assert progress.evicted == []
+        assert progress.preempted == []
 
     def test_a_pod_that_made_room_is_remembered(self) -> None:
         store = Store()
@@ -328,7 +328,7 @@ class TestProgress:
         victim = pod("v", "low", "n1", conditions=[{"type": "DisruptionTarget", "status": "True"}])
         store.put(PODS, victim)
         store.remove(PODS, "demo", "v")
-        assert [(one.name, one.node) for one in progress.evicted] == [("v", "n1")]
+        assert [(one.name, one.node) for one in progress.preempted] == [("v", "n1")]
 
     def test_why_a_pod_waits(self) -> None:
         condition = {"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}

@@ -214,10 +214,10 @@ def test_those_that_do_not_end_are_named_and_not_asked_without_bound(
         assert caplog.messages == []
         await leave_behind(1)
         rig.functions.check_blocked()
-        assert caplog.messages == [f"{what}; binds are refused until one ends"]
-        refused = await rig.bind("innocent")
-        assert isinstance(refused, NotDecided)
-        assert (refused.kind, str(refused)) == ("stuck", f"{what}; none is asked until one ends")
+        assert caplog.messages == [f"{what}; binds are rejected until one ends"]
+        rejected = await rig.bind("innocent")
+        assert isinstance(rejected, NotDecided)
+        assert (rejected.kind, str(rejected)) == ("stuck", f"{what}; none is asked until one ends")
         assert rig.stubborn == 100
 
         rig.gate.set()
