@@ -173,11 +173,6 @@ class _TimedWaitingPods(WaitingPods):
         self._since[waiting.pod.key] = self._clock()
         super().add(waiting)
 
-    def remove(self, key: str) -> WaitingPod | None:
-        """A pod waits no more."""
-        self._since.pop(key, None)
-        return super().remove(key)
-
     def settled(self, now: float) -> list[WaitingPod]:
         """The pods that need not wait any longer, taken out."""
         found = super().settled(now)

@@ -145,7 +145,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self.waiting.remove(key)
+            self._stop_waiting(key, "somebody else bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None
@@ -177,9 +177,7 @@ class Core:
     def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
-            waiting = self.waiting.get(known.key)
-            if waiting is not None:
-                waiting.reject("", "the pod was deleted")
+            self._stop_waiting(known.key, "the pod was deleted")
             self.cluster.remove_pod(known.key)
             self._on_assigned_pod_event(known.uid, known, None, now)
             return
@@ -189,6 +187,12 @@ class Core:
         if nominated_node:
             status = replace(known.status, nominated_node_name=nominated_node)
             self.queue.nomination_removed(replace(known, status=status), now)
+
+    def _stop_waiting(self, key: str, reason: str) -> None:
+        """A pod needs no permission any more; when time passes, what was reserved is given back."""
+        waiting = self.waiting.get(key)
+        if waiting is not None:
+            waiting.reject("", reason)
 
     def _on_event(self, old: KubeObject | None, new: KubeObject | None, now: float) -> None:
         event = event_between(old, new)

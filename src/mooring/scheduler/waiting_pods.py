@@ -88,10 +88,6 @@ class WaitingPods:
         """A waiting pod by ``namespace/name``."""
         return self._pods.get(key)
 
-    def remove(self, key: str) -> WaitingPod | None:
-        """A pod waits no more."""
-        return self._pods.pop(key, None)
-
     def settled(self, now: float) -> list[WaitingPod]:
         """The pods that need not wait any longer, taken out: allowed, rejected, or too late."""
         found = []

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
@@ -243,6 +246,19 @@ def test_a_deleted_pod_waits_no_more() -> None:
     world.run()
     assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
     assert len(world.core.queue) == 0
+
+
+@pytest.mark.parametrize("uid", ["p-uid", "another-uid"])
+def test_a_pod_that_somebody_else_bound_waits_no_more(uid: str) -> None:
+    """With another id it is a new pod of the name, seen before the first one was seen to go."""
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    bound = pod("p", nodeName="elsewhere")
+    world.put(replace(bound, metadata=replace(bound.metadata, uid=uid)))
+    world.run()
+    assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
+    assert (len(world.core.queue), len(world.core.queue.in_flight)) == (0, 0)
+    assert world.where("p") == "elsewhere"
 
 
 def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
