@@ -145,7 +145,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self._stop_waiting(key, "somebody else bound the pod")
+            self.waiting.reject(key, "somebody else bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None
@@ -177,7 +177,7 @@ class Core:
     def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
-            self._stop_waiting(known.key, "the pod was deleted")
+            self.waiting.reject(known.key, "the pod was deleted")
             self.cluster.remove_pod(known.key)
             self._on_assigned_pod_event(known.uid, known, None, now)
             return
@@ -187,12 +187,6 @@ class Core:
         if nominated_node:
             status = replace(known.status, nominated_node_name=nominated_node)
             self.queue.nomination_removed(replace(known, status=status), now)
-
-    def _stop_waiting(self, key: str, reason: str) -> None:
-        """A pod needs no permission any more; when time passes, what was reserved is given back."""
-        waiting = self.waiting.get(key)
-        if waiting is not None:
-            waiting.reject("", reason)
 
     def _on_event(self, old: KubeObject | None, new: KubeObject | None, now: float) -> None:
         event = event_between(old, new)
@@ -289,8 +283,11 @@ class Core:
         first = queued.first_tried if queued.first_tried is not None else queued.since
         return Bind(pod, binding, cycle, pod.scheduler_name, queued.attempts, first)
 
-    def tick(self, now: float) -> list[Effect]:
-        """Time passed: pods leave backoff, pods that waited for permission are settled."""
+    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> list[Effect]:
+        """Time passed: pods leave backoff, pods that waited for permission are settled.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
@@ -300,6 +297,8 @@ class Core:
                 runtime = self._runtimes[waiting.pod.scheduler_name]
                 self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
                 effects += self._decision_failed(waiting.queued, error, now)
+            if enough():
+                break
         late = self._preemptions.late(now)
         if late:
             self._end_preemption_of(late)

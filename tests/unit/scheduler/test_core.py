@@ -1,5 +1,6 @@
 """The core: pods get nodes once, nothing is lost, and everybody is told what happened."""
 
+import math
 from typing import Any
 
 import pytest
@@ -246,6 +247,34 @@ def test_a_deleted_pod_waits_no_more() -> None:
     world.run()
     assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
     assert len(world.core.queue) == 0
+
+
+def test_of_pods_that_need_not_wait_any_longer_only_some_are_settled_when_that_is_enough() -> None:
+    """Plugins may hang over each of them."""
+    world, keeper = guarded(hook.Wait(30))
+    world.put(pod("q"))
+    world.run()
+    world.now += 31
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), len(keeper.held)) == (1, 1)
+    assert (world.core.next_time() or math.inf) <= world.now
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), keeper.held) == (0, [])
+
+
+def test_a_pod_that_waits_under_the_name_of_one_that_was_not_settled_yet_is_another() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    first = world.pods["default/p"]
+    world.delete(first)
+    world.put(replace(first, metadata=replace(first.metadata, uid="another-uid")))
+    cycle = world.core.schedule_one(world.now)
+    assert cycle is not None
+    assert list(cycle) == []
+    assert (len(world.core.waiting), keeper.held) == (1, ["p", "p"])
+    world.run()
+    assert (len(world.core.waiting), keeper.held, world.used) == (1, ["p"], [1000])
+    assert [one.pod.uid for one in world.core.queue.in_flight] == ["another-uid"]
 
 
 @pytest.mark.parametrize("uid", ["p-uid", "another-uid"])
