@@ -169,7 +169,7 @@ class LiveScheduler:
                 await self._rest()
 
     def _tick(self) -> bool:
-        """Let time pass; whether that had effects."""
+        """Let time pass; whether that had effects, or plugins took long over it."""
         now = self._clock()
         try:
             with self._sync_hooks:
@@ -178,7 +178,7 @@ class LiveScheduler:
             log.exception("mooring failed as time passed")
             return False
         self._dispatch(effects)
-        return bool(effects)
+        return bool(effects) or self._clock() - now > _LONG_SECONDS
 
     async def _yield_to_network(self, seconds: float) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.

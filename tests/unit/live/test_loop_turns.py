@@ -39,6 +39,7 @@ class SlowCore:
 
     def __init__(self, turns: Turns) -> None:
         self.now = 0.0
+        self.ticking_seconds = 0.0
         self.reported: list[int] = []
         self.tasks: list[object] = []
         self.live: Any = None
@@ -50,6 +51,7 @@ class SlowCore:
     def tick(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
         if not self.tasks:
             self.live._reports.extend(REPORTS)
+        self.now += self.ticking_seconds
         return []
 
     def report(self, report: Report, now: float) -> list[Effect]:
@@ -109,3 +111,16 @@ def test_plugins_that_are_asked_for_the_next_pod_do_not_see_the_task_of_the_loop
     core = driven(lambda live: live.run())
     assert core.tasks
     assert not any(core.tasks)
+
+
+def test_the_network_has_its_turn_after_plugins_took_long_as_time_passed() -> None:
+    """They are asked about pods whose backoff is over, which has no effects."""
+
+    async def tick_twice(live: Any) -> None:
+        worked.append(live._tick())
+        live.core.ticking_seconds = 5.0
+        worked.append(live._tick())
+
+    worked: list[bool] = []
+    driven(tick_twice)
+    assert worked == [False, True]
