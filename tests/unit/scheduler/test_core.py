@@ -9,6 +9,7 @@ from msgspec.structs import replace
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -154,6 +155,37 @@ def test_room_is_made_and_the_pod_goes_there() -> None:
     world.evict(evict)
     world.wait(2)
     assert [one.pod.name for one in world.binds] == ["vip"]
+
+
+def test_a_plugin_that_makes_room_is_not_asked_for_what_it_does_not_offer() -> None:
+    """Nobody could interrupt it there, and its failure would be mooring's own."""
+
+    class Makes(hook.PostFilter):
+        name = "Makes"
+
+        @property
+        def preempting(self) -> set[str]:
+            raise ValueError("no")
+
+        def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption:
+            victims = {"a": Candidate("a", cycle.cluster.pods_on(0), 0)}
+            return Preemption(mr.accept(), eligible=True, candidates=victims)
+
+    policy = mr.Policy("makes-room")
+    policy.add(Makes())
+    plugins = {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    world = World(node("a"), pod("low", cpu="4", nodeName="a"), config=config, policy=policy)
+    world.put(pod("vip", cpu="4", priority=100))
+    world.run()
+    assert [one.name for one in world.evicts[0].victims] == ["low"]
+    world.wait(2)
+    assert world.where("vip") == "a"
 
 
 def test_victims_that_are_gone_before_the_report_leave_nobody_behind() -> None:
