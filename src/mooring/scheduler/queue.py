@@ -64,7 +64,7 @@ class Queue:
     Attributes:
         incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
         rejected: how many waiting pods each plugin of a profile rejected (``unschedulable_pods``).
-        flights: the pods that are being decided.
+        in_flight: the pods that are being decided.
     """
 
     def __init__(
