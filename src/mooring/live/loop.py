@@ -212,11 +212,11 @@ class LiveScheduler:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._tasks or self._reports:
-                    if self._reports:
-                        await asyncio.sleep(0)
-                    else:
+                    if not self._reports:
                         await asyncio.wait(self._tasks)
+                    began = self._clock()
                     self._apply()
+                    await self._yield_to_network(self._clock() - began)
 
     @property
     def left_behind(self) -> int:

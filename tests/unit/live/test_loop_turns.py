@@ -95,15 +95,24 @@ def test_others_have_a_turn_between_two_reports_over_which_plugins_are_slow() ->
 
 
 def test_others_have_a_turn_between_two_reports_when_it_stops() -> None:
-    """Otherwise the time to stop in could not be kept."""
+    """Otherwise neither the Lease nor the time to stop in could be kept."""
 
-    async def drain(live: LiveScheduler) -> None:
+    async def drain(live: Any) -> None:
+        give_turn = live._yield_to_network
+
+        async def note(seconds: float) -> None:
+            turns.append(round(seconds, 6))
+            await give_turn(seconds)
+
+        live._yield_to_network = note
         live._reports.extend(REPORTS)
         await live.drain(10)
 
+    turns: list[float] = []
     core = driven(drain)
     assert len(core.reported) == len(REPORTS)
     assert min(later - before for before, later in pairwise(core.reported)) > 0
+    assert turns == [SLOW_SECONDS] * len(REPORTS)
 
 
 def test_plugins_that_are_asked_for_the_next_pod_do_not_see_the_task_of_the_loop() -> None:
