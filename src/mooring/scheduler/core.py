@@ -8,7 +8,7 @@
 bound. The cluster's state is its own; every method is called by one thread, and time is passed in.
 """
 
-import functools
+import inspect
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ from mooring.scheduler.effects import (
     VictimsPreempted,
     failed_scheduling,
 )
-from mooring.scheduler.preemptions_in_progress import PreemptingPlugin, PreemptionsInProgress
+from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.scheduler.scheduling_cycle import Choose, Chosen, NoNode, choose_node
@@ -145,7 +145,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self.waiting.remove(key)
+            self.waiting.reject(key, "somebody else bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None
@@ -177,9 +177,7 @@ class Core:
     def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
-            waiting = self.waiting.get(known.key)
-            if waiting is not None:
-                waiting.reject("", "the pod was deleted")
+            self.waiting.reject(known.key, "the pod was deleted")
             self.cluster.remove_pod(known.key)
             self._on_assigned_pod_event(known.uid, known, None, now)
             return
@@ -285,8 +283,11 @@ class Core:
         first = queued.first_tried if queued.first_tried is not None else queued.since
         return Bind(pod, binding, cycle, pod.scheduler_name, queued.attempts, first)
 
-    def tick(self, now: float) -> list[Effect]:
-        """Time passed: pods leave backoff, pods that waited for permission are settled."""
+    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> list[Effect]:
+        """Time passed: pods leave backoff, pods that waited for permission are settled.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
@@ -296,6 +297,8 @@ class Core:
                 runtime = self._runtimes[waiting.pod.scheduler_name]
                 self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
                 effects += self._decision_failed(waiting.queued, error, now)
+            if enough():
+                break
         late = self._preemptions.late(now)
         if late:
             self._end_preemption_of(late)
@@ -364,8 +367,8 @@ class Core:
     def _end_preemption_of(self, pods: list[Pod]) -> None:
         """Hold these pods back no longer."""
         for pod in pods:
-            for plugin in self._preempting_plugins(pod):
-                plugin.preempting.discard(pod.uid)
+            for held_back in self._held_back_by_plugins(pod):
+                held_back.discard(pod.uid)
 
     def _retry_preemptors(self, pods: list[Pod], now: float) -> None:
         """Try pods that still stand at the open gate, and those that waited for others' victims.
@@ -395,7 +398,7 @@ class Core:
             waited = self._preemptions.seen(placed.uid)
             self._end_preemption_of(waited)
             gone = ClusterEvent(Pod, Action.DELETE, placed, None)
-            self.queue.on_event(gone, now, functools.partial(_is_another, placed))
+            self.queue.on_event(gone, now, lambda other: other.uid != placed.uid)
             if was_victim:
                 self._retry_preemptors(waited, now)
 
@@ -436,8 +439,8 @@ class Core:
             )
         target = found.preempt
         effects: list[Effect] = []
-        for plugin in self._preempting_plugins(pod):
-            plugin.preempting.add(pod.uid)
+        for held_back in self._held_back_by_plugins(pod):
+            held_back.add(pod.uid)
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
         # Less important pods lose their nomination to that node: they may fit elsewhere.
@@ -486,11 +489,9 @@ class Core:
         )
         return failed_scheduling(pod, reason, message, nominated_node)
 
-    def _preempting_plugins(self, pod: Pod) -> list[PreemptingPlugin]:
-        runtime = self._runtimes[pod.scheduler_name]
-        found = [one for _, one in runtime.post_filters if isinstance(one, PreemptingPlugin)]
-        return [one for one in found if type(one.preempting) is set]
-
-
-def _is_another(pod: Pod, other: Pod) -> bool:
-    return pod.uid != other.uid
+    def _held_back_by_plugins(self, pod: Pod) -> list[set[str]]:
+        """The ids that plugins keep of pods for which victims are being deleted: `preempting`."""
+        plugins = self._runtimes[pod.scheduler_name].post_filters
+        # Nothing of a foreign plugin is run for it, such as a property.
+        found = [inspect.getattr_static(plugin, "preempting", None) for _, plugin in plugins]
+        return [one for one in found if type(one) is set]
