@@ -45,7 +45,7 @@ class FakeClient:
         parts: Any = self
         binder = Binder(parts, parts, {}, parts, parts, sleep=self.sleep)
         binding = Binding(namespace="default", name="p", uid=pod.uid, node_name="a")
-        asyncio.run(binder._create(pod, binding))
+        asyncio.run(binder._create(binding))
 
     @property
     def asked_all(self) -> bool:
