@@ -53,7 +53,7 @@ class Explainer:
         objects: the cluster.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
         policy: a policy that takes part beside the default plugins.
-        pending: other waiting pods, which count where they are nominated.
+        pending: other pending pods, which count where they are nominated.
         now_ns: the clock, nanoseconds since 1970.
         before: called before each decision, those of what would help included; for a time limit.
 
@@ -193,7 +193,7 @@ def explain(
         pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one of the objects;
             a pod that is on a node already is decided about as if it were not.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
-        pending: other waiting pods, which count where they are nominated.
+        pending: other pending pods, which count where they are nominated.
 
     Raises:
         InputError: an object or the configuration cannot be used; the text says which and why.

@@ -151,14 +151,14 @@ class Action(enum.Flag):
 class RequeueHint(msgspec.Struct, frozen=True):
     """A kind of cluster event that may make a rejected pod schedulable, and whether it does.
 
-    Events about a `Pod` are of two sorts: pods on nodes, for every waiting pod (a pod that gets its
-    node is added, one that finishes is deleted), and updates of the waiting pod itself, for it
-    alone, with a `uid` equal to its own. Other waiting pods cause none.
+    Events about a `Pod` are of two sorts: pods on nodes, for every pending pod (a pod that gets its
+    node is added, one that finishes is deleted), and updates of the pending pod itself, for it
+    alone, with a `uid` equal to its own. Other pending pods cause none.
 
     Attributes:
         kind: the class of object, such as `Node`; `KubeObject` for all kinds.
         actions: what happens to it; one of them is enough.
-        helps: asked with the waiting pod, the object before (None if it is new) and the object
+        helps: asked with the pending pod, the object before (None if it is new) and the object
             after (None if it is gone), both of this kind; an exception counts as yes, and None
             always does.
     """

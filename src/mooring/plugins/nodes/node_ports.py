@@ -49,7 +49,7 @@ class NodePorts(PreFilter, FilterNodes, Requeues):
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a port that the waiting pod wants."""
+    """Whether a pod that is gone had a port that the pending pod wants."""
     if not is_assigned_or_nominated(old):
         return False
     wanted = shape_of(pod).host_ports

@@ -199,7 +199,7 @@ def _conflict(disk: Volume, other: Volume) -> bool:
 
 
 def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a disk or a claim that the waiting pod wants."""
+    """Whether a pod that is gone had a disk or a claim that the pending pod wants."""
     # v1.36.4 looks at pods of the same namespace only; disks do not live in namespaces.
     wanted = [(_identity(one), one) for one in pod.spec.volumes or ()]
     had = [(_identity(one), one) for one in old.spec.volumes or ()]
