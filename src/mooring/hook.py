@@ -38,7 +38,8 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
-from mooring.framework.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
+from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
+from mooring.state.cluster import Cluster
 
 __all__ = [
     "SKIP",
@@ -46,6 +47,7 @@ __all__ = [
     "Bind",
     "BindAnswer",
     "Candidate",
+    "Cluster",
     "Cycle",
     "Filter",
     "FilterAnswer",

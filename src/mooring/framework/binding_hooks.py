@@ -23,8 +23,8 @@ from mooring.framework.hook_answers import (
     one_verdict,
     shortened,
 )
-from mooring.framework.plan import Plan, PluginPlan
-from mooring.framework.plan_answers import legal_plan
+from mooring.framework.plans.plan import Plan, PluginPlan
+from mooring.framework.plans.plan_answers import legal_plan
 from mooring.framework.verdict import Verdict
 from mooring.log_kinds import failure_of
 from mooring.model.node import Node

@@ -116,7 +116,7 @@ _LOCKING: Final = frozenset(
 #: (an iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
     f"mooring.{name}"
-    for name in ("cli.log_lines", "framework.hook_answers", "framework.plan_answers",
+    for name in ("cli.log_lines", "framework.hook_answers", "framework.plans.plan_answers",
                  "framework.post_filter_answers", "framework.rules", "framework.verdict",
                  "framework.nodes", "framework.binding", "model.selectors", "model.taints",
                  "model.quantity")

@@ -31,7 +31,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
-from mooring.framework.plan import Plan
+from mooring.framework.plans.plan import Plan
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 from mooring.errors import ApiError, InputError, KubeError, MooringError
 from mooring.framework import foreign
 from mooring.framework.binding_hooks import blame
-from mooring.framework.plan import MOST_TRIES, ObjectKey, PluginPlan, Write
-from mooring.framework.plan_answers import legal_ready, legal_write
+from mooring.framework.plans.plan import MOST_TRIES, ObjectKey, PluginPlan, Write
+from mooring.framework.plans.plan_answers import legal_ready, legal_write
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict
 from mooring.kube.client import MERGE_PATCH, Client, api_path

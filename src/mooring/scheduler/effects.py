@@ -11,7 +11,7 @@ import msgspec
 
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
-from mooring.framework.plan import PluginPlan
+from mooring.framework.plans.plan import PluginPlan
 from mooring.model.pod import Pod
 
 #: A note of a Kubernetes event has at most so many bytes.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
-from mooring.framework.plan import PluginPlan
+from mooring.framework.plans.plan import PluginPlan
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import Bind

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 import mooring as mr
 from mooring import hook
 from mooring.errors import AnswerError
-from mooring.framework.plan import Plan, Write
-from mooring.framework.plan_answers import legal_plan, legal_ready, legal_write
+from mooring.framework.plans.plan import Plan, Write
+from mooring.framework.plans.plan_answers import legal_plan, legal_ready, legal_write
 from mooring.framework.verdict import Verdict, fail, reject
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
 

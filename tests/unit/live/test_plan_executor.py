@@ -10,7 +10,7 @@ import pytest
 from mooring import hook
 from mooring.errors import ApiError, KubeError, PluginError
 from mooring.framework.binding import Binding
-from mooring.framework.plan import PluginPlan
+from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import fail, reject
 from mooring.live.plan_executor import PlanExecutor, PlanFailed

@@ -9,7 +9,7 @@ import mooring as mr
 from mooring import hook
 from mooring.framework.binding import Binding
 from mooring.framework.extension_points import PluginAtPoint
-from mooring.framework.plan import PluginPlan
+from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.runtime import Runtime
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.binder import Binder

@@ -1,5 +1,7 @@
 """Binding cycles: what has to be done before a binding, and who fails in them."""
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,6 +160,23 @@ class TestBeforeTheBinding:
         assert reason == "FailedScheduling"
         assert note.startswith("plugin Careful failed in pre_bind_check for pod default/p: ")
         assert world.sub_queue("p") is SubQueue.ERROR_BACKOFF
+
+    def test_the_sample_plugin_waits_until_a_node_has_the_dataset(self) -> None:
+        sample = Path(__file__).parents[3] / "docs" / "samples" / "dataset_plugin.py"
+        world = BindingWorld(runpy.run_path(str(sample))["Datasets"](), pod("plain"))
+        labels = {"example.com/dataset": "genes"}
+        world.put(make_pod("p", labels=labels))
+        world.run()
+        plain, effect = world.binds
+        assert not plain.takes_time
+        ((plugin, plan),) = effect.plans
+        assert (plugin, plan.doing) == ("Datasets", "fetching dataset genes")
+        assert plan.ready is not None
+        assert plan.ready(world.cluster) is False
+        world.put(make_node("a", cpu="4", labels={"datasets.example.com/genes": "here"}))
+        assert plan.ready(world.cluster) is True
+        world.delete(world.cluster.nodes["a"])
+        assert plan.ready(world.cluster) == mr.reject("the node is gone")
 
     def test_from_then_on_no_events_are_kept_for_the_pod(self) -> None:
         """It is tried again whatever happens, so nobody has to know what did."""

@@ -9,7 +9,7 @@ import functools
 
 import msgspec
 
-from mooring.framework.plan import ObjectKey, Plan, Write
+from mooring.framework.plans.plan import ObjectKey, Plan, Write
 from mooring.framework.verdict import Verdict, fail
 from mooring.model.storage import (
     BIND_COMPLETED,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mooring.framework.plan import Plan
+from mooring.framework.plans.plan import Plan
 from mooring.framework.verdict import Verdict, fail
 from mooring.model.meta import KubeObject
 from mooring.model.storage import (

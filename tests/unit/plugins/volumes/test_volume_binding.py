@@ -5,7 +5,7 @@ import pytest
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.hook import SKIP
-from mooring.framework.plan import Plan, Write
+from mooring.framework.plans.plan import Plan, Write
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod

@@ -13,7 +13,7 @@ import msgspec
 from mooring.errors import AnswerError
 from mooring.framework import foreign
 from mooring.framework.hook_answers import is_yes, legal_verdict, rejection, shortened, shown
-from mooring.framework.plan import ObjectKey, Plan, Step, Write
+from mooring.framework.plans.plan import ObjectKey, Plan, Step, Write
 from mooring.framework.verdict import Verdict
 from mooring.model.kinds import BY_NAME
 

@@ -1,0 +1,30 @@
+import mooring as mr
+from mooring import hook
+
+
+class Datasets(hook.Reserve):
+    """Has a node fetch a pod's dataset before the pod is bound there."""
+
+    name = "Datasets"
+
+    def reserve(self, cycle: hook.Cycle, node: mr.Node) -> hook.ReserveAnswer:
+        dataset = cycle.pod.labels.get("example.com/dataset")
+        name, label = node.name, f"datasets.example.com/{dataset}"
+        if dataset is None or label in node.labels:
+            return None  # nothing has to be done
+
+        def fetched(cluster: hook.Cluster) -> hook.ReadyAnswer:
+            now = cluster.nodes.get(name)
+            return label in now.labels if now is not None else mr.reject("the node is gone")
+
+        ask = {"metadata": {"annotations": {"example.com/fetch": dataset}}}
+        return hook.Plan(
+            doing=f"fetching dataset {dataset}",
+            writes=(hook.Write(verb="patch", kind=mr.Node, key=name, body=ask),),
+            ready=fetched,
+            objects=((mr.Node, name),),
+            seconds=300,
+        )
+
+    def unreserve(self, cycle: hook.Cycle, node: mr.Node) -> None:
+        """There is nothing to give back."""
