@@ -12,16 +12,12 @@ class Datasets(hook.Reserve):
         name, label = node.name, f"datasets.example.com/{dataset}"
         if dataset is None or label in node.labels:
             return None  # nothing has to be done
-
-        def fetched(cluster: hook.Cluster) -> hook.ReadyAnswer:
-            now = cluster.nodes.get(name)
-            return label in now.labels if now is not None else mr.reject("the node is gone")
-
         ask = {"metadata": {"annotations": {"example.com/fetch": dataset}}}
         return hook.Plan(
             doing=f"fetching dataset {dataset}",
             writes=(hook.Write(verb="patch", kind=mr.Node, key=name, body=ask),),
-            ready=fetched,
+            # Asked after the write, and again whenever the node changes.
+            ready=lambda cluster: name in cluster.nodes and label in cluster.nodes[name].labels,
             objects=((mr.Node, name),),
             seconds=300,
         )

@@ -27,6 +27,7 @@ from mooring.framework.hook import (
     PreScore,
     PreScoreAnswer,
     QueueSort,
+    Remedies,
     RequeueHint,
     Requeues,
     Reserve,
@@ -39,7 +40,7 @@ from mooring.framework.hook import (
     WhatIf,
 )
 from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
-from mooring.state.cluster import Cluster
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 
 __all__ = [
     "SKIP",
@@ -47,7 +48,7 @@ __all__ = [
     "Bind",
     "BindAnswer",
     "Candidate",
-    "Cluster",
+    "Cost",
     "Cycle",
     "Filter",
     "FilterAnswer",
@@ -75,6 +76,9 @@ __all__ = [
     "QueueSort",
     "ReadyAnswer",
     "Rejection",
+    "Remedies",
+    "Remedy",
+    "RemedyCase",
     "RequeueHint",
     "Requeues",
     "Reserve",

@@ -89,8 +89,8 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
         MooringError: it does not.
     """
     from mooring.cli.explain_node_view import print_node
-    from mooring.explaining.edits import with_spec
     from mooring.explaining.explainer import Explainer
+    from mooring.model.changed_copies import with_spec
     from mooring.model.pod_defaults import DEFAULT_SCHEDULER
 
     explainer = Explainer(read_live(config))

@@ -131,8 +131,11 @@ class BindingCycles:
         self._binding[placement.pod.uid] = BindingCycle(placement, now)
         return placement.bind()
 
-    def settle(self, now: float) -> list[Effect]:
-        """Bind the pods that were allowed meanwhile, put those back that were not."""
+    def settle(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
+        """Bind the pods that were allowed meanwhile, put those back that were not.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
             try:
@@ -140,6 +143,8 @@ class BindingCycles:
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
                 self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
                 effects += self._failed_attempts.broke(waiting.queued, error, now)
+            if enough():
+                break
         return effects
 
     def _settle(self, waiting: WaitingPod, now: float) -> list[Effect]:

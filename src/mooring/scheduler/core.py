@@ -9,7 +9,7 @@
 passed in.
 """
 
-import functools
+import inspect
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mooring.framework.cluster_events import ClusterEvent, event_between
-from mooring.framework.hook import Action
+from mooring.framework.hook import Action, PostFilter
 from mooring.framework.runtime import Runtime
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
@@ -35,7 +35,7 @@ from mooring.scheduler.effects import (
 )
 from mooring.scheduler.failed_attempts import UNSCHEDULABLE, FailedAttempts
 from mooring.scheduler.placement import BindingCycle
-from mooring.scheduler.preemptions_in_progress import PreemptingPlugin, PreemptionsInProgress
+from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.scheduler.scheduling_cycle import Choose, NoNode, choose_node
@@ -130,7 +130,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self.waiting.remove(key)
+            self.waiting.reject(key, "somebody else bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None
@@ -162,9 +162,7 @@ class Core:
     def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
-            waiting = self.waiting.get(known.key)
-            if waiting is not None:
-                waiting.reject("", "the pod was deleted")
+            self.waiting.reject(known.key, "the pod was deleted")
             self.cluster.remove_pod(known.key)
             self._on_assigned_pod_event(known.uid, known, None, now)
             return
@@ -227,10 +225,13 @@ class Core:
             return pod
         return replace(pod, status=replace(pod.status, nominated_node_name=nominated_node))
 
-    def tick(self, now: float) -> list[Effect]:
-        """Time passed: pods leave backoff, pods that waited for permission are settled."""
+    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> list[Effect]:
+        """Time passed: pods leave backoff, pods that waited for permission are settled.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
         self.queue.flush(now)
-        effects = self._binding_cycles.settle(now)
+        effects = self._binding_cycles.settle(now, enough)
         late = self._preemptions.late(now)
         if late:
             self._end_preemption_of(late)
@@ -265,8 +266,8 @@ class Core:
     def _end_preemption_of(self, pods: list[Pod]) -> None:
         """Hold these pods back no longer."""
         for pod in pods:
-            for plugin in self._preempting_plugins(pod):
-                plugin.preempting.discard(pod.uid)
+            for held_back in self._held_back_by_plugins(pod):
+                held_back.discard(pod.uid)
 
     def _retry_preemptors(self, pods: list[Pod], now: float) -> None:
         """Try pods that still stand at the open gate, and those that waited for others' victims.
@@ -288,7 +289,7 @@ class Core:
         waited = self._preemptions.seen(placed.uid)
         self._end_preemption_of(waited)
         gone = ClusterEvent(Pod, Action.DELETE, placed, None)
-        self.queue.on_event(gone, now, functools.partial(_is_another, placed))
+        self.queue.on_event(gone, now, lambda other: other.uid != placed.uid)
         if was_victim:
             self._retry_preemptors(waited, now)
 
@@ -308,8 +309,8 @@ class Core:
             )
         target = found.preempt
         effects: list[Effect] = []
-        for plugin in self._preempting_plugins(pod):
-            plugin.preempting.add(pod.uid)
+        for held_back in self._held_back_by_plugins(pod):
+            held_back.add(pod.uid)
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
         # Less important pods lose their nomination to that node: they may fit elsewhere.
@@ -325,15 +326,18 @@ class Core:
 
     def _preempting_plugin(self, pod: Pod) -> str:
         """The name of the plugin that found victims for a pod."""
-        post_filters = self._runtimes[pod.scheduler_name].post_filters
-        found = (name for name, one in post_filters if isinstance(one, PreemptingPlugin))
+        plugins = self._runtimes[pod.scheduler_name].post_filters
+        found = (name for name, one in plugins if _held_back_by(one) is not None)
         return next(found, "")
 
-    def _preempting_plugins(self, pod: Pod) -> list[PreemptingPlugin]:
-        runtime = self._runtimes[pod.scheduler_name]
-        found = [one for _, one in runtime.post_filters if isinstance(one, PreemptingPlugin)]
-        return [one for one in found if type(one.preempting) is set]
+    def _held_back_by_plugins(self, pod: Pod) -> list[set[str]]:
+        """The ids that plugins keep of pods for which victims are being deleted: `preempting`."""
+        plugins = self._runtimes[pod.scheduler_name].post_filters
+        found = [_held_back_by(plugin) for _, plugin in plugins]
+        return [one for one in found if one is not None]
 
 
-def _is_another(pod: Pod, other: Pod) -> bool:
-    return pod.uid != other.uid
+def _held_back_by(plugin: PostFilter) -> set[str] | None:
+    """What a plugin has for `preempting`; nothing of a foreign one is run, such as a property."""
+    found = inspect.getattr_static(plugin, "preempting", None)
+    return found if type(found) is set else None

@@ -26,6 +26,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from mooring.model.volumes import Volume
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.change_tracking import RowChanges
 from mooring.state.cluster import Cluster
@@ -59,7 +60,7 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"

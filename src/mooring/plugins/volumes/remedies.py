@@ -1,14 +1,15 @@
-"""What might help if a pod's volumes keep it from a node: a claim that is there, or no volume."""
+"""What might help if a pod's volumes keep it from a node: a claim that is there, or no volume.
+
+The same for all plugins that look at volumes, which inherit it.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.explaining import edits
-from mooring.explaining import remedy as costs
-from mooring.explaining.remedy import MAX_REMEDIES, Remedy
-from mooring.explaining.trial import Trial
+from mooring.framework.hook import Remedies
+from mooring.framework.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
+from mooring.model import changed_copies
 from mooring.model.meta import KubeObject, ObjectMeta
-from mooring.model.pod import Pod
 from mooring.model.storage import (
     BIND_COMPLETED,
     ObjectReference,
@@ -22,33 +23,36 @@ from mooring.model.storage import (
 _BOUND: Final = PhaseStatus(phase="Bound")
 
 
-def volume_remedies(trial: Trial, pod: Pod) -> Iterator[Remedy]:
-    """Claims that are created or bound, or volumes that are given up."""
-    yield from _claims(trial, pod)
-    volumes = [one for one in pod.spec.volumes or () if one.counts]
-    for volume in volumes:
-        claim = volume.persistent_volume_claim
-        of = f" (claim {claim.claim_name})" if claim is not None else ""
-        yield Remedy(
-            f"do without the volume {volume.name}{of}",
-            costs.GIVE_UP_VOLUME,
-            frozenset({f"volume {volume.name}"}),
-            pod=lambda pod, volume=volume: edits.with_spec(  # type: ignore[misc]
-                pod, volumes=[one for one in pod.spec.volumes or () if one.name != volume.name]
-            ),
-        )
-    if len(volumes) > MAX_REMEDIES:
-        yield Remedy(
-            "do without its volumes",
-            costs.GIVE_UP_VOLUME * len(volumes),
-            frozenset(f"volume {volume.name}" for volume in volumes),
-            pod=lambda pod: edits.with_spec(pod, volumes=None),
-        )
+class VolumeRemedies(Remedies):
+    """The remedies of a plugin that looks at volumes."""
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Create or bind the claims, or do without volumes."""
+        pod = case.pod
+        yield from _claims(case)
+        volumes = [one for one in pod.spec.volumes or () if one.counts]
+        for volume in volumes:
+            claim = volume.persistent_volume_claim
+            of = f" (claim {claim.claim_name})" if claim is not None else ""
+            others = [one for one in pod.spec.volumes or () if one.name != volume.name]
+            yield Remedy(
+                f"do without the volume {volume.name}{of}",
+                Cost.GIVE_UP_VOLUME,
+                frozenset({f"volume {volume.name}"}),
+                pod=changed_copies.with_spec(pod, volumes=others),
+            )
+        if len(volumes) > MAX_REMEDIES:
+            yield Remedy(
+                "do without its volumes",
+                Cost.GIVE_UP_VOLUME * len(volumes),
+                frozenset(f"volume {volume.name}" for volume in volumes),
+                pod=changed_copies.with_spec(pod, volumes=None),
+            )
 
 
-def _claims(trial: Trial, pod: Pod) -> Iterator[Remedy]:
+def _claims(case: RemedyCase) -> Iterator[Remedy]:
     """Every claim that is missing or has no volume gets one that all nodes can reach."""
-    catalog = trial.cluster.catalog
+    pod, catalog = case.pod, case.cluster.catalog
     missing, unbound = [], []
     for volume in pod.spec.volumes or ():
         if volume.persistent_volume_claim is None:
@@ -65,7 +69,7 @@ def _claims(trial: Trial, pod: Pod) -> Iterator[Remedy]:
         wanted = [*missing, *unbound]
         yield Remedy(
             f"{' and '.join(texts)} to a volume that every node can reach",
-            costs.GIVE_UP_CONDITION * len(wanted),
+            Cost.GIVE_UP_CONDITION * len(wanted),
             frozenset(f"claim {name}" for name in wanted),
             created=tuple(part for name in wanted for part in _bound_claim(pod.namespace, name)),
         )

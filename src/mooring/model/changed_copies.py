@@ -1,14 +1,18 @@
-"""Changed copies of pods and nodes. Nothing is changed in place, and nothing is asked here."""
+"""Changed copies of pods and nodes: one that tolerates more, one without a label, and so on.
+
+Called by who asks what would be if: the remedies of plugins and `explaining`. Nothing is changed in
+place, and nothing is decided here.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from mooring.explaining.quantity_texts import written
 from mooring.model.meta import KubeObject, keep_raw
 from mooring.model.node import Node
 from mooring.model.pod import Container, Pod, PodSpec, PodStatus, TopologySpreadConstraint
+from mooring.model.quantity_texts import written
 from mooring.model.resources import is_pod_level, read_resources, spec_requests
 from mooring.model.selectors import NodeSelector, PodAffinityTerm
 from mooring.model.taints import Taint, Toleration

@@ -1,7 +1,7 @@
 import pytest
 
-from mooring.explaining.quantity_texts import rounded_up, show, written
 from mooring.model.quantity import parse_quantity
+from mooring.model.quantity_texts import rounded_up, show, written
 
 MI, GI = 2**20, 2**30
 

@@ -1,6 +1,7 @@
 """What might help if a node does not have what the pod demands of nodes: labels, or its name.
 
 Either the pod gives up the conditions that the node does not meet, or the node gets the labels.
+Called by the plugin with the pod and the node that it rejects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,11 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mooring.explaining import edits
-from mooring.explaining import remedy as costs
-from mooring.explaining.remedy import Remedy
+from mooring.framework.remedy import Cost, Remedy
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.selector_texts import requirement_text
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 
 _NAME: Final = "metadata.name"
@@ -30,19 +31,10 @@ def node_affinity_remedies(pod: Pod, node: Node) -> Iterator[Remedy]:
     else:
         missing = [(term, _unmet(term, node)) for term in required.node_selector_terms or ()]
         missing = [(term, unmet) for term, unmet in missing if unmet]
-        if not missing and not selector:
-            return
-    yield from _give_up(selector, missing, required)
+    if not missing and not selector:
+        return
+    yield _give_up(pod, selector, missing, required)
     yield from _label(node, selector, missing)
-
-
-def required_labels(pod: Pod) -> list[str]:
-    """The labels of nodes on which it depends whether the pod may go there."""
-    required = _required(pod)
-    terms = (required.node_selector_terms or ()) if required is not None else ()
-    conditions = (one.key for term in terms for one in term.match_expressions or ())
-    spread = (one.topology_key for one in pod.spec.topology_spread_constraints or ())
-    return sorted({*pod.node_selector, *conditions, *spread})
 
 
 def _required(pod: Pod) -> NodeSelector | None:
@@ -61,27 +53,28 @@ def _unmet(term: NodeSelectorTerm, node: Node) -> list[Requirement]:
 
 
 def _give_up(
+    pod: Pod,
     selector: dict[str, str],
     missing: Sequence[tuple[NodeSelectorTerm, list[Requirement]]],
     required: NodeSelector | None,
-) -> Iterator[Remedy]:
+) -> Remedy:
     texts = [f"the node selector {key}={value}" for key, value in selector.items()]
     if not missing:
-        yield Remedy(
+        return Remedy(
             f"give up {' and '.join(texts)}",
-            costs.GIVE_UP_CONDITION * len(selector),
+            Cost.GIVE_UP_CONDITION * len(selector),
             frozenset(f"selector {key}" for key in selector),
-            pod=lambda pod: edits.without_selector(pod, selector),
+            pod=changed_copies.without_selector(pod, selector),
         )
-        return
     term, unmet = min(missing, key=lambda one: len(one[1]))
     texts += [f"the demand {requirement_text(one)}" for one in unmet]
     left = _without(required, term, unmet)
-    yield Remedy(
+    without_selector = changed_copies.without_selector(pod, selector)
+    return Remedy(
         f"give up {' and '.join(texts)}",
-        costs.GIVE_UP_CONDITION * (len(selector) + len(unmet)),
+        Cost.GIVE_UP_CONDITION * (len(selector) + len(unmet)),
         frozenset(f"selector {key}" for key in (*selector, *(one.key for one in unmet))),
-        pod=lambda pod: edits.with_required_nodes(edits.without_selector(pod, selector), left),
+        pod=changed_copies.with_required_nodes(without_selector, left),
     )
 
 
@@ -110,24 +103,7 @@ def _label(
                 break
             labels[one.key] = _satisfying(one)
         else:
-            yield label_node(node, labels)
-
-
-def label_node(node: Node, labels: dict[str, str | None]) -> Remedy:
-    """The change that gives a node other labels; None takes a label away."""
-    add = [f"{key}={value}" for key, value in labels.items() if value is not None]
-    drop = [key for key, value in labels.items() if value is None]
-    texts = []
-    if add:
-        texts.append(f"label {node.name} with {' and '.join(add)}")
-    if drop:
-        texts.append(f"take the label {' and '.join(drop)} off {node.name}")
-    return Remedy(
-        " and ".join(texts),
-        costs.CHANGE_NODE * len(labels),
-        frozenset(f"label {key}" for key in labels),
-        node=lambda node: edits.with_labels(node, labels),
-    )
+            yield Remedy.label_node(node, labels)
 
 
 def _satisfying(requirement: Requirement) -> str | None:
@@ -143,27 +119,3 @@ def _satisfying(requirement: Requirement) -> str | None:
         except ValueError:
             return values[0]
     return None
-
-
-def requirement_text(requirement: Requirement) -> str:
-    """A condition as people say it."""
-    values = requirement.values or []
-    among = values[0] if len(values) == 1 else f"({', '.join(values)})"
-    match requirement.operator:
-        case "In":
-            return (
-                f"{requirement.key}={among}"
-                if values[:1] and not values[1:]
-                else (f"{requirement.key} in {among}")
-            )
-        case "NotIn":
-            return f"{requirement.key} not in ({', '.join(values)})"
-        case "Exists":
-            return f"{requirement.key} exists"
-        case "DoesNotExist":
-            return f"{requirement.key} does not exist"
-        case "Gt":
-            return f"{requirement.key} > {among}"
-        case "Lt":
-            return f"{requirement.key} < {among}"
-    return f"{requirement.key} {requirement.operator} {among}"
