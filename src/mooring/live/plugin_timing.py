@@ -149,8 +149,8 @@ def _post_filtered(result: PostFilterResult) -> str:
     return _UNSCHEDULABLE if result.preemption is None else _status(result.preemption.verdict)
 
 
-def _reserved(rejection: Rejection | None) -> str:
-    return _SUCCESS if rejection is None else _status(rejection.verdict)
+def _reserved(answer: Rejection | tuple[object, ...]) -> str:
+    return _status(answer.verdict) if isinstance(answer, Rejection) else _SUCCESS
 
 
 def _permitted(answer: Rejection | Mapping[str, float]) -> str:

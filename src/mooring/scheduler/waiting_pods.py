@@ -1,7 +1,7 @@
 """Pods that were given a node and wait for a `Permit` plugin before they are bound.
 
-Kept by `Core`. A plugin lets a pod go, or rejects it, through its handle; when the time is up the
-pod is rejected.
+Kept by `BindingCycles`. A plugin lets a pod go, or rejects it, through its handle; when the time is
+up the pod is rejected.
 """
 
 import math
@@ -10,41 +10,37 @@ from collections.abc import Iterator, Mapping
 
 from mooring.errors import MooringError
 from mooring.framework import foreign
-from mooring.framework.cycle import Cycle
 from mooring.framework.hook_answers import shortened
 from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.placement import Placement
 
 
 class WaitingPod:
     """A pod that waits for plugins.
 
     Attributes:
+        placement: the pod, its node and what follows.
         pod: the pod.
         queued: its entry of the queue.
-        cycle: the decision.
         node: where it is to go.
         deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+        reason: why it waits no more and is not bound; empty if it is not so.
+        rejected_by: the plugin that says so.
+        preempted: whether it has to make room for another pod.
     """
 
-    def __init__(
-        self,
-        queued: QueuedPod,
-        cycle: Cycle,
-        node: Node,
-        waits: Mapping[str, float],
-        now: float,
-    ) -> None:
-        self.pod: Pod = queued.pod
-        self.queued = queued
-        self.cycle = cycle
-        self.node = node
+    def __init__(self, placement: Placement, waits: Mapping[str, float], now: float) -> None:
+        self.placement = placement
+        self.queued = placement.queued
+        self.pod: Pod = self.queued.pod
+        self.node: Node = placement.node
         self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
         self._waits = waits
         self.rejected_by = ""
         self.reason = ""
+        self.preempted = False
 
     def allow(self, plugin: str) -> None:
         """A plugin lets the pod go; the pod is bound when all do.
@@ -67,6 +63,12 @@ class WaitingPod:
         if not self.reason:
             self.rejected_by = foreign.plain(plugin)
             self.reason = shortened(reason) or f"rejected by {self.rejected_by}"
+
+    def preempt(self, plugin: str) -> None:
+        """The pod has to make room for another one; `plugin` found that out."""
+        if not self.reason:
+            self.preempted = True
+            self.rejected_by, self.reason = plugin, "preempted"
 
     def expire(self, plugin: str) -> None:
         """The time that a plugin gave is up."""

@@ -34,7 +34,9 @@ class SlowBinder:
         await self.patched.wait()
         self.done.append(f"{effect.pod.name} {effect.nominated_node}")
 
-    async def bind(self, effect: Bind) -> Bound:
+    async def bind(self, effect: Bind, before: asyncio.Task[None] | None) -> Bound:
+        if before is not None:
+            await asyncio.wait({before})
         self.done.append(f"{effect.pod.name} bound")
         return Bound(effect.pod, effect.binding.node_name)
 
