@@ -14,9 +14,9 @@ from mooring.explaining.decision_text import joined_names, outcome_sentence, pre
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.quantity_texts import show
 from mooring.explaining.remedy import Suggestion
+from mooring.framework.decision import PluginScore, Scoring
 from mooring.framework.filtering import Rejection
 from mooring.framework.record import PRE_FILTER_REJECTED, Record
-from mooring.framework.runtime import PluginScore, Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
 from mooring.model.resources import CPU, MEMORY, spec_requests

@@ -17,9 +17,9 @@ from mooring.explaining.edits import with_spec
 from mooring.explaining.remedy import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
-from mooring.framework.examine import examine
 from mooring.framework.policy import Policy
 from mooring.framework.record import Record
+from mooring.framework.recording import record_decision
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
@@ -161,7 +161,7 @@ class Explainer:
     def _record(self, pod: Pod) -> Record:
         runtime = self.runtime(pod.scheduler_name)
         if runtime is not None:
-            return examine(runtime, pod)
+            return record_decision(runtime, pod)
         return Record(
             pod=pod.key,
             profile=pod.scheduler_name,

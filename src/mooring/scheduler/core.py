@@ -10,26 +10,28 @@ bound. The cluster's state is its own; every method is called by one thread, and
 
 import functools
 import logging
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from mooring.errors import MooringError
+from mooring.errors import MooringError, PluginError
 from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.cluster_events import ClusterEvent, event_between
 from mooring.framework.cycle import Cycle
+from mooring.framework.decision import AskExtenders, Decision
 from mooring.framework.filtering import Rejection
 from mooring.framework.hook import Action
+from mooring.framework.observer import PERMIT, RESERVE
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import failure_of
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.scheduler.decider import Decider
 from mooring.scheduler.effects import (
-    AskExtenders,
     Bind,
     BindFailed,
     Bound,
@@ -41,10 +43,9 @@ from mooring.scheduler.effects import (
     VictimsPreempted,
     failed_scheduling,
 )
-from mooring.scheduler.preemptions_in_progress import PreemptingPlugin, PreemptionsInProgress
+from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.scheduling_cycle import Choose, Chosen, NoNode, choose_node
 from mooring.scheduler.waiting_pods import WaitingPod, WaitingPods
 from mooring.state.cluster import Cluster
 
@@ -69,43 +70,35 @@ class Core:
     """Decides about pods of several profiles on one cluster.
 
     Args:
-        runtimes: the plugins by scheduler name, all on this cluster.
+        decider: makes decisions.
         cluster: the state.
         queue: the waiting pods.
-        choose: picks one of so many equals.
-        extended: whether extenders take part for a pod.
+        waiting: the pods that wait for permission; plugins see them through their handles.
+        preemptions: the preemptions in progress; decisions respect them.
     """
 
     def __init__(
         self,
-        runtimes: Mapping[str, Runtime],
+        decider: Decider,
         cluster: Cluster,
         queue: Queue,
-        choose: Choose,
-        extended: Callable[[Pod], bool] | None = None,
+        waiting: WaitingPods,
+        preemptions: PreemptionsInProgress,
     ) -> None:
         self.cluster = cluster
         self.queue = queue
-        self._runtimes = runtimes
-        self.waiting = WaitingPods()
-        self._choose = choose
-        self._extended = extended
+        self.waiting = waiting
+        self._decider = decider
+        self._preemptions = preemptions
         # By unique id: a pod may be gone, and another of its name there, before its report comes.
         self._binding_cycles: dict[str, BindingCycle] = {}
-        self._preemptions = PreemptionsInProgress()
         # Pods that will look for victims when it is seen what becomes of those of others.
         self._deferred: dict[str, Pod] = {}
 
     @property
-    def waiting(self) -> WaitingPods:
-        """The pods that wait for permission; plugins see them through their handles."""
-        return self._waiting
-
-    @waiting.setter
-    def waiting(self, waiting: WaitingPods) -> None:
-        self._waiting = waiting
-        for runtime in self._runtimes.values():
-            runtime.waiting = waiting
+    def runtimes(self) -> Mapping[str, Runtime]:
+        """The plugins by scheduler name."""
+        return self._decider.runtimes
 
     @property
     def binding(self) -> list[BindingCycle]:
@@ -114,7 +107,7 @@ class Core:
 
     # -- changes of the cluster
 
-    def handle(self, changes: Iterable[Put[Any] | Gone[Any]], now: float) -> list[Effect]:
+    def handle(self, changes: Iterable[Put[Any] | Gone[Any]], now: float) -> None:
         """Apply what informers saw, in order."""
         for change in changes:
             thing: KubeObject = change.object
@@ -129,7 +122,6 @@ class Core:
                 old = self.cluster.catalog.get(type(thing), thing.key)
                 self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)
                 self._on_event(old, thing if put else None, now)
-        return []
 
     def _on_pod(self, pod: Pod | None, seen: Pod, now: float) -> None:
         """A pod is there, or not any more."""
@@ -151,7 +143,7 @@ class Core:
             assumed = pod.uid in self._binding_cycles or before is None
             self.cluster.put_pod(pod)
             self._on_assigned_pod_event(pod.uid, None if assumed else before, pod, now)
-        elif pod.scheduler_name in self._runtimes:
+        elif pod.scheduler_name in self.runtimes:
             self._pod_pending(known, pod, now)
 
     def _pod_pending(self, known: Pod | None, pod: Pod, now: float) -> None:
@@ -203,7 +195,6 @@ class Core:
             self._on_event(old, new, now)
             return
         waited = self._preemptions.seen(uid)
-        self._end_preemption_of(waited)
         self._on_event(old, new, now)
         self._retry_preemptors(waited, now)
 
@@ -219,21 +210,20 @@ class Core:
 
     def _schedule(self, queued: QueuedPod, now: float) -> SchedulingCycle:
         pod = queued.pod
-        runtime = self._runtimes[pod.scheduler_name]
         if pod.deleting:
             self.queue.done(queued)
             return []
-        extended = self._extended is not None and self._extended(pod)
         try:
-            found = yield from choose_node(
-                runtime, self._with_nominated_node(pod), self._choose,
-                extended=extended, leaving=self._preemptions.leaving,
-            )  # fmt: skip
+            decision = yield from self._decider.decide(self._with_nominated_node(pod))
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
             return self._decision_failed(queued, error, now)
-        if isinstance(found, NoNode):
-            return self._no_node(queued, found, now)
-        return self._place(runtime, queued, found, now)
+        if decision.error:
+            failed = PluginError(decision.error, plugin="", hook="filter", pod=pod.key)
+            return self._decision_failed(queued, failed, now)
+        node = self._decider.node(decision)
+        if node is None:
+            return self._no_node(queued, decision, now)
+        return self._place(queued, decision.cycle, node, now)
 
     def _with_nominated_node(self, pod: Pod) -> Pod:
         """The pod with its nominated node, whether or not the watch has shown that yet."""
@@ -242,26 +232,30 @@ class Core:
             return pod
         return replace(pod, status=replace(pod.status, nominated_node_name=nominated_node))
 
-    def _place(
-        self, runtime: Runtime, queued: QueuedPod, chosen: Chosen, now: float
-    ) -> list[Effect]:
+    def _place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give the pod its node in the state, and see whether the plugins agree."""
-        pod, cycle = queued.pod, chosen.cycle
-        node = self.cluster.nodes[chosen.node_name]
+        pod = queued.pod
+        runtime, observer = self.runtimes[pod.scheduler_name], self._decider.observer(pod)
         self.cluster.assume(pod, node.name)
+        observer.started(RESERVE)
         try:
             rejection = runtime.binding_hooks.reserve(cycle, node)
         except Exception as error:  # noqa: BLE001 - as above; what was reserved is given back
+            observer.failed()
             self.cluster.forget(pod.key)
             return self._decision_failed(queued, error, now)
+        observer.reserved(rejection)
         if rejection is not None:
             self.cluster.forget(pod.key)
             return self._rejected(queued, rejection, now)
+        observer.started(PERMIT)
         try:
             waits = runtime.binding_hooks.permit(cycle, node)
         except Exception as error:  # noqa: BLE001
+            observer.failed()
             self._undo_placement(runtime, cycle, node, pod)
             return self._decision_failed(queued, error, now)
+        observer.permitted(waits)
         if isinstance(waits, Rejection):
             self._undo_placement(runtime, cycle, node, pod)
             return self._rejected(queued, waits, now)
@@ -290,15 +284,17 @@ class Core:
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
+            self._decider.observer(waiting.pod).waited(
+                rejected=bool(waiting.reason), seconds=now - waiting.since
+            )
             try:
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
-                runtime = self._runtimes[waiting.pod.scheduler_name]
+                runtime = self.runtimes[waiting.pod.scheduler_name]
                 self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
                 effects += self._decision_failed(waiting.queued, error, now)
         late = self._preemptions.late(now)
         if late:
-            self._end_preemption_of(late)
             self.queue.activate(late, now)
             self._retry_preemptors(late, now)
         return effects
@@ -307,7 +303,7 @@ class Core:
         """A pod need not wait for permission any longer."""
         if not waiting.reason:
             return [self._bind(waiting.queued, waiting.cycle, waiting.node, now)]
-        runtime = self._runtimes[waiting.pod.scheduler_name]
+        runtime = self.runtimes[waiting.pod.scheduler_name]
         placed = self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
         message = f"0/1 nodes are available: 1 {waiting.reason}."
         effects = self._failed(
@@ -343,7 +339,7 @@ class Core:
         binding_cycle = self._binding_cycles.pop(pod.uid, None)
         if binding_cycle is None:
             return []
-        runtime = self._runtimes[pod.scheduler_name]
+        runtime = self.runtimes[pod.scheduler_name]
         placed = self._undo_placement(runtime, binding_cycle.cycle, binding_cycle.node, pod)
         queued, message = binding_cycle.queued, report.message
         effects = self._failed(
@@ -355,17 +351,10 @@ class Core:
     def _victims_preempted(self, report: VictimsPreempted, now: float) -> list[Effect]:
         pod = report.preemptor
         if self._preemptions.reported(pod, now, failed=bool(report.error)):
-            self._end_preemption_of([pod])
             if report.error:
                 self.queue.activate([pod], now)
             self._retry_preemptors([pod], now)
         return []
-
-    def _end_preemption_of(self, pods: list[Pod]) -> None:
-        """Hold these pods back no longer."""
-        for pod in pods:
-            for plugin in self._preempting_plugins(pod):
-                plugin.preempting.discard(pod.uid)
 
     def _retry_preemptors(self, pods: list[Pod], now: float) -> None:
         """Try pods that still stand at the open gate, and those that waited for others' victims.
@@ -393,7 +382,6 @@ class Core:
         if placed is not None:
             was_victim = placed.uid in self._preemptions
             waited = self._preemptions.seen(placed.uid)
-            self._end_preemption_of(waited)
             gone = ClusterEvent(Pod, Action.DELETE, placed, None)
             self.queue.on_event(gone, now, functools.partial(_is_another, placed))
             if was_victim:
@@ -420,24 +408,19 @@ class Core:
             queued, UNSCHEDULABLE, message, {rejection.plugin}, now, nominated_node=""
         )
 
-    def _no_node(self, queued: QueuedPod, found: NoNode, now: float) -> list[Effect]:
+    def _no_node(self, queued: QueuedPod, decision: Decision, now: float) -> list[Effect]:
         pod = queued.pod
-        if found.preempt is None:
-            if found.deferred:
+        message, plugins = decision.message, decision.filtering.plugins
+        result = decision.post_filter_result
+        target = self._decider.candidate(decision)
+        if target is None:
+            if result.deferred:
                 self._deferred[pod.uid] = pod
-            nominated_node = None if found.keep_nomination else ""
+            nominated_node = None if result.keep_nomination else ""
             return self._failed(
-                queued,
-                UNSCHEDULABLE,
-                found.message,
-                found.plugins,
-                now,
-                nominated_node=nominated_node,
+                queued, UNSCHEDULABLE, message, plugins, now, nominated_node=nominated_node
             )
-        target = found.preempt
         effects: list[Effect] = []
-        for plugin in self._preempting_plugins(pod):
-            plugin.preempting.add(pod.uid)
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
         # Less important pods lose their nomination to that node: they may fit elsewhere.
@@ -449,12 +432,12 @@ class Core:
         for victim in target.victims:
             waiting = self.waiting.get(victim.key)
             if waiting is not None:
-                waiting.reject("DefaultPreemption", "preempted")
+                waiting.reject(result.plugin, "preempted")
             else:
                 victims.append(victim)
         effects.append(PreemptVictims(tuple(victims), pod, target.node, pod.scheduler_name))
         effects += self._failed(
-            queued, UNSCHEDULABLE, found.message, found.plugins, now, nominated_node=target.node
+            queued, UNSCHEDULABLE, message, plugins, now, nominated_node=target.node
         )
         return effects
 
@@ -485,11 +468,6 @@ class Core:
             queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, bind_failed=bind_failed
         )
         return failed_scheduling(pod, reason, message, nominated_node)
-
-    def _preempting_plugins(self, pod: Pod) -> list[PreemptingPlugin]:
-        runtime = self._runtimes[pod.scheduler_name]
-        found = [one for _, one in runtime.post_filters if isinstance(one, PreemptingPlugin)]
-        return [one for one in found if type(one.preempting) is set]
 
 
 def _is_another(pod: Pod, other: Pod) -> bool:

@@ -25,7 +25,8 @@ class WaitingPod:
         queued: its entry of the queue.
         cycle: the decision.
         node: where it is to go.
-        deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+        since: when it began to wait, by the clock that decisions are made with.
+        deadlines: until when it waits for each plugin, by the same clock.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class WaitingPod:
         self.queued = queued
         self.cycle = cycle
         self.node = node
+        self.since = now
         self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
         self._waits = waits
         self.rejected_by = ""

@@ -15,6 +15,7 @@ from mooring import Node, Nodes, Pod, hook
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import MooringError
 from mooring.framework.cycle import Cycle
+from mooring.framework.decision_cycle import decide_alone
 from mooring.framework.filtering import Filtering
 from mooring.framework.foreign import Interruption
 from mooring.plugins.in_tree import default_registry
@@ -363,8 +364,8 @@ def test_who_extends_the_default_preemption_finds_victims(factory: Any) -> None:
         cluster.put(thing)
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    found = runtime.decide(
-        make_pod("asker", requests={"cpu": "1"}, priority=5)
+    found = decide_alone(
+        runtime, make_pod("asker", requests={"cpu": "1"}, priority=5)
     ).post_filter_result.preemption
     assert found is not None
     assert [len(one.victims) for one in found.candidates.values()] == [1]

@@ -1,0 +1,121 @@
+"""Making the full record of one decision: an observer that keeps everything that is said.
+
+The decision is the scheduler's own (`decision_cycle`), watched by a thorough observer, so every
+plugin is asked about every node. Called by `moor explain` and the parity tool.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from mooring.framework import hook
+from mooring.framework.arrays import Mask
+from mooring.framework.cycle import Cycle
+from mooring.framework.decision import AskExtenders, Decision
+from mooring.framework.decision_cycle import decide, without_extenders
+from mooring.framework.filtering import NO_NODES
+from mooring.framework.observer import Observer
+from mooring.framework.record import PRE_FILTER_REJECTED, PreFiltered, Record
+from mooring.framework.runtime import Runtime
+from mooring.framework.verdict import SKIPPED, Verdict, Verdicts
+from mooring.model.pod import Pod
+
+
+class RecordingObserver(Observer):
+    """Keeps what every plugin says about every node.
+
+    Attributes:
+        pre_filter: what each pre-filter plugin said.
+        filter: what each filter said that was asked; None if it accepts all nodes.
+        skipped: the plugins that have nothing to say about the pod.
+        feasible_without_nominated: the rows possible if nominated pods did not count.
+    """
+
+    thorough = True
+    each_plugin = True
+
+    def __init__(self) -> None:
+        self.pre_filter: dict[str, PreFiltered] = {}
+        self.filter: dict[str, Verdicts | None] = {}
+        self.skipped: set[str] = set()
+        self.feasible_without_nominated: list[int] = []
+
+    def begun(self, cycle: Cycle) -> None:
+        """Remember where plugins are noted that skip."""
+        self.skipped = cycle.skipped
+
+    def pre_filter_answered(self, plugin: str, answer: hook.PreFilterAnswer) -> None:
+        """Keep the answer."""
+        self.pre_filter[plugin] = _pre_filtered(answer)
+
+    def filter_answered(self, plugin: str, verdicts: Verdicts | None) -> None:
+        """Keep the verdicts."""
+        self.filter[plugin] = verdicts
+
+    def filters_answered(self, mask: Mask) -> None:
+        """Keep the nodes."""
+        self.feasible_without_nominated = mask.nonzero()[0].tolist()
+
+
+def record_decision(runtime: Runtime, pod: Pod) -> Record:
+    """Decide about a pod without extenders, and note everything that was said.
+
+    Raises:
+        PluginError: a plugin failed.
+        PolicyError: a `Preempt` hook failed.
+    """
+    return without_extenders(recording(runtime, pod))
+
+
+def recording(
+    runtime: Runtime, pod: Pod, *, extended: bool = False
+) -> Generator[AskExtenders, Any, Record]:
+    """Decide about a pod, asking extenders if they take part, and note everything that was said.
+
+    Raises:
+        PluginError: a plugin failed.
+        PolicyError: a `Preempt` hook failed.
+    """
+    gates = runtime.pre_enqueue(pod)
+    observer = RecordingObserver()
+    decision = yield from decide(runtime, pod, observer, extended=extended)
+    return _record(runtime, gates, observer, decision)
+
+
+def _record(
+    runtime: Runtime, gates: dict[str, Verdict], observer: RecordingObserver, decision: Decision
+) -> Record:
+    pod, scoring = decision.cycle.pod, decision.scoring
+    names = runtime.cluster.columns.names
+    filters: dict[str, Verdicts | str | None] = {}
+    for asker in runtime.filters if names else ():
+        name = asker.name
+        never = SKIPPED if name in observer.skipped else PRE_FILTER_REJECTED
+        filters[name] = observer.filter.get(name, never)
+    shortcut = names[int(decision.best[0])] if decision.nominated else ""
+    return Record(
+        pod=pod.key,
+        profile=runtime.name,
+        priority=pod.priority,
+        nodes=names,
+        pre_enqueue=gates,
+        pre_filter=observer.pre_filter,
+        filter=filters,
+        filtering=decision.filtering,
+        feasible_without_nominated=observer.feasible_without_nominated,
+        scoring=scoring,
+        best=(decision.best if scoring is None else scoring.best).tolist(),
+        nominated_shortcut=shortcut,
+        post_filter_result=decision.post_filter_result,
+        pending=decision.message,
+        error=decision.error if names else NO_NODES,
+    )
+
+
+def _pre_filtered(answer: hook.PreFilterAnswer) -> PreFiltered:
+    if answer is hook.SKIP:
+        return PreFiltered(skipped=True)
+    if isinstance(answer, Verdict):
+        return PreFiltered(verdict=answer)
+    if answer is None:
+        return PreFiltered()
+    return PreFiltered(nodes=tuple(str(name) for name in answer))
