@@ -33,7 +33,7 @@ from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, Strategy, own_update
+from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, own_update
 from mooring.scheduler.sub_queues import Order, PreEnqueue, SubQueues
 
 __all__ = ["Queue", "QueueSettings"]
@@ -148,7 +148,6 @@ class Queue:
         plugins: Collection[str],
         now: float,
         *,
-        pending: Collection[str] = (),
         error: bool = False,
         pod: Pod | None = None,
         bind_failed: bool = False,
@@ -161,7 +160,6 @@ class Queue:
             queued: what `pop` gave.
             plugins: who rejected.
             now: the time.
-            pending: who said that the pod waits for something of theirs; that ends the backoff.
             error: something went wrong and nobody rejected; `plugins` do not matter then.
             pod: the pod as it is known now, if the queue was not told.
             bind_failed: it was `done` before, and its binding cycle failed; the caller knows that
@@ -175,16 +173,19 @@ class Queue:
             return queued.sub_queue
         if pod is not None:
             queued.pod = pod
-        queued.fail(() if error else plugins, () if error else pending, now)
+        queued.fail(() if error else plugins, now)
         queued.backoff_until = self._settings.backoff_end(queued)
         # Nobody kept what happened while a pod was being bound: it must be tried again.
         helped = bind_failed or self.in_flight.helped(queued)
-        strategy = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
+        again = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
         self.in_flight.finish(queued)
         self._sub_queues.rejected.update(
-            (plugin, queued.profile) for plugin in queued.rejector_plugins
+            (plugin, queued.profile) for plugin in queued.unschedulable_plugins
         )
-        self._sub_queues.retry(queued, strategy, _FAILED, now)
+        if again:
+            self._sub_queues.retry(queued, _FAILED, now)
+        else:
+            self._sub_queues.hold(queued, _FAILED)
         return queued.sub_queue
 
     # -- cluster events
@@ -225,9 +226,8 @@ class Queue:
                 self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
     def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
-        strategy = self._hints.strategy(queued, event)
-        if strategy is not Strategy.SKIP:
-            self._sub_queues.retry(queued, strategy, event.label(), now)
+        if self._hints.worth_requeuing(queued, event):
+            self._sub_queues.retry(queued, event.label(), now)
 
     def flush(self, now: float) -> None:
         """Time passed: backoffs are over, pods were unschedulable for too long."""
