@@ -60,24 +60,26 @@ class FilterWalk:
                 its verdicts say so.
         """
         observer.started(PRE_FILTER)
-        whole, result, rejecting = self._pre_filters.run(cycle, observer)
+        whole, result, rejecting, beside = self._pre_filters.run(cycle, observer)
         observer.pre_filtered(whole, result)
         size = len(self._cluster.columns)
-        nodes = cycle.nodes if rows is None else cycle.nodes.subset(rows)
         if whole is not None:
             if observer.thorough:
-                nobody = np.zeros(len(nodes), np.bool_)
-                self._ask_filters(cycle, nodes, nobody, observer, rejecting)
+                # A scheduler would not ask them.
+                nodes = _nodes(beside or cycle, rows)
+                possible = np.zeros(len(nodes), np.bool_)
+                self._ask_filters(nodes, possible, observer, rejecting)
             return Filtering(np.zeros(size, np.bool_), pre_filter_result=result, whole=whole)
         observer.started(FILTER)
+        nodes = _nodes(cycle, rows)
         mask = np.ones(size, np.bool_) if result is None else result.mask.copy()
         if rows is None:
-            answers = self._ask_filters(cycle, nodes, mask, observer, rejecting)
+            answers = self._ask_filters(nodes, mask, observer, rejecting)
         else:
             some = mask[rows]
             answers = [
                 (name, _spread(verdicts, rows, size))
-                for name, verdicts in self._ask_filters(cycle, nodes, some, observer, rejecting)
+                for name, verdicts in self._ask_filters(nodes, some, observer, rejecting)
             ]
             mask = np.zeros(size, np.bool_)
             mask[rows] = some
@@ -89,18 +91,12 @@ class FilterWalk:
         return filtering
 
     def _ask_filters(
-        self,
-        cycle: Cycle,
-        nodes: Nodes,
-        mask: Mask,
-        observer: Observer,
-        rejecting: Set[str] = frozenset(),
+        self, nodes: Nodes, mask: Mask, observer: Observer, rejecting: Set[str] = frozenset()
     ) -> list[tuple[str, Verdicts]]:
         """Ask the filters one after the other.
 
         Args:
-            cycle: the decision.
-            nodes: the nodes.
+            nodes: the nodes, which know the decision.
             mask: (n_nodes,) those of them that are possible; loses those that a filter rejects.
             observer: who watches.
             rejecting: plugins that rejected the pod as such, and prepared nothing for their filter.
@@ -108,6 +104,7 @@ class FilterWalk:
         thorough, told = observer.thorough, observer.each_plugin
         ask = _ask_thoroughly if thorough else _ask
         answers = []
+        cycle = nodes.cycle
         skipped = cycle.skipped
         for asker in self._filters:
             name = asker.name
@@ -176,7 +173,7 @@ class FilterWalk:
         nodes = cycle.nodes.subset(np.array([row]))
         self._asking = True
         try:
-            answers = self._ask_filters(cycle, nodes, np.ones(1, np.bool_), NOBODY)
+            answers = self._ask_filters(nodes, np.ones(1, np.bool_), NOBODY)
         finally:
             self._asking = False
         if not answers:
@@ -212,6 +209,10 @@ class FilterWalk:
         """A filter that asks all filters would ask itself for ever."""
         if self._asking:
             raise MooringError("a filter may not ask the handle about a node")
+
+
+def _nodes(cycle: Cycle, rows: Rows | None) -> Nodes:
+    return cycle.nodes if rows is None else cycle.nodes.subset(rows)
 
 
 def _ask(asker: AskFilter, cycle: Cycle, nodes: Nodes, mask: Mask) -> Verdicts | None:

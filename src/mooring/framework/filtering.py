@@ -234,5 +234,8 @@ class Preemption(msgspec.Struct, frozen=True):
     def error(self) -> str:
         """Why the filters could not answer for some node; empty if they could."""
         # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
-        errors = list(dict.fromkeys(one.reason for one in self.rejected.values() if one.error))
+        # In the order of nodes, wherever the search began.
+        nodes = dict.fromkeys((*self.potential, *self.rejected))
+        found = (self.rejected[node] for node in nodes if node in self.rejected)
+        errors = list(dict.fromkeys(one.reason for one in found if one.error))
         return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)

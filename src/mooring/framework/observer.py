@@ -16,9 +16,9 @@ from typing import Final
 from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.decision import Decision, PostFilterResult, Scoring
-from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
+from mooring.framework.filtering import Filtering, Preemption, PreFilterResult, Rejection
 from mooring.framework.hook import PreFilterAnswer
-from mooring.framework.verdict import Verdicts
+from mooring.framework.verdict import Verdict, Verdicts
 
 # The extension points, as kube-scheduler's metrics call them.
 PRE_FILTER: Final = "PreFilter"
@@ -90,6 +90,9 @@ class Observer:
 
     def score_answered(self, plugin: str) -> None:
         """A plugin prepared its scores, or gave them."""
+
+    def post_filter_answered(self, plugin: str, answer: Preemption | Verdict) -> None:
+        """A post-filter plugin answered; nobody has reviewed it yet."""
 
 
 #: Nobody watches.

@@ -5,6 +5,7 @@ hooks; extenders have their say in the decision cycle. Nothing is preempted here
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from msgspec.structs import replace
@@ -61,7 +62,7 @@ class PostFilterWalk:
             return PostFilterResult()
         observer.started(POST_FILTER)
         pod = cycle.pod
-        result = self._search(cycle, filtering)
+        result = self._search(cycle, filtering, observer)
         observer.post_filtered(result)
         found = result.preemption
         if found is None or not found.verdict.accepted:
@@ -72,27 +73,40 @@ class PostFilterWalk:
         result = result._replace(deferred=deferred)
         return with_candidates(result, candidates if deferred else calm)
 
-    def _search(self, cycle: Cycle, filtering: Filtering) -> PostFilterResult:
+    def _search(self, cycle: Cycle, filtering: Filtering, observer: Observer) -> PostFilterResult:
         """Ask the plugins; the first one that finds a candidate ends the search."""
         # parity v1.36.4: runtime/framework.go RunPostFilterPlugins
         found: Preemption | None = None
         who = ""
         reasons: list[str] = []
-        for name, ask in self._plugins:
+        for place, (name, ask) in enumerate(self._plugins, 1):
+            if observer.each_plugin:
+                observer.asking(name)
             try:
                 answer = ask(cycle, filtering)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 blame(error, name, "post_filter", cycle.pod)
+            if observer.each_plugin:
+                observer.post_filter_answered(name, answer)
             verdict = answer if isinstance(answer, Verdict) else answer.verdict
             if isinstance(answer, Preemption):
                 found, who = answer, name
-            if verdict.accepted:
-                return PostFilterResult(found, (), who, keep_nomination=_keeps(found))
             reasons += verdict.reasons
-            if verdict.unresolvable or verdict.error:
-                reasons = list(verdict.reasons)
+            if verdict.accepted or verdict.unresolvable or verdict.error:
+                reasons = [] if verdict.accepted else list(verdict.reasons)
+                if observer.thorough:
+                    self._ask_others(cycle, filtering, observer, place)
                 break
         return PostFilterResult(found, tuple(reasons), who, keep_nomination=_keeps(found))
+
+    def _ask_others(
+        self, cycle: Cycle, filtering: Filtering, observer: Observer, first: int
+    ) -> None:
+        """Ask the plugins that a scheduler does not ask any more; nothing depends on it."""
+        for name, ask in self._plugins[first:]:
+            observer.asking(name)
+            with suppress(Exception):
+                observer.post_filter_answered(name, ask(cycle, filtering))
 
     def _reviewed(self, pod: Pod, candidates: Mapping[str, Candidate]) -> Mapping[str, Candidate]:
         """The candidates as the policies leave them."""

@@ -26,7 +26,6 @@ _NO_GROUPS: Final = Rejection(
     "",
     reject("pod groups (spec.schedulingGroup) are not supported by mooring yet", unresolvable=True),
 )
-_NONE: Final[frozenset[str]] = frozenset()
 
 
 class PreFiltering(NamedTuple):
@@ -36,14 +35,16 @@ class PreFiltering(NamedTuple):
         whole: the rejection of the pod as such.
         result: which nodes alone are possible; None if all are.
         rejecting: the plugins that rejected the pod.
+        beside: another cycle, if plugins were asked in it that a scheduler would not ask.
     """
 
-    whole: Rejection | None
-    result: PreFilterResult | None
-    rejecting: frozenset[str]
+    whole: Rejection | None = None
+    result: PreFilterResult | None = None
+    rejecting: frozenset[str] = frozenset()
+    beside: Cycle | None = None
 
 
-_ALL_NODES: Final = PreFiltering(None, None, _NONE)
+_ALL_NODES: Final = PreFiltering()
 
 
 class PreFilterWalk:
@@ -68,18 +69,17 @@ class PreFilterWalk:
         answers: _Answers | None = None
         if cycle.pod.spec.scheduling_group is not None:
             answers = _Answers(_NO_GROUPS)
-        for name, ask in self._plugins:
-            over = answers is not None and answers.whole is not None
-            if over and not observer.thorough:
+        for place, (name, ask) in enumerate(self._plugins):
+            if answers is not None and answers.whole is not None:
+                if observer.thorough:
+                    self._ask_others(cycle, observer, place, answers)
                 break
             if told:
                 observer.asking(name)
             try:
                 answer = ask(cycle)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                if not over:
-                    blame(error, name, "pre_filter", cycle.pod)
-                answer = fail(str(blamed(error, name, "pre_filter", cycle.pod)))
+                blame(error, name, "pre_filter", cycle.pod)
             if told:
                 observer.pre_filter_answered(name, answer)
             if answer is hook.SKIP:
@@ -89,18 +89,43 @@ class PreFilterWalk:
                 answers.take(name, answer)
         return answers.together(self._cluster) if answers is not None else _ALL_NODES
 
+    def _ask_others(
+        self, cycle: Cycle, observer: Observer, first: int, answers: "_Answers"
+    ) -> None:
+        """Ask the plugins that a scheduler does not ask any more; the decision sees nothing of it.
+
+        What they keep is kept in a cycle of its own, in which their filters can be asked, too.
+        """
+        beside = Cycle(cycle.pod, cycle.cluster, thorough=True)
+        beside.data.update(cycle.data)
+        beside.skipped |= cycle.skipped
+        for name, ask in self._plugins[first:]:
+            observer.asking(name)
+            try:
+                answer = ask(beside)
+            except Exception as error:  # noqa: BLE001 - as above, and nothing depends on it
+                answer = fail(str(blamed(error, name, "pre_filter", cycle.pod)))
+            observer.pre_filter_answered(name, answer)
+            if answer is hook.SKIP:
+                beside.skipped.add(name)
+            elif isinstance(answer, Verdict):
+                answers.take(name, answer)
+        answers.beside = beside
+
 
 class _Answers:
     """What plugins said who said something.
 
     Attributes:
         whole: a rejection after which no answer counts.
+        beside: the cycle in which plugins were asked all the same.
     """
 
-    __slots__ = ("_names", "_plugins", "_rejected", "_rejecting", "whole")
+    __slots__ = ("_names", "_plugins", "_rejected", "_rejecting", "beside", "whole")
 
     def __init__(self, whole: Rejection | None = None) -> None:
         self.whole = whole
+        self.beside: Cycle | None = None
         self._rejected: Rejection | None = None
         self._rejecting: set[str] = set()
         self._names: set[str] | None = None
@@ -133,7 +158,7 @@ class _Answers:
             mask[[row_of[name] for name in self._names or () if name in row_of]] = True
             result = PreFilterResult(mask, tuple(self._plugins))
         whole = self.whole if self.whole is not None else self._rejected
-        return PreFiltering(whole, result, frozenset(self._rejecting))
+        return PreFiltering(whole, result, frozenset(self._rejecting), self.beside)
 
 
 def _nothing_left(plugins: Sequence[str]) -> Rejection:

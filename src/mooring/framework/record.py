@@ -41,7 +41,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         scoring: the scores of the possible nodes; None if there is none.
         best: the rows with the highest total.
         nominated_shortcut: the pod's own nominated node, if it is possible.
-        post_filter_result: if no node was possible, what preemption found.
+        post_filter: if no node was possible, what each plugin found that may make room.
+        post_filter_result: what came of that.
         pending: why the pod is pending if nothing gates it, in kube-scheduler's words.
         error: why the decision was given up.
     """
@@ -58,6 +59,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     scoring: Scoring | None = None
     best: Sequence[int] = ()
     nominated_shortcut: str = ""
+    post_filter: Mapping[str, Preemption | Verdict] = {}
     post_filter_result: PostFilterResult = PostFilterResult()
     pending: str = ""
     error: str = ""
@@ -86,10 +88,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def message(self) -> str:
         """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
-        if self.error:
-            return self.error
         if self.gated:
             return next(v.reason for v in self.pre_enqueue.values() if not v.accepted)
+        if self.error:
+            return self.error
         return self.pending
 
     def rejection(self, row: int) -> Rejection | None:
@@ -125,13 +127,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             out.update(self._scores(self.scoring))
         if self.nominated_shortcut:
             out["nominatedShortcut"] = self.nominated_shortcut
-        found = self.post_filter_result.preemption
+        found = self._searched()
         if found is not None:
             out["postFilter"] = _preemption(found)
         error = self.error or (found.error if found is not None else "")
         if error:
             out["error"] = error
         return out
+
+    def _searched(self) -> Preemption | None:
+        """The search for victims, also if another plugin's word ended it before."""
+        searches = (one for one in self.post_filter.values() if isinstance(one, Preemption))
+        return self.post_filter_result.preemption or next(searches, None)
 
     def _names(self, rows: Sequence[int]) -> list[str]:
         return sorted(self.nodes[row] for row in rows)

@@ -7,12 +7,14 @@ plugin is asked about every node. Called by `moor explain` and the parity tool.
 from collections.abc import Generator
 from typing import Any
 
+from msgspec.structs import replace
+
+from mooring.errors import MooringError
 from mooring.framework import hook
 from mooring.framework.arrays import Mask
-from mooring.framework.cycle import Cycle
 from mooring.framework.decision import AskExtenders, Decision
 from mooring.framework.decision_cycle import decide, without_extenders
-from mooring.framework.filtering import NO_NODES
+from mooring.framework.filtering import NO_NODES, Preemption
 from mooring.framework.observer import Observer
 from mooring.framework.record import PRE_FILTER_REJECTED, PreFiltered, Record
 from mooring.framework.runtime import Runtime
@@ -26,8 +28,8 @@ class RecordingObserver(Observer):
     Attributes:
         pre_filter: what each pre-filter plugin said.
         filter: what each filter said that was asked; None if it accepts all nodes.
-        skipped: the plugins that have nothing to say about the pod.
         feasible_without_nominated: the rows possible if nominated pods did not count.
+        post_filter: what each post-filter plugin said.
     """
 
     thorough = True
@@ -36,12 +38,8 @@ class RecordingObserver(Observer):
     def __init__(self) -> None:
         self.pre_filter: dict[str, PreFiltered] = {}
         self.filter: dict[str, Verdicts | None] = {}
-        self.skipped: set[str] = set()
         self.feasible_without_nominated: list[int] = []
-
-    def begun(self, cycle: Cycle) -> None:
-        """Remember where plugins are noted that skip."""
-        self.skipped = cycle.skipped
+        self.post_filter: dict[str, Preemption | Verdict] = {}
 
     def pre_filter_answered(self, plugin: str, answer: hook.PreFilterAnswer) -> None:
         """Keep the answer."""
@@ -54,6 +52,10 @@ class RecordingObserver(Observer):
     def filters_answered(self, mask: Mask) -> None:
         """Keep the nodes."""
         self.feasible_without_nominated = mask.nonzero()[0].tolist()
+
+    def post_filter_answered(self, plugin: str, answer: Preemption | Verdict) -> None:
+        """Keep what was found."""
+        self.post_filter[plugin] = answer
 
 
 def record_decision(runtime: Runtime, pod: Pod) -> Record:
@@ -75,29 +77,36 @@ def recording(
         PluginError: a plugin failed.
         PolicyError: a `Preempt` hook failed.
     """
-    gates = runtime.pre_enqueue(pod)
-    observer = RecordingObserver()
-    decision = yield from decide(runtime, pod, observer, extended=extended)
-    return _record(runtime, gates, observer, decision)
-
-
-def _record(
-    runtime: Runtime, gates: dict[str, Verdict], observer: RecordingObserver, decision: Decision
-) -> Record:
-    pod, scoring = decision.cycle.pod, decision.scoring
-    names = runtime.cluster.columns.names
-    filters: dict[str, Verdicts | str | None] = {}
-    for asker in runtime.filters if names else ():
-        name = asker.name
-        never = SKIPPED if name in observer.skipped else PRE_FILTER_REJECTED
-        filters[name] = observer.filter.get(name, never)
-    shortcut = names[int(decision.best[0])] if decision.nominated else ""
-    return Record(
+    start = Record(
         pod=pod.key,
         profile=runtime.name,
         priority=pod.priority,
-        nodes=names,
-        pre_enqueue=gates,
+        nodes=runtime.cluster.columns.names,
+        pre_enqueue=runtime.pre_enqueue(pod),
+    )
+    observer = RecordingObserver()
+    try:
+        decision = yield from decide(runtime, pod, observer, extended=extended)
+    except MooringError:
+        if start.gated:  # a scheduler would not decide about it
+            return start
+        raise
+    return _completed(start, runtime, observer, decision)
+
+
+def _completed(
+    start: Record, runtime: Runtime, observer: RecordingObserver, decision: Decision
+) -> Record:
+    names, scoring = start.nodes, decision.scoring
+    filters: dict[str, Verdicts | str | None] = {}
+    for asker in runtime.filters if names else ():
+        name = asker.name
+        before = observer.pre_filter.get(name)
+        skipped = before is not None and before.skipped
+        filters[name] = observer.filter.get(name, SKIPPED if skipped else PRE_FILTER_REJECTED)
+    shortcut = names[int(decision.best[0])] if decision.nominated else ""
+    return replace(
+        start,
         pre_filter=observer.pre_filter,
         filter=filters,
         filtering=decision.filtering,
@@ -105,6 +114,7 @@ def _record(
         scoring=scoring,
         best=(decision.best if scoring is None else scoring.best).tolist(),
         nominated_shortcut=shortcut,
+        post_filter=observer.post_filter,
         post_filter_result=decision.post_filter_result,
         pending=decision.message,
         error=decision.error if names else NO_NODES,
