@@ -26,6 +26,7 @@ from mooring.framework.hook import (
     PreScore,
     PreScoreAnswer,
     QueueSort,
+    Remedies,
     RequeueHint,
     Requeues,
     Reserve,
@@ -36,6 +37,7 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 
 __all__ = [
     "SKIP",
@@ -43,6 +45,7 @@ __all__ = [
     "Bind",
     "BindAnswer",
     "Candidate",
+    "Cost",
     "Cycle",
     "Filter",
     "FilterAnswer",
@@ -66,6 +69,9 @@ __all__ = [
     "Preemption",
     "QueueSort",
     "Rejection",
+    "Remedies",
+    "Remedy",
+    "RemedyCase",
     "RequeueHint",
     "Requeues",
     "Reserve",

@@ -72,7 +72,7 @@ class Core:
     Args:
         decider: makes decisions.
         cluster: the state.
-        queue: the waiting pods.
+        queue: the pending pods.
         waiting: the pods that wait for permission; plugins see them through their handles.
         preemptions: the preemptions in progress; decisions respect them.
     """

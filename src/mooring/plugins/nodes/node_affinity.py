@@ -4,7 +4,7 @@ Masks and scores depend on the pod's terms and the nodes' labels only and are re
 nodes. A pod that requires nodes by name is looked at on these nodes only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Final, cast
 
 import msgspec
@@ -21,11 +21,13 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     PreScore,
     PreScoreAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -36,6 +38,7 @@ from mooring.model.selectors import (
     PreferredSchedulingTerm,
     Requirement,
 )
+from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.columns import Columns
@@ -68,7 +71,7 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             yield from node_affinity_problems(self.added_affinity, "addedAffinity")
 
 
-class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
+class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 
     name = "NodeAffinity"
@@ -123,6 +126,10 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A node that matches now and did not before."""
         return (RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_LABEL, self._begins_to_match),)
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Give up conditions, or label the node."""
+        return node_affinity_remedies(case.pod, case.node)
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a

@@ -6,7 +6,7 @@ devices provides is left to DynamicResources.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import msgspec
@@ -20,11 +20,13 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreScore,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
@@ -38,6 +40,7 @@ from mooring.model.resources import (
     spec_requests,
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
+from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
 from mooring.plugins.resources.resource_names import NATIVE, is_counted, is_extended, is_scalar
@@ -154,7 +157,7 @@ class _PodKind:
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
@@ -202,6 +205,10 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Ask for less, or take another pod off the node."""
+        return resource_remedies(case)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
