@@ -16,7 +16,7 @@ from benchmarks.command import BenchError
 from benchmarks.core.plugin_clock import PluginClock
 from benchmarks.core.workloads import NAMESPACE, Workload, node_name
 from mooring.config.runtimes import build_profiles
-from mooring.framework.decision_cycle import without_extenders
+from mooring.framework.decisions.decision_cycle import without_extenders
 from mooring.model.change import Gone, Put
 from mooring.model.node import Node
 from mooring.model.pod import Pod

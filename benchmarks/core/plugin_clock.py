@@ -8,9 +8,9 @@ from collections import defaultdict
 from types import TracebackType
 from typing import Self
 
-from mooring.framework.decision import Decision
+from mooring.framework.decisions.decision import Decision
+from mooring.framework.decisions.observer import RESERVE, Observer
 from mooring.framework.hook import PreFilterAnswer
-from mooring.framework.observer import RESERVE, Observer
 from mooring.framework.verdict import Verdicts
 
 #: The part of a placement that is no plugin's: counting the pod on its node.

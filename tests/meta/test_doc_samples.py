@@ -9,7 +9,7 @@ import pytest
 import mooring as mr
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
-from mooring.framework.recording import record_decision
+from mooring.framework.decisions.recording import record_decision
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
 from mooring.testing import FakeKubeScheduler, make_node, make_pod

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import mooring as mr
 from mooring.errors import MooringError
-from mooring.framework.decision import AskExtenders
+from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.filtering import Candidate
 from tools.agreement.policies import chance
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from mooring.config.runtimes import build_profiles
 from mooring.errors import MooringError
 from mooring.explaining.explainer import Explainer
-from mooring.framework.decision import Decision, PostFilterResult, Scoring
+from mooring.framework.decisions.decision import Decision, PostFilterResult, Scoring
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import recording
 from mooring.framework.filtering import Filtering
-from mooring.framework.observer import Observer
-from mooring.framework.record import Record
-from mooring.framework.recording import recording
 from mooring.model.change import Put
 from mooring.model.defaults import Defaults
 from mooring.model.kinds import KINDS

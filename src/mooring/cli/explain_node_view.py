@@ -7,8 +7,8 @@ from mooring.cli.explain_view import outcome_text, print_before, print_suggestio
 from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
 from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
-from mooring.framework.decision import Scoring
-from mooring.framework.record import PRE_FILTER_REJECTED, Record
+from mooring.framework.decisions.decision import Scoring
+from mooring.framework.decisions.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.wording import counted
 

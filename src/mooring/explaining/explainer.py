@@ -16,9 +16,9 @@ from mooring.errors import InputError, PluginError
 from mooring.explaining.suggestion import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.policy import Policy
-from mooring.framework.record import Record
-from mooring.framework.recording import record_decision
 from mooring.framework.runtime import Runtime
 from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod

@@ -116,8 +116,8 @@ _LOCKING: Final = frozenset(
 #: (an iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
     f"mooring.{name}"
-    for name in ("cli.log_lines", "framework.hook_answers", "framework.post_filter_answers",
-                 "framework.remedy_answers", "framework.rules", "framework.verdict",
+    for name in ("cli.log_lines", "framework.hook_answers", "framework.remedy_answers",
+                 "framework.decisions.post_filter_answers", "framework.rules", "framework.verdict",
                  "framework.nodes", "framework.binding",
                  "model.selectors", "model.taints", "model.quantity")
 )  # fmt: skip

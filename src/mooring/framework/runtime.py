@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping, Set
 from mooring.framework import foreign, hook
 from mooring.framework.binding_hooks import BindingHooks, blame
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.filter_walk import FilterWalk
+from mooring.framework.decisions.post_filter_answers import legal_post_filter
+from mooring.framework.decisions.post_filter_walk import PostFilterWalk
+from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
+from mooring.framework.decisions.score_walk import ScoreWalk
 from mooring.framework.extension_points import Points
-from mooring.framework.filter_walk import FilterWalk
 from mooring.framework.filtering import Filtering, Preemption, Rejection
 from mooring.framework.handle import NOTHING_ONGOING, Ongoing, Waiting
 from mooring.framework.hook_answers import legal_pre_filter, one_verdict
 from mooring.framework.plugin_calls import AskFilter, filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
-from mooring.framework.post_filter_answers import legal_post_filter
-from mooring.framework.post_filter_walk import PostFilterWalk
-from mooring.framework.pre_filter_walk import PreFilterWalk
 from mooring.framework.rules import PreemptRule
-from mooring.framework.score_walk import ScoreWalk
 from mooring.framework.verdict import Verdict
 from mooring.framework.what_ifs import guarded
 from mooring.model.pod import Pod

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from mooring.errors import InputError
 from mooring.extender.client import ExtenderClients
-from mooring.framework.decision import AskExtenders
+from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import PostFilterResult, Scoring
+from mooring.framework.decisions.decision import PostFilterResult, Scoring
+from mooring.framework.decisions.observer import POST_FILTER, Observer
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
-from mooring.framework.observer import POST_FILTER, Observer
 from mooring.framework.verdict import ERROR, SUCCESS, UNSCHEDULABLE
 
 #: One decision of so many is measured.

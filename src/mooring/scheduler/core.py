@@ -20,10 +20,10 @@ from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.cluster_events import ClusterEvent, event_between
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import AskExtenders, Decision
+from mooring.framework.decisions.decision import AskExtenders, Decision
+from mooring.framework.decisions.observer import PERMIT, RESERVE
 from mooring.framework.filtering import Rejection
 from mooring.framework.hook import Action
-from mooring.framework.observer import PERMIT, RESERVE
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import failure_of
 from mooring.model.change import Gone, Put

@@ -12,9 +12,9 @@ from mooring.config.registry import Registry
 from mooring.config.runtimes import build_runtime
 from mooring.framework import foreign, hook
 from mooring.framework.cluster_events import hints_of
+from mooring.framework.decisions.observer import Observer
 from mooring.framework.handle import Ongoing
 from mooring.framework.hook_answers import legal_sort_key
-from mooring.framework.observer import Observer
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import alike, failure_of
 from mooring.model.pod import Pod

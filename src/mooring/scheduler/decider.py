@@ -1,16 +1,16 @@
 """Making decisions for the pods of all profiles, and the choice where a decision leaves one.
 
 Kept by `Core`: it knows whose plugins decide about a pod, whether extenders take part and who
-watches. The decision itself is `framework.decision_cycle`; what comes of it is the core's business.
+watches. How is written in `framework.decisions`; what comes of it is the core's business.
 """
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from mooring.framework.decision import Decision, DecisionCycle
-from mooring.framework.decision_cycle import decide
+from mooring.framework.decisions.decision import Decision, DecisionCycle
+from mooring.framework.decisions.decision_cycle import decide
+from mooring.framework.decisions.observer import NOBODY, Observer
 from mooring.framework.filtering import Candidate
-from mooring.framework.observer import NOBODY, Observer
 from mooring.framework.pod_importance import equally_good
 from mooring.framework.runtime import Runtime
 from mooring.model.node import Node

@@ -13,11 +13,11 @@ from mooring.errors import MooringError, PluginError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision_cycle import decide_alone
+from mooring.framework.decisions.decision_cycle import decide_alone
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_binding, legal_verdict, legal_wait
-from mooring.framework.recording import record_decision
 from mooring.framework.rules import FilterRule, PreemptRule, ScoreRule
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdicts

@@ -9,11 +9,11 @@ from mooring import Node, Nodes, Pod, Verdict, accept_if, hook, reject
 from mooring.errors import PluginError
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision_cycle import decide_alone
+from mooring.framework.decisions.decision_cycle import decide_alone
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering, Preemption
-from mooring.framework.record import Record
-from mooring.framework.recording import record_decision
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
 from mooring.state.cluster import Cluster

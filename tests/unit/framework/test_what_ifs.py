@@ -15,7 +15,7 @@ from mooring import Node, Nodes, Pod, hook
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import MooringError
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision_cycle import decide_alone
+from mooring.framework.decisions.decision_cycle import decide_alone
 from mooring.framework.filtering import Filtering
 from mooring.framework.foreign import Interruption
 from mooring.plugins.in_tree import default_registry

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from mooring import Pod, Policy
 from mooring.config.runtimes import build_profiles
-from mooring.framework.observer import Observer
+from mooring.framework.decisions.observer import Observer
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.plugins.in_tree import default_registry

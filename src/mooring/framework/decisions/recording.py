@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from mooring.errors import MooringError
 from mooring.framework import hook
 from mooring.framework.arrays import Mask
-from mooring.framework.decision import AskExtenders, Decision
-from mooring.framework.decision_cycle import decide, without_extenders
+from mooring.framework.decisions.decision import AskExtenders, Decision
+from mooring.framework.decisions.decision_cycle import decide, without_extenders
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.decisions.record import PRE_FILTER_REJECTED, PreFiltered, Record
 from mooring.framework.filtering import NO_NODES, Preemption
-from mooring.framework.observer import Observer
-from mooring.framework.record import PRE_FILTER_REJECTED, PreFiltered, Record
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import SKIPPED, Verdict, Verdicts
 from mooring.model.pod import Pod

@@ -14,8 +14,8 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.binding_hooks import blame, blamed
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import Observer
 from mooring.framework.filtering import PreFilterResult, Rejection
-from mooring.framework.observer import Observer
 from mooring.framework.verdict import Verdict, fail, reject
 from mooring.state.cluster import Cluster
 

@@ -1,4 +1,4 @@
-"""Asking the scores of one profile: which of the possible nodes is the best?
+"""Asking the scores of one profile which of the possible nodes is the best.
 
 Called by the decision cycle with at least one node. Extenders' scores are added there.
 """
@@ -11,9 +11,9 @@ from mooring.framework import hook
 from mooring.framework.arrays import Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import PluginScore, Scoring
+from mooring.framework.decisions.decision import PluginScore, Scoring
+from mooring.framework.decisions.observer import SCORE, Observer
 from mooring.framework.nodes import Nodes
-from mooring.framework.observer import SCORE, Observer
 from mooring.framework.plugin_calls import AskScore
 
 #: A pre-score plugin's name and the way to ask it.

@@ -1,5 +1,4 @@
-"""One decision, on one page: which nodes are the best for a pod, and if none is possible, where
-room can be made.
+"""One decision, on one page: the best nodes for a pod, or where room can be made for it.
 
     PreFilter ─> Filter ─> extenders ─┬─> Score ─> extenders ─> best nodes
                                       └─ none ─> PostFilter ─> Preempt hooks ─> extenders ─> victims
@@ -18,7 +17,7 @@ import numpy as np
 from mooring.errors import MooringError
 from mooring.framework.arrays import Rows
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import (
+from mooring.framework.decisions.decision import (
     EXTENDER,
     AskExtenders,
     Decision,
@@ -27,9 +26,9 @@ from mooring.framework.decision import (
     PostFilterResult,
     Scoring,
 )
+from mooring.framework.decisions.observer import NOBODY, Observer
+from mooring.framework.decisions.post_filter_walk import with_candidates
 from mooring.framework.filtering import Filtering
-from mooring.framework.observer import NOBODY, Observer
-from mooring.framework.post_filter_walk import with_candidates
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
 

@@ -1,4 +1,4 @@
-"""Asking the pre-filter plugins and the filters of one profile: on which nodes does a pod fit?
+"""Asking the pre-filter plugins and the filters of one profile on which nodes a pod fits.
 
 The decision cycle walks through all nodes, `moor explain`'s what-ifs thoroughly through some, and
 preemption asks about one node at a time. All of them ask here, so they get the same answers. Pods
@@ -14,11 +14,11 @@ from mooring.framework import foreign, hook
 from mooring.framework.arrays import Mask, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, Observer
+from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
 from mooring.framework.nodes import Nodes
-from mooring.framework.observer import FILTER, NOBODY, PRE_FILTER, Observer
 from mooring.framework.plugin_calls import AskFilter
-from mooring.framework.pre_filter_walk import PreFilterWalk
 from mooring.framework.verdict import Verdicts, fail
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster

@@ -10,12 +10,12 @@ from mooring import Node, Pod, hook
 from mooring.errors import MooringError
 from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import AskExtenders, Decision, PostFilterResult, Scoring
-from mooring.framework.decision_cycle import decide, decide_alone, without_extenders
+from mooring.framework.decisions.decision import AskExtenders, Decision, PostFilterResult, Scoring
+from mooring.framework.decisions.decision_cycle import decide, decide_alone, without_extenders
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.filtering import Candidate, Filtering, Preemption, PreFilterResult, Rejection
 from mooring.framework.handle import Ongoing
-from mooring.framework.observer import Observer
-from mooring.framework.recording import record_decision
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress

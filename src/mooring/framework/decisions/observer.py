@@ -15,7 +15,7 @@ from typing import Final
 
 from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import Decision, PostFilterResult, Scoring
+from mooring.framework.decisions.decision import Decision, PostFilterResult, Scoring
 from mooring.framework.filtering import Filtering, Preemption, PreFilterResult, Rejection
 from mooring.framework.hook import PreFilterAnswer
 from mooring.framework.verdict import Verdict, Verdicts

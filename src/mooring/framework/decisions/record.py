@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mooring.framework.decision import PostFilterResult, Scoring
+from mooring.framework.decisions.decision import PostFilterResult, Scoring
 from mooring.framework.filtering import Filtering, Preemption, Rejection
 from mooring.framework.verdict import SKIPPED, SUCCESS, Verdict, Verdicts
 

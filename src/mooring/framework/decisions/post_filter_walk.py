@@ -1,4 +1,4 @@
-"""Asking the post-filter plugins of one profile: can room be made for a pod that fits nowhere?
+"""Asking the post-filter plugins of one profile to make room for a pod that fits nowhere.
 
 Called by the decision cycle if no node is possible. What a plugin found is reviewed by `Preempt`
 hooks; extenders have their say in the decision cycle. Nothing is preempted here.
@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decision import PostFilterResult
+from mooring.framework.decisions.decision import PostFilterResult
+from mooring.framework.decisions.observer import POST_FILTER, Observer
 from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.framework.handle import Preemptions
-from mooring.framework.observer import POST_FILTER, Observer
 from mooring.framework.pod_importance import equally_good
 from mooring.framework.rules import PreemptRule
 from mooring.framework.verdict import Verdict, reject
