@@ -11,7 +11,7 @@ PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What a change of the heart needs: it waits for nothing, so as many run at once as there are cores.
 # The slowest files come first, and whoever is done takes over from whoever is not.
 QUICK_WORKERS ?= auto
-QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,columns queue cluster counts) \
+QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,columns queue cluster counts explain_equals_run) \
   $(patsubst %,tests/unit/%,plugins state model framework config scheduler snapshot explaining) tests/meta
 # CI has the real binaries, so nothing is left out and coverage can be demanded.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)

@@ -217,13 +217,13 @@ class Core:
             decision = yield from self._decider.decide(self._with_nominated_node(pod))
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
             return self._decision_failed(queued, error, now)
+        node = self._decider.node(decision)
+        if node is not None:
+            return self._place(queued, decision.cycle, node, now)
         if decision.error:
             failed = PluginError(decision.error, plugin="", hook="filter", pod=pod.key)
             return self._decision_failed(queued, failed, now)
-        node = self._decider.node(decision)
-        if node is None:
-            return self._no_node(queued, decision, now)
-        return self._place(queued, decision.cycle, node, now)
+        return self._no_node(queued, decision, now)
 
     def _with_nominated_node(self, pod: Pod) -> Pod:
         """The pod with its nominated node, whether or not the watch has shown that yet."""

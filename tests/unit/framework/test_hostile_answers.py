@@ -13,7 +13,6 @@ from mooring.errors import MooringError, PluginError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision_cycle import decide_alone
 from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering
@@ -23,6 +22,7 @@ from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdicts
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 
 
 class Hostile:

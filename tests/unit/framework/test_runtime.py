@@ -9,7 +9,6 @@ from mooring import Node, Nodes, Pod, Verdict, accept_if, hook, reject
 from mooring.errors import PluginError
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision_cycle import decide_alone
 from mooring.framework.decisions.record import Record
 from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
@@ -18,6 +17,7 @@ from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 
 POINTS: dict[str, tuple[type[hook.Hook], ...]] = {
     "preEnqueue": (hook.PreEnqueue,),

@@ -15,13 +15,13 @@ from mooring import Node, Nodes, Pod, hook
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import MooringError
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision_cycle import decide_alone
 from mooring.framework.filtering import Filtering
 from mooring.framework.foreign import Interruption
 from mooring.plugins.in_tree import default_registry
 from mooring.plugins.preemption.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 from tests.unit.scheduler.world import World
 
 HOOKS = ("pre_filter", "post_filter", "pre_score", "reserve", "permit", "unreserve")

@@ -59,16 +59,6 @@ def decide(
     return decision
 
 
-def decide_alone(runtime: Runtime, pod: Pod, observer: Observer = NOBODY) -> Decision:
-    """Find the best nodes for a pod without extenders.
-
-    Raises:
-        PluginError: a plugin failed.
-        PolicyError: a `Preempt` hook failed.
-    """
-    return without_extenders(decide(runtime, pod, observer))
-
-
 def without_extenders(cycle: Generator[AskExtenders, Any, T]) -> T:
     """Run a decision to its end in which no extenders take part."""
     try:

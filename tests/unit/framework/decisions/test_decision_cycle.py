@@ -11,7 +11,7 @@ from mooring.errors import MooringError
 from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import AskExtenders, Decision, PostFilterResult, Scoring
-from mooring.framework.decisions.decision_cycle import decide, decide_alone, without_extenders
+from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.decisions.recording import record_decision
 from mooring.framework.filtering import Candidate, Filtering, Preemption, PreFilterResult, Rejection
@@ -21,6 +21,7 @@ from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 from tests.unit.framework.test_runtime import Allow, Named, One, Rank, chosen, runtime
 
 
