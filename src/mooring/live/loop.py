@@ -2,8 +2,8 @@
 
     informers ──on_changes──> changes ─┐
                                        v
-    reports <── tasks <── core.handle, core.turn, core.tick     one turn after the other
-                                                                 on the event loop's thread
+    reports <── tasks <── core.handle, core.tick, core.schedule_one    one turn after the other
+                                                                        on the event loop's thread
 
 Decisions never wait for the API server; what they ask for is carried out by tasks. What waits for
 volumes or plugins is no work; only when many writes wait for the API server, no more decisions are
@@ -173,15 +173,16 @@ class LiveScheduler:
                 await self._rest()
 
     def _tick(self) -> bool:
-        """Let time pass; whether that had effects."""
+        """Let time pass; whether that had effects, or plugins took long over it."""
+        now = self._clock()
         try:
             with self._sync_hooks:
-                effects = self.core.tick(self._clock())
+                effects = self.core.tick(now, lambda: self._clock() > now + _SLICE_SECONDS)
         except Exception:
             log.exception("mooring failed as time passed")
             return False
         self._dispatch(effects)
-        return bool(effects)
+        return bool(effects) or self._clock() - now > _LONG_SECONDS
 
     async def _yield_to_network(self, seconds: float) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.
@@ -214,9 +215,12 @@ class LiveScheduler:
         self._waiting_bindings.cancel_all()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
+                while self._tasks or self._reports:
+                    if not self._reports:
+                        await asyncio.wait(self._tasks)
+                    began = self._clock()
                     self._apply()
+                    await self._yield_to_network(self._clock() - began)
 
     @property
     def left_behind(self) -> int:
@@ -260,15 +264,18 @@ class LiveScheduler:
                     self._changes.appendleft(changes[number:])
                     return True
             self._volume_binder.on_changes(changes)
-        while self._reports:
-            report = self._reports.popleft()
-            try:
-                with self._sync_hooks:
-                    effects = self.core.report(report, self._clock())
-                self._dispatch(effects)
-            except Exception:
-                log.exception("mooring failed on %r", report)
+        until = self._clock() + _SLICE_SECONDS
+        while self._reports and self._clock() <= until:  # plugins may hang over these as well
+            self._apply_report(self._reports.popleft())
         return worked
+
+    def _apply_report(self, report: Report) -> None:
+        try:
+            with self._sync_hooks:
+                effects = self.core.report(report, self._clock())
+            self._dispatch(effects)
+        except Exception:
+            log.exception("mooring failed on %r", report)
 
     def _apply_change(self, change: Change[Any]) -> None:
         if self._started:
@@ -288,7 +295,8 @@ class LiveScheduler:
         while now - start < _SLICE_SECONDS and not self._stopped:
             if self._client.writes >= _MOST_WRITES:
                 break
-            cycle = self.core.schedule_one(now)
+            with self._sync_hooks:  # pods whose backoff is over come into the order of a plugin
+                cycle = self.core.schedule_one(now)
             if cycle is None:
                 break
             worked = True

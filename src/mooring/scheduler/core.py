@@ -8,9 +8,8 @@
 bound. The cluster's state is its own; every method is called by one thread, and time is passed in.
 """
 
-import functools
 import logging
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -137,7 +136,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self.waiting.remove(key)
+            self.waiting.reject(key, "somebody else bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None
@@ -169,9 +168,7 @@ class Core:
     def _pod_deleted(self, known: Pod, now: float) -> None:
         """A pod is gone."""
         if known.node_name:
-            waiting = self.waiting.get(known.key)
-            if waiting is not None:
-                waiting.reject("", "the pod was deleted")
+            self.waiting.reject(known.key, "the pod was deleted")
             self.cluster.remove_pod(known.key)
             self._on_assigned_pod_event(known.uid, known, None, now)
             return
@@ -279,8 +276,11 @@ class Core:
         first = queued.first_tried if queued.first_tried is not None else queued.since
         return Bind(pod, binding, cycle, pod.scheduler_name, queued.attempts, first)
 
-    def tick(self, now: float) -> list[Effect]:
-        """Time passed: pods leave backoff, pods that waited for permission are settled."""
+    def tick(self, now: float, enough: Callable[[], bool] = lambda: False) -> list[Effect]:
+        """Time passed: pods leave backoff, pods that waited for permission are settled.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
         self.queue.flush(now)
         effects: list[Effect] = []
         for waiting in self.waiting.settled(now):
@@ -293,6 +293,8 @@ class Core:
                 runtime = self.runtimes[waiting.pod.scheduler_name]
                 self._undo_placement(runtime, waiting.cycle, waiting.node, waiting.pod)
                 effects += self._decision_failed(waiting.queued, error, now)
+            if enough():
+                break
         late = self._preemptions.late(now)
         if late:
             self.queue.activate(late, now)
@@ -383,7 +385,7 @@ class Core:
             was_victim = placed.uid in self._preemptions
             waited = self._preemptions.seen(placed.uid)
             gone = ClusterEvent(Pod, Action.DELETE, placed, None)
-            self.queue.on_event(gone, now, functools.partial(_is_another, placed))
+            self.queue.on_event(gone, now, lambda other: other.uid != placed.uid)
             if was_victim:
                 self._retry_preemptors(waited, now)
 
@@ -468,7 +470,3 @@ class Core:
             queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, bind_failed=bind_failed
         )
         return failed_scheduling(pod, reason, message, nominated_node)
-
-
-def _is_another(pod: Pod, other: Pod) -> bool:
-    return pod.uid != other.uid

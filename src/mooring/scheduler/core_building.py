@@ -3,6 +3,7 @@
 Called by every shell that schedules.
 """
 
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -23,6 +24,7 @@ from mooring.scheduler.decider import Choose, Decider
 from mooring.scheduler.heap import Place
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue, QueueSettings
+from mooring.scheduler.sub_queues import Patience
 from mooring.scheduler.waiting_pods import WaitingPods
 from mooring.state.cluster import Cluster
 
@@ -76,18 +78,26 @@ def build_core(
         name: build_runtime(profile, registry, cluster, now_ns, choose, ongoing)
         for name, profile in profiles.items()
     }
+    patience = Patience()
     queue = Queue(
-        _order(runtimes),
+        _order(runtimes, patience),
         {name: _hints(runtime) for name, runtime in runtimes.items()},
-        _gate(runtimes),
+        _gate(runtimes, patience),
         options.queue,
-        _hint_failed,
+        functools.partial(_hint_failed, patience),
+        patience,
     )
     decider = Decider(runtimes, choose, options.extended, options.observers)
     return Core(decider, cluster, queue, waiting, preemptions)
 
 
-def _hint_failed(plugin: str, error: Exception) -> None:
+def _note_interruption(patience: Patience, error: Exception) -> None:
+    if foreign.interruption_in(error) is not None:
+        patience.lost = True
+
+
+def _hint_failed(patience: Patience, plugin: str, error: Exception) -> None:
+    _note_interruption(patience, error)
     text = foreign.text_of(error)
     log.warning("a requeue hint of plugin %s failed: %s", plugin, text, extra=alike(plugin))
 
@@ -101,7 +111,7 @@ def _hints(runtime: Runtime) -> dict[str, tuple[hook.RequeueHint, ...]]:
     return {name: tuple(hints_of(plugin)) for name, plugin in plugins.items()}
 
 
-def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
+def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod, float], Place]:
     sorts = {
         name: next(
             one.plugin
@@ -116,6 +126,7 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
             key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
             return foreign.call(legal_sort_key, key)
         except Exception as error:
+            _note_interruption(patience, error)
             told = foreign.tell(error).error
             log.exception("the order of pod %s could not be found", pod.key, exc_info=told)
             return (-float(pod.priority), since)
@@ -123,11 +134,12 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
     return order
 
 
-def _gate(runtimes: Mapping[str, Runtime]) -> Callable[[Pod], str | None]:
+def _gate(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod], str | None]:
     def gate(pod: Pod) -> str | None:
         try:
             answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
         except Exception as error:  # noqa: BLE001 - the pod waits, whatever it is
+            _note_interruption(patience, error)
             # A sentence for the user, no traceback.
             log.error("%s", error, extra=failure_of(error))  # noqa: TRY400
             return getattr(error, "plugin", "") or "PreEnqueue"

@@ -5,6 +5,7 @@ pod is rejected.
 """
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from mooring.errors import MooringError
@@ -81,6 +82,7 @@ class WaitingPods:
 
     def __init__(self) -> None:
         self._pods: dict[str, WaitingPod] = {}
+        self._over: deque[WaitingPod] = deque()
 
     def add(self, waiting: WaitingPod) -> None:
         """A pod begins to wait."""
@@ -90,23 +92,31 @@ class WaitingPods:
         """A waiting pod by ``namespace/name``."""
         return self._pods.get(key)
 
-    def remove(self, key: str) -> WaitingPod | None:
-        """A pod waits no more."""
-        return self._pods.pop(key, None)
+    def reject(self, key: str, reason: str) -> None:
+        """A pod waits no more, if it does, whatever plugins say; another may have its name soon."""
+        waiting = self._pods.pop(key, None)
+        if waiting is not None:
+            waiting.reject("", reason)
+            self._over.append(waiting)
 
-    def settled(self, now: float) -> list[WaitingPod]:
-        """The pods that need not wait any longer, taken out: allowed, rejected, or too late."""
-        found = []
+    def settled(self, now: float) -> Iterator[WaitingPod]:
+        """The pods that need not wait any longer: allowed, rejected, or too late.
+
+        Each is taken out when it is its turn.
+        """
+        while self._over:
+            yield self._over.popleft()
         for waiting in list(self._pods.values()):
             late = [plugin for plugin, until in waiting.deadlines.items() if until <= now]
             if late:
                 waiting.expire(late[0])
             if waiting.reason or not waiting.deadlines:
-                found.append(self._pods.pop(waiting.pod.key))
-        return found
+                yield self._pods.pop(waiting.pod.key)
 
     def next_time(self) -> float | None:
         """When the next pod's time is up; long ago if one need not wait any longer."""
+        if self._over:
+            return -math.inf
         return min(
             (
                 -math.inf if one.reason else min(one.deadlines.values(), default=-math.inf)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,7 +128,7 @@ class Moody:
         self.ticks = 0
         self.live: Any = None
 
-    def tick(self, now: float) -> list[Effect]:
+    def tick(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
         self.ticks += 1
         if self.ticks == 1:
             raise ZeroDivisionError("by zero")

@@ -63,10 +63,10 @@ def counted_turns(components: SchedulerComponents) -> Iterator[Callable[[], int]
     core, turns = components.live.core, 0
     tick = core.tick
 
-    def count(now: float) -> Any:
+    def count(now: float, enough: Callable[[], bool] = lambda: False) -> Any:
         nonlocal turns
         turns += 1
-        return tick(now)
+        return tick(now, enough)
 
     core.tick = count  # type: ignore[method-assign]
     try:
