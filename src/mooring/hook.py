@@ -36,6 +36,7 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
+from mooring.framework.scope import Scope
 
 __all__ = [
     "SKIP",
@@ -69,6 +70,7 @@ __all__ = [
     "RequeueHint",
     "Requeues",
     "Reserve",
+    "Scope",
     "Score",
     "ScoreNodes",
     "Sign",

@@ -22,8 +22,8 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize", "Permit",
         "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
         "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
-        "Rejection", "RequeueHint", "Requeues", "Reserve", "Score", "ScoreNodes", "Sign", "Skip",
-        "Wait", "WhatIf",
+        "Rejection", "RequeueHint", "Requeues", "Reserve", "Scope", "Score", "ScoreNodes", "Sign",
+        "Skip", "Wait", "WhatIf",
     },
     mooring.testing: {
         "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",

@@ -22,6 +22,7 @@ from mooring.config.strict_decoding import (
 from mooring.config.types import API_VERSION
 from mooring.errors import InputError
 from mooring.framework import foreign, hook
+from mooring.framework.declarations import check_declarations
 from mooring.framework.handle import Handle
 
 #: The extension points, in the order in which they run, and the hooks that act there.
@@ -108,7 +109,8 @@ class PluginEntry(msgspec.Struct, frozen=True):
             path: where the arguments are, for messages.
 
         Raises:
-            InputError: its arguments are wrong, or its constructor fails.
+            InputError: its arguments are wrong, its constructor fails, or it declares about itself
+                what nobody can use.
         """
         problems: list[FieldProblem] = []
         args = self.read_args(raw_args, path, problems)
@@ -127,6 +129,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
         if plugin.name != self.name:
             # It may be registered under another name, and keeps its data under this one.
             plugin.name = self.name
+        check_declarations(plugin)
         return plugin
 
 

@@ -18,10 +18,10 @@ from mooring.framework.binding_hooks import BindingHooks, blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.extension_points import Points
 from mooring.framework.filtering import Filtering, Preemption, PreFilterResult, Rejection
-from mooring.framework.handle import NobodyWaits, Waiting
+from mooring.framework.handle import AskFilter, NobodyWaits, Waiting
 from mooring.framework.hook_answers import legal_pre_filter, one_verdict
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin_calls import AskFilter, AskScore, filter_asker, score_asker
+from mooring.framework.plugin_calls import AskScore, filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
 from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.rules import PreemptRule

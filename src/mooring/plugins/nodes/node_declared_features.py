@@ -14,23 +14,27 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Sign):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods that need no feature."""
@@ -49,6 +53,10 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, _declares_other),
             RequeueHint(Pod, Action.UPDATE, _needs_other),
         )
+
+    def sign(self, pod: Pod) -> frozenset[str]:
+        """The features that the pod needs."""
+        return _needed(shape_of(pod), pod)
 
 
 def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001

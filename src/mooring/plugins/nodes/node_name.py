@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -14,10 +15,12 @@ from mooring.model.pod import Pod
 _REJECTED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
 
 
-class NodeName(FilterNodes, Requeues):
+class NodeName(FilterNodes, Requeues, Sign):
     """Rejects all nodes but the one that the pod names, if it names one."""
 
     name = "NodeName"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject all other nodes."""
@@ -33,3 +36,7 @@ class NodeName(FilterNodes, Requeues):
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A new node, which may have the name."""
         return (RequeueHint(Node, Action.ADD),)
+
+    def sign(self, pod: Pod) -> str:
+        """The node that the pod names."""
+        return pod.node_name

@@ -14,8 +14,10 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -26,10 +28,12 @@ _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues):
+class NodePorts(PreFilter, FilterNodes, Requeues, Sign):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
+    reads = ()
+    filter_scope = Scope.ROW
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods without host ports."""
@@ -46,6 +50,10 @@ class NodePorts(PreFilter, FilterNodes, Requeues):
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A new node, or a pod gone that had one of the ports."""
         return (RequeueHint(Pod, Action.DELETE, _frees_port), RequeueHint(Node, Action.ADD))
+
+    def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
+        """The host ports."""
+        return frozenset(shape_of(pod).host_ports)
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001

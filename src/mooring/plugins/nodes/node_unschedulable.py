@@ -3,24 +3,27 @@
 from collections.abc import Sequence
 from typing import Final
 
-from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues):
+class NodeUnschedulable(FilterNodes, Requeues, Sign):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject cordoned nodes."""
@@ -37,6 +40,10 @@ class NodeUnschedulable(FilterNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _uncordoned),
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _gained_toleration),
         )
+
+    def sign(self, pod: Pod) -> bool:
+        """Whether the pod tolerates cordoned nodes."""
+        return _tolerates(shape_of(pod), pod)
 
 
 def _rejected(columns: Columns) -> Verdicts | None:

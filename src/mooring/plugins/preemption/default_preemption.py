@@ -71,6 +71,7 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
     """
 
     name = "DefaultPreemption"
+    reads = (PodDisruptionBudget,)
     Args: ClassVar[type[msgspec.Struct]] = DefaultPreemptionArgs
 
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:

@@ -12,6 +12,7 @@ class SchedulingGates(PreEnqueue, Requeues):
     """Holds back pods with scheduling gates."""
 
     name = "SchedulingGates"
+    reads = ()
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold the pod back while it has gates."""

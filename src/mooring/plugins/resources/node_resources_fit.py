@@ -23,8 +23,10 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
@@ -154,10 +156,16 @@ class _PodKind:
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Sign):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
+    reads = ()
+    #: Resources of device classes are left to whoever has the classes watched.
+    reads_if_watched = (DeviceClass,)
+    filter_scope = Scope.ROW
+    score_scope = Scope.ROW
+    ignored_resources_arg = "ignoredResources"
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
 
     def __init__(self, args: NodeResourcesFitArgs) -> None:
@@ -189,11 +197,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
         """Read which amounts of the pod count, once for all pods of its template."""
-        self._scored(cycle)
+        self._scored(cycle.pod, cycle.shape)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """How good the nodes' utilization would be with the pod."""
-        return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
+        scored = self._scored(nodes.cycle.pod, nodes.cycle.shape)
+        return nodes.take(self._scores.read(nodes.columns, scored))
 
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A pod gone or asking for less, a node with more room, or a class with such devices."""
@@ -202,6 +211,11 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
+
+    def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
+        """The requests that count for fitting, and those that count for scoring."""
+        shape = shape_of(pod)
+        return self._counted_requests(pod, shape), self._scored(pod, shape)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
@@ -238,11 +252,11 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
-    def _scored(self, cycle: Cycle) -> ScoredRequests:
-        data = cycle.shape.data
+    def _scored(self, pod: Pod, shape: Shape) -> ScoredRequests:
+        data = shape.data
         known = data.get(self._scored_key)
         if known is None:
-            requests = container_scoring_requests(cycle.pod)
+            requests = container_scoring_requests(pod)
             known = data[self._scored_key] = tuple(
                 (place, requests[resource.name])
                 for place, resource in enumerate(self._resources)

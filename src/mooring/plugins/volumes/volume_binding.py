@@ -25,8 +25,10 @@ from mooring.framework.hook import (
     Requeues,
     Reserve,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -89,10 +91,20 @@ class _ClaimsState:
         self.plan: VolumePlan | None = None
 
 
-class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues):
+class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, Sign):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 
     name = "VolumeBinding"
+    reads = (
+        CSIDriver,
+        CSINode,
+        CSIStorageCapacity,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+    )
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args = VolumeBindingArgs
 
     def __init__(self, args: VolumeBindingArgs) -> None:
@@ -161,6 +173,10 @@ class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Reque
             RequeueHint(CSIDriver, Action.UPDATE, stops_checking_capacity),
             RequeueHint(CSIStorageCapacity, either, has_more_capacity),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod has no claims; which volumes are left for them changes."""
+        return None if uses_claims(pod) else ()
 
     def planned(self, cycle: Cycle) -> VolumePlan | None:
         """What has to be written before the pod is bound; None if all its claims are bound."""
