@@ -19,6 +19,7 @@ from mooring.config.plugin_entry import (
     extension_points_of,
 )
 from mooring.config.strict_decoding import FieldProblem, nearest, shown
+from mooring.config.types import PluginRef
 from mooring.errors import InputError
 from mooring.framework import foreign, hook
 from mooring.framework.handle import Handle
@@ -46,9 +47,19 @@ class Registry:
 
     Args:
         installed: finds the entry points of installed packages; None looks for none.
+        default_plugins: those that every profile has unless it disables them, in order; the weight
+            is that of the plugin's score.
+
+    Attributes:
+        default_plugins: the same.
     """
 
-    def __init__(self, installed: "Callable[[], Iterable[EntryPoint]] | None" = None) -> None:
+    def __init__(
+        self,
+        installed: "Callable[[], Iterable[EntryPoint]] | None" = None,
+        default_plugins: Iterable[PluginRef] = (),
+    ) -> None:
+        self.default_plugins = tuple(default_plugins)
         self._entries: dict[str, PluginEntry] = {}
         self._installed = installed
         self._entry_points: dict[str, EntryPoint] | None = None

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from mooring.config.profiles import DEFAULT_PLUGINS
 from mooring.config.registry import EXTENSION_POINTS, PluginEntry, Registry, extension_points_of
 from mooring.config.strict_decoding import FieldProblem
 from mooring.errors import InputError
@@ -23,7 +22,7 @@ from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins import in_tree
-from mooring.plugins.in_tree import default_registry
+from mooring.plugins.in_tree import DEFAULT_PLUGINS, default_registry
 from tests.unit.framework.in_tree import IN_TREE
 
 HERE = "tests.unit.config.test_registry"

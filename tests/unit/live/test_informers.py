@@ -9,13 +9,13 @@ import pytest
 
 import mooring as mr
 from mooring import hook
-from mooring.config.profiles import DEFAULT_PLUGINS
 from mooring.kube.client import Client
 from mooring.live.informers import make_informers, watched_kinds
 from mooring.model.kinds import BY_NAME
 from mooring.model.meta import KubeObject
 from mooring.model.storage import StorageClass
 from mooring.model.workloads import PriorityClass
+from mooring.plugins.in_tree import DEFAULT_PLUGINS
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
 from tests.unit.scheduler.world import World
