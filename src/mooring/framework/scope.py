@@ -18,8 +18,9 @@ class Scope(enum.Enum):
     NODES = "Nodes"
     #: The node itself, the pods on it, and objects; no other node and no other pod.
     ROW = "Row"
-    #: All nodes and objects, and how many pods of what sort each topology domain has: on which of
-    #: several nodes with the same labels and taints a pod is makes no difference.
+    #: All nodes and objects, and how many pods of what sort each topology domain has on the nodes
+    #: that count, be it all or those that the pod selects and tolerates: on which of them a pod is
+    #: makes no difference.
     DOMAIN = "Domain"
     #: Anything.
     CLUSTER = "Cluster"

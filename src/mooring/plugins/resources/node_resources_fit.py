@@ -63,6 +63,7 @@ Choices = npt.NDArray[np.int32]
 
 _DEFAULT_STRATEGY = ScoringStrategy(type=LEAST_ALLOCATED)
 _TOO_MANY_PODS = "Too many pods"
+_TOO_SMALL = "the whole node is too small"
 #: So many answers fit into the bits of one 64-bit number.
 _BITS = 62
 #: A kind of pods that has had so many different answers begins anew.
@@ -151,6 +152,7 @@ class _PodKind:
                     reason=reasons[0],
                     also=reasons[1:],
                     unresolvable=unresolvable,
+                    note=_TOO_SMALL if unresolvable else "",
                 )
             )
         return found
