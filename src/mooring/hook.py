@@ -26,6 +26,7 @@ from mooring.framework.hook import (
     PreScore,
     PreScoreAnswer,
     QueueSort,
+    Remedies,
     RequeueHint,
     Requeues,
     Reserve,
@@ -36,6 +37,7 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "Bind",
     "BindAnswer",
     "Candidate",
+    "Cost",
     "Cycle",
     "Filter",
     "FilterAnswer",
@@ -67,6 +70,9 @@ __all__ = [
     "Preemption",
     "QueueSort",
     "Rejection",
+    "Remedies",
+    "Remedy",
+    "RemedyCase",
     "RequeueHint",
     "Requeues",
     "Reserve",

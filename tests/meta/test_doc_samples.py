@@ -8,6 +8,7 @@ import pytest
 
 import mooring as mr
 from mooring.config.runtimes import build_profiles, build_runtime
+from mooring.explaining.explainer import Explainer
 from mooring.framework.examine import examine
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
@@ -80,6 +81,17 @@ def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
     assert examine(runtime, make_pod("new", labels=labels)).feasible == ["b"]
     assert examine(runtime, make_pod("other")).feasible == ["a", "b"]
+
+
+def test_the_sample_plugin_says_what_would_help() -> None:
+    policy = mr.load(ROOT / "docs" / "samples" / "remedies_plugin.py")
+    nodes = [make_node("a", labels={"example.com/restarting": "soon"})]
+    found = Explainer(nodes, policy=policy).explain(make_pod())
+    assert found.failed == ()
+    assert [one.combination.text for one in found.suggestions] == [
+        "label the pod with example.com/restartable=true",
+        "take the label example.com/restarting off a",
+    ]
 
 
 def test_the_sample_explanation_says_what_its_comments_say(

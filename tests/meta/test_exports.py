@@ -18,12 +18,12 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "parse_quantity", "reject", "untolerated",
     },
     mooring.hook: {
-        "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cycle", "Filter", "FilterAnswer",
-        "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize", "Permit",
-        "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
+        "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
+        "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize",
+        "Permit", "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
         "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
-        "Rejection", "RequeueHint", "Requeues", "Reserve", "Scope", "Score", "ScoreNodes", "Sign",
-        "Skip", "Wait", "WhatIf",
+        "Rejection", "Remedies", "Remedy", "RemedyCase", "RequeueHint", "Requeues",
+        "Reserve", "Scope", "Score", "ScoreNodes", "Sign", "Skip", "Wait", "WhatIf",
     },
     mooring.testing: {
         "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",

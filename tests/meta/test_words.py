@@ -25,6 +25,7 @@ OLD_NAMES = {
     "Narrowing": "PreFilterResult",
     "Parts": "SubQueues, or a name that says which parts",
     "Placing": "BindingHooks",
+    "RemedyPlan": "Combination",
     "Room": "PostFilterResult, or a name with the word capacity",
     "Tell": "RecordEvent",
     "Wake": "RequeueHint",

@@ -1,7 +1,7 @@
 """Changing the cluster as a what-if and asking all plugins again.
 
-A `Trial` carries out the remedies of a plan, lets the caller ask, and takes everything back, also
-when a plugin fails. Suggestions are found and proved with it; nothing is claimed that was not
+A `Trial` carries out a combination of remedies, lets the caller ask, and takes everything back,
+also when a plugin fails. Suggestions are found and proved with it; nothing is claimed that was not
 asked.
 """
 
@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.explaining.remedy import Remedy, RemedyPlan
-from mooring.framework.hook import SKIP
+from mooring.explaining.suggestion import Combination
+from mooring.framework.hook import SKIP, Hook
+from mooring.framework.remedy import Remedy
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.node import Node
@@ -54,22 +55,22 @@ class Trial:
         self._runtime = runtime
 
     @contextmanager
-    def carry_out(self, plan: RemedyPlan) -> Iterator[Pod]:
-        """Carry out a plan's remedies for a while; gives the changed pod."""
+    def carry_out(self, combination: Combination) -> Iterator[Pod]:
+        """Carry out a combination's remedies for a while; gives the changed pod."""
         pod = self.pod
         with ExitStack() as undo:
-            for remedy in plan.remedies:
+            for remedy in combination.remedies:
                 if remedy.pod is not None:
-                    pod = remedy.pod(pod)
+                    pod = remedy.pod
                 else:
-                    self._change_cluster(plan, remedy, undo)
+                    self._change_cluster(remedy, undo)
             yield pod
 
-    def _change_cluster(self, plan: RemedyPlan, remedy: Remedy, undo: ExitStack) -> None:
+    def _change_cluster(self, remedy: Remedy, undo: ExitStack) -> None:
         cluster = self.cluster
         if remedy.node is not None:
-            node = cluster.nodes[plan.node]
-            cluster.put_node(remedy.node(node))
+            node = cluster.nodes[remedy.node.name]
+            cluster.put_node(remedy.node)
             undo.callback(cluster.put_node, node)
         elif remedy.added is not None:
             cluster.put_node(remedy.added)
@@ -92,6 +93,13 @@ class Trial:
     def node(self, name: str) -> Node:
         """A node as it is now."""
         return self.cluster.nodes[name]
+
+    def plugin(self, pod: Pod, name: str) -> Hook | None:
+        """A plugin that decides about a pod, by its name; None if there is none."""
+        runtime = self._runtime(pod.scheduler_name)
+        points = runtime.points.values() if runtime is not None else ()
+        plugins = (one.plugin for at_point in points for one in at_point if one.name == name)
+        return next(plugins, None)
 
     def objections(self, pod: Pod, name: str) -> list[Objection]:
         """Every plugin that keeps a pod from a node, in the order they are asked."""

@@ -14,13 +14,15 @@ For one pod the hooks run in this order, those of one kind in the profile's orde
     pre_bind · bind · post_bind      the pod is bound
     unreserve                        only if something failed after reserve
 
+`requeue_on` and `remedies` are about pods that were rejected: what may help a pod, and what would.
+
 Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
 `ScoreNodes`; preempt → `Preempt`; bind → `Bind`.
 """
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -31,6 +33,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject
@@ -163,14 +166,14 @@ class Action(enum.Flag):
 class RequeueHint(msgspec.Struct, frozen=True):
     """A kind of cluster event that may make a rejected pod schedulable, and whether it does.
 
-    Events about a `Pod` are of two sorts: pods on nodes, for every waiting pod (a pod that gets its
-    node is added, one that finishes is deleted), and updates of the waiting pod itself, for it
-    alone, with a `uid` equal to its own. Other waiting pods cause none.
+    Events about a `Pod` are of two sorts: pods on nodes, for every pending pod (a pod that gets its
+    node is added, one that finishes is deleted), and updates of the pending pod itself, for it
+    alone, with a `uid` equal to its own. Other pending pods cause none.
 
     Attributes:
         kind: the class of object, such as `Node`; `KubeObject` for all kinds.
         actions: what happens to it; one of them is enough.
-        helps: asked with the waiting pod, the object before (None if it is new) and the object
+        helps: asked with the pending pod, the object before (None if it is new) and the object
             after (None if it is gone), both of this kind; an exception counts as yes, and None
             always does.
     """
@@ -189,6 +192,22 @@ class Requeues(Hook):
     @abstractmethod
     def requeue_on(self) -> Sequence[RequeueHint]:
         """The events that may help."""
+
+
+class Remedies(Hook):
+    """Says what would help a pod that this plugin rejected. Runs when a decision is explained.
+
+    Each remedy is tried as a what-if, up to three together, those of other plugins among them, and
+    only what makes the pod fit is suggested. A plugin that fails proposes nothing: the explanation
+    goes on without it and names it.
+    """
+
+    @abstractmethod
+    def remedies(self, case: RemedyCase) -> Iterable[Remedy]:
+        """Changes of the pod, the node or the cluster that might help, 100 at most.
+
+        Asked about one node that this plugin rejects, or a pod that it rejects as such.
+        """
 
 
 class PreFilter(Hook):

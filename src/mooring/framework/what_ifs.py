@@ -161,7 +161,7 @@ class PluginHandle:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
         if type(cycle) is not Cycle:
             raise MooringError(_NOT_NOW)
-        _need_stack(_FRAMES)
+        need_stack(_FRAMES)
         return self._runtime.rejection(cycle, _row(row, self.cluster))
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -183,7 +183,7 @@ class PluginHandle:
             raise MooringError(_NOT_NOW)
         if type(pod) is not Pod:
             raise MooringError("only a Pod can be on a node, in thought, too")
-        _need_stack(_FRAMES)
+        need_stack(_FRAMES)
         open_what_ifs[-1].change(pod, _row(row, self.cluster), add=add)
 
 
@@ -196,7 +196,7 @@ def _row(row: int, cluster: Cluster) -> int:
     return number
 
 
-def _need_stack(frames: int) -> None:
+def need_stack(frames: int) -> None:
     """Fail at the end of the stack before anything has changed, and not in the middle."""
     if frames:
-        _need_stack(frames - 1)
+        need_stack(frames - 1)

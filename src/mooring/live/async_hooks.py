@@ -23,8 +23,8 @@ from mooring.live.waiting_bindings import WaitingBindings
 from mooring.process.deadline import Deadline
 from mooring.wording import counted
 
-#: Hooks of these modules wait for nobody. A policy's plugin is mooring's own, too, but runs the
-#: policy's functions.
+#: Hooks of in-tree plugins wait for nobody. `foreign.is_foreign` is another question: a policy's
+#: plugin is mooring's own code, too, but runs the policy's functions.
 _IN_TREE: Final = "mooring.plugins."
 #: So long hooks that were cancelled may take to end before they count as left behind at a stop.
 _END_SECONDS: Final = 0.5

@@ -52,7 +52,7 @@ def make_informers(
         client: where.
         kinds: what.
         on_changes: called with changes of any kind.
-        whole_objects: keep every field of nodes and waiting pods.
+        whole_objects: keep every field of nodes and pending pods.
         whole_victims: keep every field of pods on nodes.
     """
     found: dict[str, Informer[Any]] = {}

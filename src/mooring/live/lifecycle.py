@@ -158,7 +158,7 @@ class SchedulerLifecycle:
             log.critical("the scheduler failed and ends", exc_info=_error(failed))
         components.health.stopping = True
         live.stop()
-        log.info("stopping: no more pods are taken, bindings under way are finished")
+        log.info("stopping: no more pods are taken, writes under way are finished")
         finished = self._start(self._finish(loop))
         await asyncio.wait({finished, lost}, return_when=asyncio.FIRST_COMPLETED)
         if lost.done():

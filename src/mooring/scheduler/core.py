@@ -71,7 +71,7 @@ class Core:
     Args:
         runtimes: the plugins by scheduler name, all on this cluster.
         cluster: the state.
-        queue: the waiting pods.
+        queue: the pending pods.
         choose: picks one of so many equals.
         extended: whether extenders take part for a pod.
     """

@@ -58,8 +58,8 @@ class Queue:
 
     Attributes:
         incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
-        rejected: how many waiting pods each plugin of a profile rejected (``unschedulable_pods``).
-        flights: the pods that are being decided.
+        rejected: how many pending pods each plugin of a profile rejected (``unschedulable_pods``).
+        in_flight: pods taken from here, and neither put back nor in their binding cycle yet.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Queue:
         self._sub_queues.admit(queued, _ADDED, now)
 
     def update(self, old: Pod | None, new: Pod, now: float) -> None:
-        """A waiting pod changed; one that is not known yet is added.
+        """A pending pod changed; one that is not known yet is added.
 
         An unschedulable pod is requeued if the plugins that rejected it say that this helps, as
         when its last gate is removed.
@@ -203,7 +203,7 @@ class Queue:
         self.in_flight.record(event)
 
     def nomination_removed(self, pod: Pod, now: float) -> None:
-        """A waiting pod lost its nominated node; pods of no higher priority have room there."""
+        """A pending pod lost its nominated node; pods of no higher priority have room there."""
         # parity v1.36.4: scheduler/eventhandlers.go getLEPriorityPreCheck
         gone = ClusterEvent(Pod, Action.DELETE, pod, None)
         self.on_event(

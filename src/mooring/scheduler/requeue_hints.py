@@ -121,7 +121,7 @@ class RequeueHints:
 
 
 def own_update(old: Pod, new: Pod) -> ClusterEvent | None:
-    """What the change of a waiting pod means to itself.
+    """What the change of a pending pod means to itself.
 
     None if only its status changed: what a scheduler writes there itself must not requeue the pod,
     or one that is rejected by a plugin without hints would never rest.

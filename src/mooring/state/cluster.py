@@ -72,7 +72,7 @@ class Cluster:
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
-        nominations: the waiting pods that have a nominated node.
+        nominations: the pending pods that have a nominated node.
         open_what_ifs: those of the hooks under way, the innermost last; kept by
             `framework.what_ifs`.
     """

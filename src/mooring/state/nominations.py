@@ -14,7 +14,7 @@ class Nominations:
         self._node_of: dict[str, str] = {}
 
     def put(self, pod: Pod, node_name: str) -> None:
-        """Nominate a node for a waiting pod; replaces an earlier nomination."""
+        """Nominate a node for a pending pod; replaces an earlier nomination."""
         self.remove(pod.key)
         self._by_node.setdefault(node_name, {})[pod.key] = pod
         self._node_of[pod.key] = node_name

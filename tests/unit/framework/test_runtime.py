@@ -1,4 +1,4 @@
-"""The runtime: order, skipping, narrowing, promises to other pods, errors that name the plugin."""
+"""The runtime: order, skipping, PreFilter results, nominated pods, errors that name the plugin."""
 
 from collections.abc import Callable
 

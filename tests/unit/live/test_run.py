@@ -508,7 +508,7 @@ class TestComparing:
 
         asyncio.run(run())
         if equal:
-            seen = "1 node, 1 pod, 0 of them being bound"
+            seen = "1 node, 1 pod, 0 of them assumed"
             assert f"the state equals the cluster: {seen}" in caplog.messages
         else:
             assert "  node b is missing in the state" in caplog.messages

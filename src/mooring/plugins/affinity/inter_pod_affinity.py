@@ -5,7 +5,7 @@ sums them by domain. A term works both ways: an incoming pod's terms look at the
 cluster, and the terms of the pods on the cluster look at the incoming pod.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -15,11 +15,13 @@ from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
+from mooring.plugins.affinity.remedies import inter_pod_affinity_remedies
 from mooring.plugins.affinity.requeue_hints import (
     RequiredTerms,
     node_in_other_domain,
@@ -117,6 +119,7 @@ class InterPodAffinity(
     hook.ScoreNodes,
     hook.Normalize,
     hook.Requeues,
+    hook.Remedies,
     hook.Sign,
 ):
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
@@ -276,6 +279,10 @@ class InterPodAffinity(
             ),
             hook.RequeueHint(Node, action.ADD | action.UPDATE_NODE_LABEL, self._node_change_helps),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Give up a term, or take the pods away that want to be apart."""
+        return inter_pod_affinity_remedies(case)
 
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         shape = shape_of(pod)

@@ -69,7 +69,7 @@ def is_device_resource(name: str) -> bool:
 
 
 def provides_resource(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-    """Whether a class that is new or changed provides a resource that a waiting pod asks for."""
+    """Whether a class that is new or changed provides a resource that a pending pod asks for."""
     requests = pod.requests
     before = old.extended_resources if old is not None else ()
     return any(name in requests for name in new.extended_resources if name not in before)

@@ -4,7 +4,7 @@ Masks and scores depend on the pod's terms and the nodes' labels only and are re
 nodes. A pod that requires nodes by name is looked at on these nodes only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final, cast
 
 import msgspec
@@ -21,12 +21,14 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     PreScore,
     PreScoreAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
@@ -38,6 +40,7 @@ from mooring.model.selectors import (
     PreferredSchedulingTerm,
     Requirement,
 )
+from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
 from mooring.plugins.pod_keys import node_selection_key
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -71,7 +74,9 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             yield from node_affinity_problems(self.added_affinity, "addedAffinity")
 
 
-class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Sign):
+class NodeAffinity(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign
+):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 
     name = "NodeAffinity"
@@ -129,6 +134,10 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A node that matches now and did not before."""
         return (RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_LABEL, self._begins_to_match),)
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Give up conditions, or label the node."""
+        return node_affinity_remedies(case.pod, case.node)
 
     def sign(self, pod: Pod) -> tuple[bytes, bytes]:
         """The node selector with the required terms, and the preferred terms."""

@@ -1,6 +1,6 @@
 """NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not have what they need."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 import numpy as np
@@ -12,13 +12,16 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
@@ -29,7 +32,7 @@ from mooring.state.shapes import Shape, shape_of
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Sign):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
@@ -52,6 +55,17 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Sign):
         return (
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, _declares_other),
             RequeueHint(Pod, Action.UPDATE, _needs_other),
+        )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Run another kubelet."""
+        declared = {*(case.node.status.declared_features or ())}
+        missing = sorted(required_features(case.pod) - declared)
+        yield Remedy(
+            f"run a kubelet on {case.node.name} that declares {' and '.join(missing)}",
+            Cost.REPLACE_KUBELET,
+            frozenset({"features"}),
+            node=changed_copies.with_features(case.node, missing),
         )
 
     def sign(self, pod: Pod) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """NodePorts: keeps pods off nodes where their host ports are taken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,13 +12,16 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated
@@ -28,7 +31,7 @@ _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues, Sign):
+class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
@@ -51,13 +54,35 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Sign):
         """A new node, or a pod gone that had one of the ports."""
         return (RequeueHint(Pod, Action.DELETE, _frees_port), RequeueHint(Node, Action.ADD))
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Do without the ports that are taken, or take a pod off the node that has one."""
+        columns = case.cluster.columns
+        row = columns.row_of[case.node.name]
+        taken = {
+            port
+            for port in shape_of(case.pod).host_ports
+            if columns.port_mask(*port)[row] or case.nominated
+        }
+        numbers = sorted({number for _, _, number in taken})
+        ports = f"the host port{'s' if numbers[1:] else ''} {', '.join(map(str, numbers))}"
+        yield Remedy(
+            f"do without {ports}",
+            Cost.GIVE_UP_PORT * len(numbers),
+            frozenset(f"port {number}" for number in numbers),
+            pod=changed_copies.without_host_ports(case.pod, numbers),
+        )
+        for other in case.cluster.pods_on(row):
+            theirs = {(protocol, number) for _, protocol, number in shape_of(other).host_ports}
+            if theirs & {(protocol, number) for _, protocol, number in taken}:
+                yield Remedy.take_off(other, f", which has {ports}")
+
     def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
         """The host ports."""
         return frozenset(shape_of(pod).host_ports)
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a port that the waiting pod wants."""
+    """Whether a pod that is gone had a port that the pending pod wants."""
     if not is_assigned_or_nominated(old):
         return False
     wanted = shape_of(pod).host_ports

@@ -1,12 +1,14 @@
 """NodeUnschedulable: keeps pods off cordoned nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues, Sign
+from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
@@ -18,7 +20,7 @@ _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHED
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues, Sign):
+class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
@@ -39,6 +41,21 @@ class NodeUnschedulable(FilterNodes, Requeues, Sign):
         return (
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _uncordoned),
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _gained_toleration),
+        )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Uncordon the node, or let the pod onto cordoned nodes."""
+        yield Remedy(
+            f"uncordon {case.node.name}",
+            Cost.CHANGE_NODE,
+            frozenset({"cordon"}),
+            node=changed_copies.uncordoned(case.node),
+        )
+        yield Remedy(
+            f"tolerate cordoned nodes ({_CORDONED})",
+            Cost.TOLERATE_CORDON,
+            frozenset({f"tolerate {_CORDONED}"}),
+            pod=changed_copies.tolerating(case.pod, [_CORDONED]),
         )
 
     def sign(self, pod: Pod) -> bool:

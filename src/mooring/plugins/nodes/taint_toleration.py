@@ -4,7 +4,7 @@ Nodes with the same taints get the same answer, so only the different sets of ta
 once for all pods with the same tolerations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,17 +16,27 @@ from mooring.framework.hook import (
     FilterNodes,
     Normalize,
     PreScore,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
+from mooring.model.taints import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
+    Taint,
+    Toleration,
+    untolerated,
+)
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.plugins.pod_keys import tolerations_key
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -36,7 +46,7 @@ from mooring.state.shapes import shape_of
 _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 
 
-class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Sign):
+class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
     name = "TaintToleration"
@@ -76,6 +86,28 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Si
         return (
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _becomes_tolerated),
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _is_same_pod),
+        )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Tolerate the taints, or take them off the node."""
+        taints = [
+            taint
+            for taint in case.node.taints
+            if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
+            and not any(one.tolerates(taint) for one in case.pod.tolerations)
+        ]
+        what = f"the taint{'s' if taints[1:] else ''} {', '.join(map(str, taints))}"
+        yield Remedy(
+            f"tolerate {what}",
+            Cost.GIVE_UP_CONDITION * len(taints),
+            frozenset(f"tolerate {taint}" for taint in taints),
+            pod=changed_copies.tolerating(case.pod, taints),
+        )
+        yield Remedy(
+            f"remove {what} from {case.node.name}",
+            Cost.REMOVE_TAINT * len(taints),
+            frozenset(f"taint {taint}" for taint in taints),
+            node=changed_copies.without_taints(case.node, taints),
         )
 
     def sign(self, pod: Pod) -> bytes:

@@ -6,7 +6,7 @@ devices provides is left to DynamicResources.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import msgspec
@@ -20,12 +20,14 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreScore,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass
@@ -40,6 +42,7 @@ from mooring.model.resources import (
     spec_requests,
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
+from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
 from mooring.plugins.resources.resource_names import NATIVE, is_counted, is_extended, is_scalar
@@ -158,7 +161,7 @@ class _PodKind:
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Sign):
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
@@ -213,6 +216,10 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, S
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Ask for less, or take another pod off the node."""
+        return resource_remedies(case)
 
     def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
         """The requests that count for fitting, and those that count for scoring."""

@@ -16,7 +16,7 @@ from mooring.plugins.resources.resource_names import is_counted
 
 
 def frees_resources(pod: Pod, old: Pod, new: Pod | None) -> bool:
-    """Whether a pod that is gone, or asks for less, frees something that the waiting pod wants."""
+    """Whether a pod that is gone, or asks for less, frees something that the pending pod wants."""
     if new is None:
         return is_assigned_or_nominated(old)
     if is_same_pod(pod, new):
@@ -39,7 +39,7 @@ def offers_more(
     """Whether an empty node would be big enough, and is new or bigger than before.
 
     Args:
-        wanted: the resources that count for the waiting pod, with amounts.
+        wanted: the resources that count for the pending pod, with amounts.
         old: the node before; None if it is new.
         new: the node now.
         from_devices: the resources that devices may provide where a node has none.

@@ -1,7 +1,7 @@
 """Topology spread constraints as the plugin uses them, and the defaults for pods that have none.
 
 Owns how a pod's constraints, or the profile's default constraints with the selector of the pod's
-services and controller, become `Constraint`s. Called by `PodTopologySpread` alone.
+services and controller, become `SpreadConstraint`s. Called by `PodTopologySpread` alone.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

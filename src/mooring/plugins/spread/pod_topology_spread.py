@@ -3,7 +3,7 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ from mooring.framework.arrays import Amounts, Floats, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.label_syntax import is_label_key
@@ -38,6 +39,7 @@ from mooring.plugins.spread.constraints import (
     own_constraints,
 )
 from mooring.plugins.spread.natural_log import natural_log
+from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
 from mooring.state.columns import LabelColumn
 from mooring.state.counts import Counts
@@ -108,6 +110,7 @@ class PodTopologySpread(
     hook.ScoreNodes,
     hook.Normalize,
     hook.Requeues,
+    hook.Remedies,
     hook.Sign,
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
@@ -250,6 +253,10 @@ class PodTopologySpread(
             hook.RequeueHint(Pod, of_pods, self._pod_change_helps),
             hook.RequeueHint(Node, of_nodes, self._node_change_helps),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Allow more skew, make a constraint a wish, or label the node."""
+        return topology_spread_remedies(case)
 
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         constraints = self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE)

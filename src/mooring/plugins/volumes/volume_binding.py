@@ -43,6 +43,7 @@ from mooring.model.storage import (
 from mooring.plugins.resources.scoring_strategies import UtilizationShapePoint
 from mooring.plugins.volumes.pod_claims import PodClaims, claims_of, uses_claims
 from mooring.plugins.volumes.pod_volumes import PodVolumes, find_pod_volumes
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import (
     allows_other_topologies,
     has_more_capacity,
@@ -91,7 +92,9 @@ class _ClaimsState:
         self.plan: VolumePlan | None = None
 
 
-class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, Sign):
+class VolumeBinding(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, VolumeRemedies, Sign
+):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 
     name = "VolumeBinding"

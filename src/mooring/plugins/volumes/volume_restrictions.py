@@ -28,6 +28,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from mooring.model.volumes import Volume
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.change_tracking import RowChanges
 from mooring.state.cluster import Cluster
@@ -61,7 +62,7 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues, Sign):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies, Sign):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"
@@ -211,7 +212,7 @@ def _conflict(disk: Volume, other: Volume) -> bool:
 
 
 def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a disk or a claim that the waiting pod wants."""
+    """Whether a pod that is gone had a disk or a claim that the pending pod wants."""
     # v1.36.4 looks at pods of the same namespace only; disks do not live in namespaces.
     wanted = [(_identity(one), one) for one in pod.spec.volumes or ()]
     had = [(_identity(one), one) for one in old.spec.volumes or ()]

@@ -27,6 +27,7 @@ from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
@@ -43,7 +44,7 @@ _SUCCESSOR: Final = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
 _PVTopology = tuple[str, frozenset[str]]
 
 
-class VolumeZone(PreFilter, FilterNodes, Requeues, Sign):
+class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
     """Keeps a pod in the zones and regions its volumes are labelled with."""
 
     name = "VolumeZone"
