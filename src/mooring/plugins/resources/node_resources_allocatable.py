@@ -15,8 +15,8 @@ from mooring.framework.hook import Normalize, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
+from mooring.model.resource_names import is_counted
 from mooring.model.resources import CPU, MEMORY
-from mooring.plugins.resources.resource_names import is_counted
 from mooring.plugins.resources.scoring_strategies import ResourceSpec
 from mooring.plugins.score_arithmetic import MAX_SCORE, divide
 from mooring.state.columns import Columns

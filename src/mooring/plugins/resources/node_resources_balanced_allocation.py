@@ -16,8 +16,8 @@ from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, S
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
+from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_names import NATIVE, is_scalar
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,

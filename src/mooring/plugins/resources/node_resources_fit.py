@@ -34,6 +34,7 @@ from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.model.resources import (
     CPU,
     MEMORY,
@@ -45,7 +46,6 @@ from mooring.plugins.devices.device_classes import ExtendedResourceCache, provid
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
-from mooring.plugins.resources.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.plugins.resources.scoring_strategies import (
     LEAST_ALLOCATED,
     ResourceLevel,
