@@ -107,12 +107,6 @@ class Verdicts(Sequence[Verdict]):
         """How many bytes the answers take; the few reasons hardly count."""
         return self.choice.nbytes
 
-    @property
-    def accepted_mask(self) -> Mask:
-        """Which nodes are accepted."""
-        mask: Mask = self.choice == 0
-        return mask
-
     def __getitem__(self, index: int) -> Verdict:  # type: ignore[override]
         return self.table[int(self.choice[index])]
 
