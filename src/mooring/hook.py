@@ -2,7 +2,7 @@
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
-from mooring.framework.handle import Handle
+from mooring.framework.handle import AskFilter, Handle
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -43,6 +43,7 @@ from mooring.framework.scope import Scope
 __all__ = [
     "SKIP",
     "Action",
+    "AskFilter",
     "Bind",
     "BindAnswer",
     "Candidate",

@@ -18,7 +18,7 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "parse_quantity", "reject", "untolerated",
     },
     mooring.hook: {
-        "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
+        "SKIP", "Action", "AskFilter", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
         "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize",
         "Permit", "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
         "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
