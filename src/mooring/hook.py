@@ -18,6 +18,7 @@ from mooring.framework.hook import (
     PostBind,
     PostFilter,
     PreBind,
+    PreBindCheckAnswer,
     Preempt,
     PreemptAnswer,
     PreEnqueue,
@@ -30,6 +31,7 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     Reserve,
+    ReserveAnswer,
     Score,
     ScoreNodes,
     Sign,
@@ -37,6 +39,7 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
+from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 
@@ -57,10 +60,13 @@ __all__ = [
     "Handle",
     "Hook",
     "Normalize",
+    "ObjectKey",
     "Permit",
+    "Plan",
     "PostBind",
     "PostFilter",
     "PreBind",
+    "PreBindCheckAnswer",
     "PreEnqueue",
     "PreFilter",
     "PreFilterAnswer",
@@ -70,6 +76,7 @@ __all__ = [
     "PreemptAnswer",
     "Preemption",
     "QueueSort",
+    "ReadyAnswer",
     "Rejection",
     "Remedies",
     "Remedy",
@@ -77,11 +84,15 @@ __all__ = [
     "RequeueHint",
     "Requeues",
     "Reserve",
+    "ReserveAnswer",
     "Scope",
     "Score",
     "ScoreNodes",
     "Sign",
     "Skip",
+    "Step",
     "Wait",
     "WhatIf",
+    "Write",
+    "WriteAnswer",
 ]

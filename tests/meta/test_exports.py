@@ -19,11 +19,13 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
     },
     mooring.hook: {
         "SKIP", "Action", "AskFilter", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
-        "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook", "Normalize",
-        "Permit", "PostBind", "PostFilter", "PreBind", "PreEnqueue", "PreFilter", "PreFilterAnswer",
-        "PreScore", "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
-        "Rejection", "Remedies", "Remedy", "RemedyCase", "RequeueHint", "Requeues",
-        "Reserve", "Scope", "Score", "ScoreNodes", "Sign", "Skip", "Wait", "WhatIf",
+        "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook",
+        "Normalize", "ObjectKey", "Permit", "Plan", "PostBind", "PostFilter", "PreBind",
+        "PreBindCheckAnswer", "PreEnqueue", "PreFilter", "PreFilterAnswer", "PreScore",
+        "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
+        "ReadyAnswer", "Rejection", "Remedies", "Remedy", "RemedyCase", "RequeueHint",
+        "Requeues", "Reserve", "ReserveAnswer", "Scope", "Score", "ScoreNodes", "Sign", "Skip",
+        "Step", "Wait", "WhatIf", "Write", "WriteAnswer",
     },
     mooring.testing: {
         "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",

@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.cli.log_floods import FloodHandler
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
-from mooring.extender import decision_turns
+from mooring.extender import bodies, decision_turns
 from mooring.extender import http_extender as caller
 from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
@@ -58,6 +58,10 @@ LIMITS = {
         f"{size(protocol._HEADER_BYTES)}, {seconds(protocol._HEADER_SECONDS)}"
     ),
     "body of a request to `moor serve`": size(SERVE.max_body),
+    "nodes, and parts, of a request to `moor serve`": (
+        f"{number(bodies._MOST_NODES)}, {number(bodies._MOST_PARTS)}"
+    ),
+    "pod of a request to `moor serve`": size(bodies._LARGEST_POD_BYTES),
     "bodies and replies of `moor serve` in memory, together": size(SERVE.max_held),
     "requests that wait in `moor serve`": number(SERVE.max_waiting),
     "connections to `moor serve`, those that have not shaken hands included": (

@@ -33,15 +33,8 @@ EXEMPT: Final[dict[str, tuple[set[str], str]]] = {
         "a field of the API server's type, in the text of its error",
     ),
 }
-#: TEMPORARY, to be emptied when the decision cycle and plans are merged: names on their way out.
-TEMPORARY: Final[dict[str, set[str]]] = {
-    "framework/runtime.py": {"GangScheduling"},
-    "scheduler/core.py": {"DefaultPreemption"},
-    "live/volume_binder.py": {
-        "mooring.plugins.volumes.volume_binding",
-        "mooring.plugins.volumes.volume_plan",
-    },
-}
+#: TEMPORARY, to be removed when the one decision cycle is merged: a name on its way out.
+TEMPORARY: Final[dict[str, set[str]]] = {"framework/runtime.py": {"GangScheduling"}}
 
 
 def named_in(tree: ast.Module) -> Iterator[tuple[int, str]]:

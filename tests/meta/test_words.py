@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "mooring"
 
 #: Names that are gone, with what there is instead. A leading underscore makes no other name.
 OLD_NAMES = {
-    "Evictor": "PreemptingPlugin",
+    "Evictor": "DefaultPreemption.preempting",
     "Flight": "BindingCycle",
     "Hand": "a name that says what it does",
     "Happening": "ClusterEvent",

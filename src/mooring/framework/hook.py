@@ -6,13 +6,13 @@ the plugin is broken: the pod is not scheduled now and its event names the plugi
 
 For one pod the hooks run in this order, those of one kind in the profile's order of plugins:
 
-    pre_enqueue · sort_key           before a pod is taken from the queue
-    pre_filter · filter              which nodes are possible
-    post_filter                      only if none is: make room
-    pre_score · score · normalize    which of them is best
-    reserve · permit                 the node is chosen
-    pre_bind · bind · post_bind      the pod is bound
-    unreserve                        only if something failed after reserve
+    pre_enqueue · sort_key               before a pod is taken from the queue
+    pre_filter · filter                  which nodes are possible
+    post_filter                          only if none is: make room
+    pre_score · score · normalize        which of them is best
+    reserve · permit · pre_bind_check    the node is chosen
+    pre_bind · bind · post_bind          plans are carried out, the pod is bound
+    unreserve                            only if something failed after reserve
 
 `requeue_on` and `remedies` are about pods that were rejected: what may help a pod, and what would.
 
@@ -33,6 +33,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.plans.plan import Plan
 from mooring.framework.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
@@ -64,6 +65,10 @@ SKIP: Final = Skip.SKIP
 PreFilterAnswer = Collection[str] | Skip | Verdict | None
 #: What `pre_score` may return: ``None`` to go on, or `SKIP`.
 PreScoreAnswer = Skip | None
+#: What `reserve` may return: like a filter, or what has to be done before the pod is bound.
+ReserveAnswer = FilterAnswer | Plan
+#: What `pre_bind_check` may return: ``None`` to take part, or `SKIP`.
+PreBindCheckAnswer = Skip | None
 
 
 class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
@@ -324,8 +329,12 @@ class Reserve(Hook):
     """Is told which node was chosen. Runs once for each decision, before the pod is bound."""
 
     @abstractmethod
-    def reserve(self, cycle: Cycle, node: Node) -> FilterAnswer:
-        """Take what the pod needs; a rejection undoes the decision."""
+    def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
+        """Take what the pod needs; a rejection undoes the decision.
+
+        What has to be written or waited for before the pod is bound is returned as a `Plan`: who
+        runs the scheduler carries it out beside later decisions, before all `pre_bind` hooks.
+        """
 
     @abstractmethod
     def unreserve(self, cycle: Cycle, node: Node) -> None:
@@ -363,11 +372,27 @@ class Preempt(Hook):
 
 
 class PreBind(Hook):
-    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions."""
+    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions.
+
+    For what is in the API server alone, `reserve` may return a `Plan` instead.
+    """
+
+    # parity v1.36.4: kube-scheduler/framework/interface.go PreBindPreFlight
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
+        """Say whether `pre_bind` has something to do for this pod; after `SKIP` it is not run.
+
+        Runs once for each decision, after `permit`, and returns at once. If some plugin takes part,
+        the pod gets its ``nominatedNodeName`` before that: others learn where it is going to be.
+        """
+        return None
 
     @abstractmethod
     async def pre_bind(self, binding: Binding) -> BindAnswer:
-        """Do what has to be done; a rejection undoes the decision and the pod is tried again."""
+        """Do what has to be done; a rejection undoes the decision and the pod is tried again.
+
+        It is cancelled when the scheduler stops, and when the pod is to make room for a more
+        important one, which gives its place back.
+        """
 
 
 class Bind(Hook):

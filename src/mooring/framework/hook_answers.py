@@ -185,6 +185,17 @@ def legal_wait(wait: Wait) -> float:
     return max(seconds, 0.0)
 
 
+def legal_pre_bind_check(answer: object) -> None:
+    """Look at what `pre_bind_check` returned instead of `SKIP`.
+
+    Raises:
+        AnswerError: it is not None.
+    """
+    # parity v1.36.4: framework/runtime/framework.go RunPreBindPreFlights
+    if answer is not None:
+        raise AnswerError(f"it returned {shown(answer)}; it must return None or SKIP")
+
+
 def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verdict:
     """What a hook before a binding returned: the binding to make, or a rejection.
 

@@ -25,6 +25,9 @@ class ChangeIntake:
         core: has the state.
         clock: seconds that only grow, the loop's clock.
         deadline: for plugins that are asked about changes.
+
+    Attributes:
+        incomplete: changes were left out, because the process is to stop.
     """
 
     def __init__(self, core: Core, clock: Callable[[], float], deadline: Deadline) -> None:
@@ -32,6 +35,8 @@ class ChangeIntake:
         self._sync_hooks = SyncHooks(deadline, "the change")
         self._clock = clock
         self._loop: Callable[[list[Change[Any]]], object] | None = None
+        self._stopped = False
+        self.incomplete = False
 
     def on_changes(self, changes: list[Change[Any]]) -> None:
         """Called by informers with what they saw."""
@@ -40,6 +45,9 @@ class ChangeIntake:
             return
         now = self._clock()
         for change in changes:
+            if self._stopped:
+                self.incomplete = True
+                return
             try:
                 # Nothing comes of changes alone, and nothing may be written yet.
                 with self._sync_hooks:
@@ -48,6 +56,10 @@ class ChangeIntake:
                 log.warning("skipped %r: %s", change.object, error)
             except Exception:
                 log.exception("skipped %r: mooring failed on it", change.object)
+
+    def stop(self) -> None:
+        """Nobody will schedule with what was not applied yet; may be called in a hook, too."""
+        self._stopped = True
 
     def forward_to(self, loop: Callable[[list[Change[Any]]], object]) -> None:
         """The loop runs and gets all changes from now on."""

@@ -5,7 +5,7 @@ around what a runtime and the core do. Called once when a scheduler is put toget
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from mooring.framework.filtering import Filtering, Rejection
@@ -149,8 +149,8 @@ def _post_filtered(result: PostFilterResult) -> str:
     return _UNSCHEDULABLE if result.preemption is None else _status(result.preemption.verdict)
 
 
-def _reserved(rejection: Rejection | None) -> str:
-    return _SUCCESS if rejection is None else _status(rejection.verdict)
+def _reserved(answer: Rejection | tuple[object, ...]) -> str:
+    return _status(answer.verdict) if isinstance(answer, Rejection) else _SUCCESS
 
 
 def _permitted(answer: Rejection | Mapping[str, float]) -> str:
@@ -173,20 +173,14 @@ class _TimedWaitingPods(WaitingPods):
         self._since[waiting.pod.key] = self._clock()
         super().add(waiting)
 
-    def remove(self, key: str) -> WaitingPod | None:
-        """A pod waits no more."""
-        self._since.pop(key, None)
-        return super().remove(key)
-
-    def settled(self, now: float) -> list[WaitingPod]:
-        """The pods that need not wait any longer, taken out."""
-        found = super().settled(now)
-        for one in found:
+    def settled(self, now: float) -> Iterator[WaitingPod]:
+        """The pods that need not wait any longer, each taken out when it is its turn."""
+        for one in super().settled(now):
             since = self._since.pop(one.pod.key, None)
             if since is not None:
                 result = _UNSCHEDULABLE if one.reason else _SUCCESS
                 self._metrics.permitted(result, self._clock() - since)
-        return found
+            yield one
 
 
 def _time_changes(core: Core, metrics: SchedulerMetrics, clock: Clock) -> None:

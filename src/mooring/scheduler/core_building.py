@@ -3,6 +3,7 @@
 Called by every shell that schedules.
 """
 
+import functools
 import logging
 from collections.abc import Callable, Mapping
 
@@ -19,6 +20,7 @@ from mooring.scheduler.core import Core
 from mooring.scheduler.heap import Place
 from mooring.scheduler.queue import Queue, QueueSettings
 from mooring.scheduler.scheduling_cycle import Choose
+from mooring.scheduler.sub_queues import Patience
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.scheduler")
@@ -61,17 +63,25 @@ def build_core(
         settings: how long pods wait.
         extended: whether extenders take part for a pod.
     """
+    patience = Patience()
     queue = Queue(
-        _order(runtimes),
+        _order(runtimes, patience),
         {name: _hints(runtime) for name, runtime in runtimes.items()},
-        _gate(runtimes),
+        _gate(runtimes, patience),
         settings or QueueSettings(),
-        _hint_failed,
+        functools.partial(_hint_failed, patience),
+        patience,
     )
     return Core(runtimes, cluster, queue, choose, extended)
 
 
-def _hint_failed(plugin: str, error: Exception) -> None:
+def _note_interruption(patience: Patience, error: Exception) -> None:
+    if foreign.interruption_in(error) is not None:
+        patience.lost = True
+
+
+def _hint_failed(patience: Patience, plugin: str, error: Exception) -> None:
+    _note_interruption(patience, error)
     text = foreign.text_of(error)
     log.warning("a requeue hint of plugin %s failed: %s", plugin, text, extra=alike(plugin))
 
@@ -85,7 +95,7 @@ def _hints(runtime: Runtime) -> dict[str, tuple[hook.RequeueHint, ...]]:
     return {name: tuple(hints_of(plugin)) for name, plugin in plugins.items()}
 
 
-def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
+def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod, float], Place]:
     sorts = {
         name: next(
             one.plugin
@@ -100,6 +110,7 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
             key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
             return foreign.call(legal_sort_key, key)
         except Exception as error:
+            _note_interruption(patience, error)
             told = foreign.tell(error).error
             log.exception("the order of pod %s could not be found", pod.key, exc_info=told)
             return (-float(pod.priority), since)
@@ -107,11 +118,12 @@ def _order(runtimes: Mapping[str, Runtime]) -> Callable[[Pod, float], Place]:
     return order
 
 
-def _gate(runtimes: Mapping[str, Runtime]) -> Callable[[Pod], str | None]:
+def _gate(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod], str | None]:
     def gate(pod: Pod) -> str | None:
         try:
             answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
         except Exception as error:  # noqa: BLE001 - the pod waits, whatever it is
+            _note_interruption(patience, error)
             # A sentence for the user, no traceback.
             log.error("%s", error, extra=failure_of(error))  # noqa: TRY400
             return getattr(error, "plugin", "") or "PreEnqueue"

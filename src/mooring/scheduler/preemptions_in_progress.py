@@ -10,7 +10,7 @@ the same gate, but opens it with the answer, and knows of others' victims by the
 # parity v1.36.4: framework/preemption/executor.go isRunningPreemption
 
 from collections.abc import Iterable, Set
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from mooring.model.pod import Pod
 
@@ -18,14 +18,6 @@ from mooring.model.pod import Pod
 #: and it is better to try again with what is known.
 PATIENCE_SECONDS: Final = 30.0
 _NOBODY: Final[frozenset[str]] = frozenset()
-
-
-@runtime_checkable
-class PreemptingPlugin(Protocol):
-    """A plugin that holds pods back while victims are being deleted for them."""
-
-    #: The unique ids of these pods.
-    preempting: set[str]
 
 
 class _Preemption:

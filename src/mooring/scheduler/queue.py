@@ -24,6 +24,8 @@ it is about, and `on_event` only at those whose rejecting plugins want to know. 
 `pre_enqueue` are plugins; who builds the queue turns their failures into answers.
 """
 
+import math
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -34,7 +36,7 @@ from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
 from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, Strategy, own_update
-from mooring.scheduler.sub_queues import Order, PreEnqueue, SubQueues
+from mooring.scheduler.sub_queues import Order, Patience, PreEnqueue, SubQueues
 
 __all__ = ["Queue", "QueueSettings"]
 
@@ -42,6 +44,8 @@ __all__ = ["Queue", "QueueSettings"]
 _ADDED: Final = "UnschedulablePodAdd"
 _FAILED: Final = "ScheduleAttemptFailure"
 _ACTIVATED: Final = "ForceActivate"
+#: Pods here need not be moved to be tried.
+_UNDER_WAY: Final = (SubQueue.ACTIVE, SubQueue.IN_FLIGHT, SubQueue.OUT)
 
 
 class Queue:
@@ -55,6 +59,7 @@ class Queue:
         pre_enqueue: the plugin that holds a pod back; None if none does.
         settings: how long pods wait.
         hint_failed: called when a hint fails; the event then counts as one that helps.
+        patience: whether plugins hang.
 
     Attributes:
         incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
@@ -69,12 +74,16 @@ class Queue:
         pre_enqueue: PreEnqueue,
         settings: QueueSettings,
         hint_failed: HintFailed | None = None,
+        patience: Patience | None = None,
     ) -> None:
+        self._patience = patience or Patience()
         self._settings = settings
         self._hints = RequeueHints(hints, hint_failed)
-        self._sub_queues = SubQueues(order, pre_enqueue, settings)
+        self._sub_queues = SubQueues(order, pre_enqueue, settings, self._patience)
         self.in_flight = InFlightPods()
         self._pods: dict[str, QueuedPod] = {}
+        # The pods whose move waits for the next flush, because plugins hang: how, and why.
+        self._postponed: OrderedDict[QueuedPod, tuple[Strategy, str]] = OrderedDict()
         self.incoming = self._sub_queues.incoming
         self.rejected = self._sub_queues.rejected
 
@@ -120,6 +129,7 @@ class Queue:
 
     def _remove(self, queued: QueuedPod) -> None:
         del self._pods[queued.key]
+        self._postponed.pop(queued, None)
         if queued.sub_queue is SubQueue.IN_FLIGHT:
             queued.sub_queue = SubQueue.OUT
         else:
@@ -219,22 +229,38 @@ class Queue:
                 continue
             if queued.sub_queue is SubQueue.IN_FLIGHT:
                 self.in_flight.help(queued)
+            elif self._patience.lost:
+                self._postponed[queued] = Strategy.AT_ONCE, _ACTIVATED
             elif queued.waits_for_event:
                 self._sub_queues.admit(queued, _ACTIVATED, now)
             elif queued.sub_queue is not SubQueue.ACTIVE:
                 self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
     def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
+        if self._patience.lost:
+            # Nor are plugins asked whether it helps: it may.
+            self._postponed.setdefault(queued, (Strategy.AFTER_BACKOFF, event.label()))
+            return
         strategy = self._hints.strategy(queued, event)
         if strategy is not Strategy.SKIP:
             self._sub_queues.retry(queued, strategy, event.label(), now)
 
     def flush(self, now: float) -> None:
-        """Time passed: backoffs are over, pods were unschedulable for too long."""
+        """Time passed: backoffs are over, pods were unschedulable for too long.
+
+        Also moves the pods that wait for that because plugins hung over others.
+        """
+        self._patience.lost = False
+        while self._postponed and not self._patience.lost:
+            queued, (strategy, event) = self._postponed.popitem(last=False)
+            if queued.sub_queue not in _UNDER_WAY:
+                self._sub_queues.retry(queued, strategy, event, now)
         self._sub_queues.flush(now)
 
     def next_time(self) -> float | None:
-        """When `flush` has something to do; None if never."""
+        """When `flush` has something to do; long ago if pods wait for it, None if never."""
+        if self._postponed:
+            return -math.inf
         return self._sub_queues.next_time()
 
     # -- what is known

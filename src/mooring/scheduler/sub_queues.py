@@ -28,6 +28,19 @@ _EARLY: Final = "PopFromBackoffQ"
 _TIME_OVER: Final = "UnschedulableTimeout"
 
 
+class Patience:
+    """Whether plugins had to be interrupted over a pod: the others wait for the next flush.
+
+    A cluster event, or time, may move thousands of pods at once, and plugins are asked about each.
+    Who asks them says so; the queue begins anew with each flush, between which others have a turn.
+    """
+
+    __slots__ = ("lost",)
+
+    def __init__(self) -> None:
+        self.lost = False
+
+
 class SubQueues:
     """All pods that wait, each in one sub-queue.
 
@@ -35,18 +48,22 @@ class SubQueues:
         order: orders the pods that are ready.
         pre_enqueue: holds pods back.
         settings: how long pods wait.
+        patience: whether plugins hang.
 
     Attributes:
         incoming: how often pods came to a sub-queue and why: its name in metrics, the reason.
         rejected: how many of the pods each plugin rejected: plugin, profile.
     """
 
-    def __init__(self, order: Order, pre_enqueue: PreEnqueue, settings: QueueSettings) -> None:
+    def __init__(
+        self, order: Order, pre_enqueue: PreEnqueue, settings: QueueSettings, patience: Patience
+    ) -> None:
         self.incoming: Counter[tuple[str, str]] = Counter()
         self.rejected: Counter[tuple[str, str]] = Counter()
         self._order = order
         self._pre_enqueue = pre_enqueue
         self._settings = settings
+        self._patience = patience
         self._active: Heap[QueuedPod] = Heap()
         self._backoff: Heap[QueuedPod] = Heap()
         self._error_backoff: Heap[QueuedPod] = Heap()
@@ -114,14 +131,14 @@ class SubQueues:
         """Move the pods whose backoff is over and those that were unschedulable for too long."""
         for heap in (self._backoff, self._error_backoff):
             while (queued := heap.first()) is not None and queued.backoff_until + WINDOW <= now:
+                if self._patience.lost:
+                    return
                 self.make_ready(queued, _BACKOFF_OVER, now)
-        late = []
-        while (queued := self._unschedulable.first()) is not None and self._settings.deadline(
-            queued
-        ) <= now:
+        for _ in range(len(self._unschedulable)):
+            queued = self._unschedulable.first()
+            if queued is None or self._settings.deadline(queued) > now or self._patience.lost:
+                return
             self._detach(queued)
-            late.append(queued)
-        for queued in late:
             queued.flushed, queued.flushed_at = True, now
             self.retry(queued, Strategy.AFTER_BACKOFF, _TIME_OVER, now)
 

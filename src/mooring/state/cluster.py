@@ -23,6 +23,7 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.assumed_objects import AssumedObjects
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.counts import PodCounts, TermCounts
@@ -67,7 +68,8 @@ class Cluster:
     Attributes:
         nodes: the nodes by name, each with its usage attached.
         columns: the nodes as rows, what is known of them as columns.
-        catalog: all other objects.
+        catalog: all other objects, as the API server has them.
+        assumed_objects: the same as the next decision sees them.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
@@ -81,6 +83,7 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.columns = Columns(bounds)
         self.catalog = Catalog()
+        self.assumed_objects = AssumedObjects(self.catalog)
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mooring import Node
+from mooring import Node, Pod, Policy, hook
 from mooring.live.change_intake import ChangeIntake
 from mooring.model.change import Gone, Put
 from mooring.process.deadline import Deadline
@@ -32,6 +32,26 @@ def test_then_the_loop_takes_them() -> None:
     intake.on_changes(changes)
     assert taken == [changes]
     assert not world.cluster.nodes
+
+
+def test_a_process_that_is_to_stop_does_not_wait_for_hooks_over_what_is_left() -> None:
+    """They may hang over each pod of the first list, and nobody else has a turn meanwhile."""
+    asked: list[str] = []
+
+    class Stopping(hook.PreEnqueue):
+        name = "Stopping"
+
+        def pre_enqueue(self, pod: Pod) -> None:
+            asked.append(pod.name)
+            intake.stop()
+
+    policy = Policy("stopping")
+    policy.add(Stopping())
+    intake = ChangeIntake(World(policy=policy).core, lambda: 5.0, Deadline(10))
+    intake.on_changes([Put(make_pod("p")), Put(make_pod("q"))])
+    intake.on_changes([Put(make_pod("r"))])
+    assert asked == ["p"]
+    assert intake.incomplete
 
 
 def test_an_impossible_object_is_left_out(caplog: pytest.LogCaptureFixture) -> None:

@@ -120,16 +120,6 @@ def test_waiting_for_permission(allowed: bool, result: str) -> None:
     assert sample(metrics.text(), f"{name}_count") == 1
 
 
-def test_a_pod_that_is_gone_while_it_waits_is_not_counted() -> None:
-    policy = mr.Policy("waiting")
-    policy.add(Waits())
-    pod = make_pod("p")
-    world, metrics = timed(make_node("a"), pod, policy=policy)
-    world.run()
-    assert world.core.waiting.remove(pod.key) is not None
-    assert sample(metrics.text(), "scheduler_permit_wait_duration_seconds_count") == 0
-
-
 def test_changes_are_timed_by_kind() -> None:
     _, metrics = timed(make_node("a"), make_node("b"), make_pod("p"))
     name = "scheduler_event_handling_duration_seconds_count"

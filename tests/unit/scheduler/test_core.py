@@ -1,10 +1,15 @@
 """The core: pods get nodes once, nothing is lost, and everybody is told what happened."""
 
+import math
 from typing import Any
+
+import pytest
+from msgspec.structs import replace
 
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -152,6 +157,37 @@ def test_room_is_made_and_the_pod_goes_there() -> None:
     assert [one.pod.name for one in world.binds] == ["vip"]
 
 
+def test_a_plugin_that_makes_room_is_not_asked_for_what_it_does_not_offer() -> None:
+    """Nobody could interrupt it there, and its failure would be mooring's own."""
+
+    class Makes(hook.PostFilter):
+        name = "Makes"
+
+        @property
+        def preempting(self) -> set[str]:
+            raise ValueError("no")
+
+        def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption:
+            victims = {"a": Candidate("a", cycle.cluster.pods_on(0), 0)}
+            return Preemption(mr.accept(), eligible=True, candidates=victims)
+
+    policy = mr.Policy("makes-room")
+    policy.add(Makes())
+    plugins = {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    world = World(node("a"), pod("low", cpu="4", nodeName="a"), config=config, policy=policy)
+    world.put(pod("vip", cpu="4", priority=100))
+    world.run()
+    assert [one.name for one in world.evicts[0].victims] == ["low"]
+    world.wait(2)
+    assert world.where("vip") == "a"
+
+
 def test_victims_that_are_gone_before_the_report_leave_nobody_behind() -> None:
     victim = pod("victim", "4", nodeName="a")
     world = World(node("a"), victim, pod("vip", "4", priority=100))
@@ -243,6 +279,47 @@ def test_a_deleted_pod_waits_no_more() -> None:
     world.run()
     assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
     assert len(world.core.queue) == 0
+
+
+def test_of_pods_that_need_not_wait_any_longer_only_some_are_settled_when_that_is_enough() -> None:
+    """Plugins may hang over each of them."""
+    world, keeper = guarded(hook.Wait(30))
+    world.put(pod("q"))
+    world.run()
+    world.now += 31
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), len(keeper.held)) == (1, 1)
+    assert (world.core.next_time() or math.inf) <= world.now
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), keeper.held) == (0, [])
+
+
+def test_a_pod_that_waits_under_the_name_of_one_that_was_not_settled_yet_is_another() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    first = world.pods["default/p"]
+    world.delete(first)
+    world.put(replace(first, metadata=replace(first.metadata, uid="another-uid")))
+    cycle = world.core.schedule_one(world.now)
+    assert cycle is not None
+    assert list(cycle) == []
+    assert (len(world.core.waiting), keeper.held) == (1, ["p", "p"])
+    world.run()
+    assert (len(world.core.waiting), keeper.held, world.used) == (1, ["p"], [1000])
+    assert [one.pod.uid for one in world.core.queue.in_flight] == ["another-uid"]
+
+
+@pytest.mark.parametrize("uid", ["p-uid", "another-uid"])
+def test_a_pod_that_somebody_else_bound_waits_no_more(uid: str) -> None:
+    """With another id it is a new pod of the name, seen before the first one was seen to go."""
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    bound = pod("p", nodeName="elsewhere")
+    world.put(replace(bound, metadata=replace(bound.metadata, uid=uid)))
+    world.run()
+    assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
+    assert (len(world.core.queue), len(world.core.queue.in_flight)) == (0, 0)
+    assert world.where("p") == "elsewhere"
 
 
 def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:

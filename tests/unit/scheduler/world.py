@@ -47,6 +47,8 @@ class World:
         self.core = build_core(self.runtimes, self.cluster, first)
         self.pods: dict[str, Pod] = {}
         self.events: list[tuple[str, str, str]] = []
+        #: Pod, reason and message of each condition ``PodScheduled``.
+        self.conditions: list[tuple[str, str, str]] = []
         self.binds: list[Bind] = []
         self.evicts: list[PreemptVictims] = []
         #: Whether effects that are answered by reports are carried out at once.
@@ -88,6 +90,8 @@ class World:
             if isinstance(effect, RecordEvent):
                 self.events.append((effect.pod.name, effect.reason, effect.note))
             elif isinstance(effect, PatchStatus):
+                if effect.reason:
+                    self.conditions.append((effect.pod.name, effect.reason, effect.message))
                 self._patch(effect)
             elif isinstance(effect, Bind):
                 self.binds.append(effect)

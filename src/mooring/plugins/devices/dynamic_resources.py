@@ -23,6 +23,7 @@ from mooring.framework.hook import (
     Normalize,
     PostFilter,
     PreBind,
+    PreBindCheckAnswer,
     PreEnqueue,
     PreFilter,
     PreFilterAnswer,
@@ -145,6 +146,10 @@ class DynamicResources(
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:
         """There is nothing to give back."""
+
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
+        """Take no part: pods that need devices never come here."""
+        return SKIP
 
     async def pre_bind(self, binding: Binding) -> None:
         """There is nothing to prepare."""
