@@ -2,7 +2,7 @@
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
-from mooring.framework.handle import Handle
+from mooring.framework.handle import AskFilter, Handle
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -41,10 +41,12 @@ from mooring.framework.hook import (
 )
 from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 
 __all__ = [
     "SKIP",
     "Action",
+    "AskFilter",
     "Bind",
     "BindAnswer",
     "Candidate",
@@ -83,6 +85,7 @@ __all__ = [
     "Requeues",
     "Reserve",
     "ReserveAnswer",
+    "Scope",
     "Score",
     "ScoreNodes",
     "Sign",

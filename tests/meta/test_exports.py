@@ -18,13 +18,13 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "parse_quantity", "reject", "untolerated",
     },
     mooring.hook: {
-        "SKIP", "Action", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
+        "SKIP", "Action", "AskFilter", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
         "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook",
         "Normalize", "ObjectKey", "Permit", "Plan", "PostBind", "PostFilter", "PreBind",
         "PreBindCheckAnswer", "PreEnqueue", "PreFilter", "PreFilterAnswer", "PreScore",
         "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
         "ReadyAnswer", "Rejection", "Remedies", "Remedy", "RemedyCase", "RequeueHint",
-        "Requeues", "Reserve", "ReserveAnswer", "Score", "ScoreNodes", "Sign", "Skip",
+        "Requeues", "Reserve", "ReserveAnswer", "Scope", "Score", "ScoreNodes", "Sign", "Skip",
         "Step", "Wait", "WhatIf", "Write", "WriteAnswer",
     },
     mooring.testing: {

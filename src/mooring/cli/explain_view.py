@@ -27,7 +27,6 @@ _LINES: Final = 12
 #: A line names so many nodes; of more it names a few and says how many there are.
 _NAMED: Final = 4
 _FEW_NAMES: Final = 3
-_FIT: Final = "NodeResourcesFit"
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -215,9 +214,8 @@ def print_suggestions(out: TerminalPrinter, found: Sequence[Suggestion], record:
 def reason(rejection: Rejection) -> str:
     """A plugin and its reasons."""
     text = f"{rejection.plugin or 'the scheduler'}: {', '.join(rejection.verdict.reasons)}"
-    if rejection.plugin == _FIT and rejection.verdict.unresolvable:
-        text += " (the whole node is too small)"
-    return text
+    note = rejection.verdict.note
+    return f"{text} ({note})" if note else text
 
 
 def _reasons(group: AlikeNodes, between: str = "\n") -> Text:

@@ -4,11 +4,14 @@ The runtime implements it; plugins take it in their constructor. Those that are 
 get one that ends their what-ifs with the hook (`what_ifs`).
 """
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Final, NamedTuple, Protocol
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
+from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
+from mooring.framework.verdict import Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -96,6 +99,31 @@ class Ongoing(NamedTuple):
 NOTHING_ONGOING: Final = Ongoing()
 
 
+class AskFilter(Protocol):
+    """A filter plugin of the profile, ready to be asked."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def scope(self) -> Scope:
+        """What its answers depend on, as the plugin declares it."""
+
+    @property
+    def by_node(self) -> bool:
+        """Whether asking costs time for each node, so that only possible nodes are worth asking."""
+
+    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """The verdicts for nodes of the decision; None if all are accepted.
+
+        Only after `pre_filter` in the same decision, and not if the plugin is in `Cycle.skipped`.
+
+        Raises:
+            Exception: whatever the plugin raises.
+        """
+
+
 class Handle(Protocol):
     """The scheduler, seen from a plugin."""
 
@@ -123,6 +151,13 @@ class Handle(Protocol):
         """The unique ids of the pods for which victims are being preempted now.
 
         Who makes room for pods holds them back meanwhile, in `pre_enqueue`.
+        """
+
+    @property
+    def filters(self) -> Sequence[AskFilter]:
+        """The profile's filters in order, for a search that asks them often.
+
+        `rejection` asks them all, with the pods that are nominated to the node.
         """
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:

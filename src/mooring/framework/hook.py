@@ -35,6 +35,7 @@ from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import Plan
 from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -75,12 +76,28 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
 
     A plugin that can be named in a configuration is made from its class: its constructor takes
     ``args`` (an `Args`, filled from ``pluginConfig``) and ``handle`` (a `Handle`), or none of them.
+
+    A plugin also declares what it is. Whoever says nothing is asked about everything, as often as
+    possible. Whoever declares too little gets its own old answers where new ones would differ; no
+    other plugin's answer and nothing in the state depends on it.
     """
 
     #: The plugin's name in routes, logs and events; the class's name if empty.
     name: str = ""
     #: The plugin's arguments: a msgspec Struct whose fields have defaults.
     Args: ClassVar[type[msgspec.Struct] | None] = None
+    #: The kinds of objects it looks up besides nodes and pods, such as ``(StorageClass,)``: they
+    #: are watched for it. None: those that its `requeue_on` names.
+    reads: Collection[type[KubeObject]] | None = None
+    #: Kinds that it looks up as well, but only if they are watched for another plugin.
+    reads_if_watched: Collection[type[KubeObject]] = ()
+    #: What its filter depends on besides the pod.
+    filter_scope: Scope = Scope.CLUSTER
+    #: What its score depends on besides the pod.
+    score_scope: Scope = Scope.CLUSTER
+    #: The argument, as ``pluginConfig`` spells it, that gets the names of the resources which an
+    #: extender manages and the scheduler has to ignore; empty for none.
+    ignored_resources_arg: ClassVar[str] = ""
 
     def attach(self, handle: Handle) -> None:  # noqa: B027 - most plugins need it not
         """Take the scheduler that will run it, once for each profile and before the first pod.
@@ -399,14 +416,22 @@ class PostBind(Hook):
 
 
 class Sign(Hook):
-    """Says which pods are alike for this plugin. Runs once for each pod.
+    """Says which pods are alike for this plugin's filter and score. Runs once for each decision.
 
-    Pods to whom all plugins give equal signatures get the same answers on the same cluster.
+    Nothing but tests asks for signatures yet. The scheduler will: for pods to whom all plugins give
+    equal signatures it keeps the answers, and asks anew only about nodes that changed. Until then a
+    wrong signature shows in no decision. A plugin without filter and score need not sign.
     """
 
     @abstractmethod
     def sign(self, pod: Pod) -> Hashable | None:
-        """Equal for pods this plugin treats alike; None if it cannot say."""
+        """All that filter and score read of the pod, as little as possible; None: it cannot say.
+
+        On the same cluster, pods with equal signatures get the same verdict and the same raw score
+        for every node. What the plugin looks up for the pod in objects of the kinds it reads, such
+        as the selector of its Service, belongs into the signature. Labels that nobody reads do not:
+        pods of one StatefulSet differ in them.
+        """
 
 
 #: Hooks that prepare the plugin's own filter or score: it cannot do without them.

@@ -120,6 +120,7 @@ def _both(one: Verdict, other: Verdict) -> Verdict:
         reason=one.reason,
         also=(*one.also, *other.reasons),
         unresolvable=one.unresolvable or other.unresolvable,
+        note=one.note or other.note,
     )
 
 

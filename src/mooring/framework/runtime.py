@@ -18,9 +18,9 @@ from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
 from mooring.framework.decisions.score_walk import ScoreWalk
 from mooring.framework.extension_points import Points
 from mooring.framework.filtering import Filtering, Preemption, Rejection
-from mooring.framework.handle import NOTHING_ONGOING, Ongoing, Waiting
+from mooring.framework.handle import NOTHING_ONGOING, AskFilter, Ongoing, Waiting
 from mooring.framework.hook_answers import legal_pre_filter, one_verdict
-from mooring.framework.plugin_calls import AskFilter, filter_asker, score_asker
+from mooring.framework.plugin_calls import filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
 from mooring.framework.rules import PreemptRule
 from mooring.framework.verdict import Verdict

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from mooring.model.selectors import LabelSelector
 from mooring.state.lru_cache import LruCache, size_of
-from mooring.state.selector_index import LabelIndex, SelectorIndex
+from mooring.state.selector_index import LabelIndex, SelectorIndex, keys_read_by
 from mooring.state.shapes import AffinityTerm, Shape
 from mooring.state.table import GrowingColumn, SparseColumn, Table, fill
 
@@ -176,6 +176,8 @@ class TermCounts:
         self._terms: dict[Hashable, TermCount] = {}
         self._empty = 0
         self._by_selector: SelectorIndex[TermCount] = SelectorIndex()
+        #: The keys of the labels that the terms read; a term that is gone may count for a while.
+        self.label_keys: frozenset[str] = frozenset()
         bounds = table.bounds
         self._matching_terms: LruCache[Hashable, tuple[int, list[TermCount]]] = table.new_lru_cache(
             bounds.selectors, bounds.match_bytes
@@ -203,11 +205,13 @@ class TermCounts:
         selector = found.term.selector
         if selector is not None:  # else it matches nobody
             self._by_selector.add((selector,), found)
+            self.label_keys = self.label_keys.union(keys_read_by(selector))
 
     def _forget_empty(self) -> None:
         self._terms = {key: one for key, one in self._terms.items() if one.counts}
         self._empty = 0
         self._by_selector = SelectorIndex()
+        self.label_keys = frozenset()
         for one in self._terms.values():
             self._index(one)
         self._matching_terms.clear()

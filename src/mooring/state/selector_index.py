@@ -82,6 +82,13 @@ class SelectorIndex(Generic[T]):
         return self._size
 
 
+def keys_read_by(selector: LabelSelector) -> Iterator[str]:
+    """The keys of the labels that decide whether a selector selects something."""
+    yield from selector.match_labels or ()
+    for one in selector.match_expressions or ():
+        yield one.key
+
+
 def _needs(selector: LabelSelector) -> Iterator[tuple[Label, ...]]:
     """Labels of which all selected things have one, for each condition that names values."""
     for label in (selector.match_labels or {}).items():

@@ -433,6 +433,18 @@ class TestConfigurationAndPolicy:
         assert "mine: no pod network" in out
         assert "✓ shop/web goes to b, the only node that fits." in out
 
+    def test_a_policy_adds_a_note_to_its_reason(self, explain: Explain, tmp_path: Path) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def f(pod, node):\n"
+            "    return mr.reject('too far', note='by 3 miles')\n"
+        )
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "--policy", "mine.py")
+        assert "mine: too far (by 3 miles)" in out
+        assert "2 too far." in out
+
     def test_a_policy_that_raises_is_wrong_input(self, explain: Explain, tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(
             "import mooring as mr\n"

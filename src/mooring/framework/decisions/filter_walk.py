@@ -17,8 +17,8 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, Observer
 from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
+from mooring.framework.handle import AskFilter
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin_calls import AskFilter
 from mooring.framework.verdict import Verdicts, fail
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster

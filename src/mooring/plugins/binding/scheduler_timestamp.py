@@ -43,6 +43,7 @@ class SchedulerTimestamp(PreScore, Reserve, PreBind):
     """Annotates each pod with the time its nodes were compared, in nanoseconds since 1970."""
 
     name = "SchedulerTimestamp"
+    reads = ()
     Args: ClassVar[type[msgspec.Struct]] = SchedulerTimestampArgs
 
     def __init__(self, args: SchedulerTimestampArgs, handle: Handle) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from mooring.model.devices import DEVICE_CLASS_PREFIX, DeviceClass
 from mooring.model.pod import Pod
-from mooring.plugins.resources.resource_names import is_extended
+from mooring.model.resource_names import is_extended
 from mooring.state.catalog import Catalog
 
 _NONE: Final[Mapping[str, str]] = {}

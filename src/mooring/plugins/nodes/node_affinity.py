@@ -4,7 +4,7 @@ Masks and scores depend on the pod's terms and the nodes' labels only and are re
 nodes. A pod that requires nodes by name is looked at on these nodes only.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final, cast
 
 import msgspec
@@ -25,9 +25,11 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -40,9 +42,10 @@ from mooring.model.selectors import (
 )
 from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
+from mooring.plugins.pod_keys import node_selection_key
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 _TABLE: Final = (
     ACCEPT,
@@ -71,10 +74,15 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             yield from node_affinity_problems(self.added_affinity, "addedAffinity")
 
 
-class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies):
+class NodeAffinity(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign
+):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 
     name = "NodeAffinity"
+    reads = ()
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = NodeAffinityArgs
 
     def __init__(self, args: NodeAffinityArgs) -> None:
@@ -96,7 +104,7 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject nodes that do not match the added and the pod's own required terms."""
         columns = nodes.columns
-        key = _key(nodes.cycle.shape, "required", lambda: _required_key(pod))
+        key = node_selection_key(pod, nodes.cycle.shape)
         choice = columns.remember(
             (self.name, "filter", self._added_key, key), lambda: self._choose(columns, pod)
         )
@@ -110,8 +118,8 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
         """The sum of the weights of the preferred terms that match a node."""
         columns = nodes.columns
-        preferred = _terms(pod).preferred_during_scheduling_ignored_during_execution or []
-        key = _key(nodes.cycle.shape, "preferred", lambda: _encode(preferred))
+        preferred = _preferred(pod)
+        key = _preferred_key(pod, nodes.cycle.shape)
         return nodes.take(
             columns.remember(
                 (self.name, "score", self._added_key, key),
@@ -130,6 +138,11 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Give up conditions, or label the node."""
         return node_affinity_remedies(case.pod, case.node)
+
+    def sign(self, pod: Pod) -> tuple[bytes, bytes]:
+        """The node selector with the required terms, and the preferred terms."""
+        shape = shape_of(pod)
+        return node_selection_key(pod, shape), _preferred_key(pod, shape)
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a
@@ -153,17 +166,15 @@ def _terms(pod: Pod) -> AffinityTerms:
     return _NO_TERMS if affinity is None else affinity.node_affinity or _NO_TERMS
 
 
-def _key(shape: Shape, which: str, make: Callable[[], bytes]) -> bytes:
-    place = (NodeAffinity.name, which)
-    known = shape.data.get(place)
+def _preferred(pod: Pod) -> list[PreferredSchedulingTerm]:
+    return _terms(pod).preferred_during_scheduling_ignored_during_execution or []
+
+
+def _preferred_key(pod: Pod, shape: Shape) -> bytes:
+    known = shape.data.get(NodeAffinity.name)
     if known is None:
-        known = shape.data[place] = make()
+        known = shape.data[NodeAffinity.name] = _encode(_preferred(pod))
     return cast("bytes", known)
-
-
-def _required_key(pod: Pod) -> bytes:
-    required = _terms(pod).required_during_scheduling_ignored_during_execution
-    return _encode((pod.node_selector, required))
 
 
 def _named(required: NodeSelector) -> frozenset[str] | None:

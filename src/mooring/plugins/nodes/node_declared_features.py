@@ -15,9 +15,11 @@ from mooring.framework.hook import (
     Remedies,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
@@ -25,15 +27,17 @@ from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods that need no feature."""
@@ -63,6 +67,10 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies):
             frozenset({"features"}),
             node=changed_copies.with_features(case.node, missing),
         )
+
+    def sign(self, pod: Pod) -> frozenset[str]:
+        """The features that the pod needs."""
+        return _needed(shape_of(pod), pod)
 
 
 def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001

@@ -5,9 +5,10 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
@@ -16,10 +17,12 @@ from mooring.model.pod import Pod
 _REJECTED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
 
 
-class NodeName(FilterNodes, Requeues, Remedies):
+class NodeName(FilterNodes, Requeues, Remedies, Sign):
     """Rejects all nodes but the one that the pod names, if it names one."""
 
     name = "NodeName"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject all other nodes."""
@@ -44,3 +47,7 @@ class NodeName(FilterNodes, Requeues, Remedies):
             frozenset({"name"}),
             pod=changed_copies.with_spec(case.pod, node_name=None),
         )
+
+    def sign(self, pod: Pod) -> str:
+        """The node that the pod names."""
+        return pod.node_name

@@ -15,9 +15,11 @@ from mooring.framework.hook import (
     Remedies,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
@@ -29,10 +31,12 @@ _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues, Remedies):
+class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
+    reads = ()
+    filter_scope = Scope.ROW
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods without host ports."""
@@ -71,6 +75,10 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies):
             theirs = {(protocol, number) for _, protocol, number in shape_of(other).host_ports}
             if theirs & {(protocol, number) for _, protocol, number in taken}:
                 yield Remedy.take_off(other, f", which has {ports}")
+
+    def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
+        """The host ports."""
+        return frozenset(shape_of(pod).host_ports)
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001

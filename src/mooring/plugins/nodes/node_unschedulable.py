@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
@@ -13,16 +14,18 @@ from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import Shape, shape_of
 
 _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues, Remedies):
+class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject cordoned nodes."""
@@ -54,6 +57,10 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies):
             frozenset({f"tolerate {_CORDONED}"}),
             pod=changed_copies.tolerating(case.pod, [_CORDONED]),
         )
+
+    def sign(self, pod: Pod) -> bool:
+        """Whether the pod tolerates cordoned nodes."""
+        return _tolerates(shape_of(pod), pod)
 
 
 def _rejected(columns: Columns) -> Verdicts | None:

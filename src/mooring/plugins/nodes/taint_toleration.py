@@ -5,9 +5,8 @@ once for all pods with the same tolerations.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, cast
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from mooring.framework.arrays import Amounts
@@ -21,9 +20,11 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
@@ -37,25 +38,28 @@ from mooring.model.taints import (
     untolerated,
 )
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.pod_keys import tolerations_key
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
+from mooring.state.shapes import shape_of
 
 _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
-_encode = msgspec.msgpack.Encoder().encode
 
 
-class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies):
+class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
     name = "TaintToleration"
+    reads = ()
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject nodes with a NoSchedule or NoExecute taint that is not tolerated."""
         # parity v1.36.4: plugins/tainttoleration/taint_toleration.go
         columns, tolerations = nodes.columns, pod.tolerations
         rejected = columns.remember(
-            (self.name, "filter", _key(nodes.cycle.shape, tolerations)),
+            (self.name, "filter", tolerations_key(pod, nodes.cycle.shape)),
             lambda: _rejected(columns, tolerations),
         )
         return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
@@ -68,7 +72,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
         columns, tolerations = nodes.columns, pod.tolerations
         return nodes.take(
             columns.remember(
-                (self.name, "score", _key(nodes.cycle.shape, tolerations)),
+                (self.name, "score", tolerations_key(pod, nodes.cycle.shape)),
                 lambda: _count_soft(columns, tolerations),
             )
         )
@@ -106,12 +110,9 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
             node=changed_copies.without_taints(case.node, taints),
         )
 
-
-def _key(shape: Shape, tolerations: list[Toleration]) -> bytes:
-    known = shape.data.get(TaintToleration.name)
-    if known is None:
-        known = shape.data[TaintToleration.name] = _encode(tolerations)
-    return cast("bytes", known)
+    def sign(self, pod: Pod) -> bytes:
+        """The tolerations."""
+        return tolerations_key(pod, shape_of(pod))
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:

@@ -62,6 +62,7 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
     """Makes room for a pod by preempting pods of lower priority."""
 
     name = "DefaultPreemption"
+    reads = (PodDisruptionBudget,)
     Args: ClassVar[type[msgspec.Struct]] = DefaultPreemptionArgs
 
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:

@@ -14,6 +14,7 @@ class SchedulingGates(PreEnqueue, Requeues, Remedies):
     """Holds back pods with scheduling gates."""
 
     name = "SchedulingGates"
+    reads = ()
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold the pod back while it has gates."""

@@ -24,14 +24,17 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.model.resources import (
     CPU,
     MEMORY,
@@ -43,7 +46,6 @@ from mooring.plugins.devices.device_classes import ExtendedResourceCache, provid
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
-from mooring.plugins.resources.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.plugins.resources.scoring_strategies import (
     LEAST_ALLOCATED,
     ResourceLevel,
@@ -64,6 +66,7 @@ Choices = npt.NDArray[np.int32]
 
 _DEFAULT_STRATEGY = ScoringStrategy(type=LEAST_ALLOCATED)
 _TOO_MANY_PODS = "Too many pods"
+_TOO_SMALL = "the whole node is too small"
 #: So many answers fit into the bits of one 64-bit number.
 _BITS = 62
 #: A kind of pods that has had so many different answers begins anew.
@@ -152,15 +155,22 @@ class _PodKind:
                     reason=reasons[0],
                     also=reasons[1:],
                     unresolvable=unresolvable,
+                    note=_TOO_SMALL if unresolvable else "",
                 )
             )
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies):
+class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
+    reads = ()
+    #: Resources of device classes are left to whoever has the classes watched.
+    reads_if_watched = (DeviceClass,)
+    filter_scope = Scope.ROW
+    score_scope = Scope.ROW
+    ignored_resources_arg = "ignoredResources"
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
 
     def __init__(self, args: NodeResourcesFitArgs) -> None:
@@ -192,11 +202,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, R
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
         """Read which amounts of the pod count, once for all pods of its template."""
-        self._scored(cycle)
+        self._scored(cycle.pod, cycle.shape)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """How good the nodes' utilization would be with the pod."""
-        return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
+        scored = self._scored(nodes.cycle.pod, nodes.cycle.shape)
+        return nodes.take(self._scores.read(nodes.columns, scored))
 
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A pod gone or asking for less, a node with more room, or a class with such devices."""
@@ -209,6 +220,11 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, R
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Ask for less, or take another pod off the node."""
         return resource_remedies(case)
+
+    def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
+        """The requests that count for fitting, and those that count for scoring."""
+        shape = shape_of(pod)
+        return self._counted_requests(pod, shape), self._scored(pod, shape)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
@@ -245,11 +261,11 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, R
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
-    def _scored(self, cycle: Cycle) -> ScoredRequests:
-        data = cycle.shape.data
+    def _scored(self, pod: Pod, shape: Shape) -> ScoredRequests:
+        data = shape.data
         known = data.get(self._scored_key)
         if known is None:
-            requests = container_scoring_requests(cycle.pod)
+            requests = container_scoring_requests(pod)
             known = data[self._scored_key] = tuple(
                 (place, requests[resource.name])
                 for place, resource in enumerate(self._resources)

@@ -8,9 +8,9 @@ from collections.abc import Container
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.resource_names import is_counted
 from mooring.model.resources import PODS
 from mooring.plugins.pod_changes import is_assigned_or_nominated, is_same_pod
-from mooring.plugins.resources.resource_names import is_counted
 
 # parity v1.36.4: plugins/noderesources/fit.go
 

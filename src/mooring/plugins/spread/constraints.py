@@ -39,6 +39,7 @@ class SpreadConstraint:
         counts: whether pods are counted at all: an empty selector, which matches every pod, counts
             none.
         key: equal for selectors that mean the same.
+        signature: equal for constraints that mean the same.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class SpreadConstraint:
         "min_domains",
         "policies",
         "selector",
+        "signature",
         "topology_key",
     )
 
@@ -64,6 +66,9 @@ class SpreadConstraint:
         # parity v1.36.4: podtopologyspread/common.go countPodsMatchSelector
         self.counts = selector is not None and not _is_empty(selector)
         self.key = _encode(selector)
+        self.signature = (
+            self.topology_key, self.max_skew, self.min_domains, *self.policies, self.key
+        )  # fmt: skip
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether a pod with these labels is one of those to be spread."""

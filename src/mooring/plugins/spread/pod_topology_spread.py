@@ -3,7 +3,7 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -14,10 +14,13 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
+from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.plugins.pod_keys import node_selection_key, tolerations_key
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.plugins.spread.constraint_counts import (
     EligibleDomains,
@@ -108,10 +111,14 @@ class PodTopologySpread(
     hook.Normalize,
     hook.Requeues,
     hook.Remedies,
+    hook.Sign,
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
 
     name = "PodTopologySpread"
+    reads = (ReplicaSet, ReplicationController, Service, StatefulSet)
+    filter_scope = Scope.DOMAIN
+    score_scope = Scope.DOMAIN
     Args = PodTopologySpreadArgs
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
@@ -257,6 +264,25 @@ class PodTopologySpread(
 
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
         return changes_domains(old, new, self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE))
+
+    # -- who is alike
+
+    def sign(self, pod: Pod) -> Hashable:
+        """The constraints with their selectors, and what of the pod they take into account."""
+        shape = shape_of(pod)
+        required = self._constraints_of(pod, shape, DO_NOT_SCHEDULE)
+        preferred = self._constraints_of(pod, shape, SCHEDULE_ANYWAY)
+        every = (*required, *preferred)
+        if not every:
+            return ()
+        return (
+            pod.namespace,
+            tuple((one.signature, one.matches(shape.labels)) for one in required),
+            tuple(one.signature for one in preferred),
+            bool(pod.spec.topology_spread_constraints),
+            node_selection_key(pod, shape) if any(one.honors_affinity for one in every) else None,
+            tolerations_key(pod, shape) if any(one.honors_taints for one in every) else None,
+        )
 
     # -- constraints
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from mooring.framework.arrays import Choice, Mask
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail
+from mooring.model.csi_migration import InTreePlugin
 from mooring.model.quantity import Quantity
 from mooring.model.storage import (
     SELECTED_NODE,
@@ -21,7 +22,6 @@ from mooring.model.storage import (
 )
 from mooring.plugins.volumes.claim_bindings import ClaimBindings, bind_volume, provision_volume
 from mooring.plugins.volumes.csi_translation import (
-    InTreePlugin,
     in_tree_plugin,
     translated_selector,
     volume_handle,

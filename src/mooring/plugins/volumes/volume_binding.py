@@ -25,8 +25,10 @@ from mooring.framework.hook import (
     Reserve,
     ReserveAnswer,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -91,11 +93,21 @@ class _ClaimsState:
 
 
 class VolumeBinding(
-    PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, VolumeRemedies
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, VolumeRemedies, Sign
 ):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 
     name = "VolumeBinding"
+    reads = (
+        CSIDriver,
+        CSINode,
+        CSIStorageCapacity,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+    )
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args = VolumeBindingArgs
 
     def __init__(self, args: VolumeBindingArgs) -> None:
@@ -167,3 +179,7 @@ class VolumeBinding(
             RequeueHint(CSIDriver, Action.UPDATE, stops_checking_capacity),
             RequeueHint(CSIStorageCapacity, either, has_more_capacity),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod has no claims; which volumes are left for them changes."""
+        return None if uses_claims(pod) else ()

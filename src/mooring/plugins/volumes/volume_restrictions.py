@@ -18,9 +18,11 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
     WhatIf,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -60,10 +62,12 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies, Sign):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"
+    reads = (PersistentVolumeClaim,)
+    filter_scope = Scope.CLUSTER  # an exclusive claim may be in use on any node
 
     def __init__(self) -> None:
         self._disks: tuple[Cluster, _DisksInUse] | None = None
@@ -123,6 +127,14 @@ class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies):
             RequeueHint(Node, Action.ADD),
             RequeueHint(PersistentVolumeClaim, Action.ADD, names_claim),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod has neither disks nor claims; whom they belong to changes."""
+        exclusive = any(
+            one.persistent_volume_claim is not None or _identity(one) is not None
+            for one in pod.spec.volumes or ()
+        )
+        return None if exclusive else ()
 
     def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
         state: _ExclusiveVolumes | None = cycle.data.get(self.name)

@@ -9,7 +9,9 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering, Preemption, Rejection
 from mooring.framework.handle import Ongoing
+from mooring.framework.nodes import Nodes
 from mooring.framework.runtime import Runtime
+from mooring.framework.scope import Scope
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget
@@ -36,8 +38,21 @@ _PLUGINS: Sequence[type[hook.Hook]] = (
 )
 
 
+class Failing:
+    """A filter that cannot be asked from outside."""
+
+    name = "Failing"
+    scope = Scope.NODES
+    by_node = False
+
+    def ask(self, pod: Pod, nodes: Nodes) -> None:
+        raise RuntimeError("not here")
+
+
 class Hidden:
-    """A runtime as a handle that shows nothing but what every handle has."""
+    """A runtime as a handle whose filters fail, so that it has to be asked itself."""
+
+    filters = (Failing(),)
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -1,6 +1,6 @@
 import pytest
 
-from mooring.plugins.resources.resource_names import is_counted, is_extended, is_scalar
+from mooring.model.resource_names import is_counted, is_extended, is_scalar
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/gpu", "example.com/a.b_c", "x/y"])

@@ -1,6 +1,6 @@
 """Which resources kube-scheduler counts: it knows three by name and the scalar ones by their form.
 
-Called by the resource plugins; any other resource in a pod or node counts for nothing.
+Called by the resource plugins and by snapshots; any other resource counts for nothing.
 """
 
 import functools
