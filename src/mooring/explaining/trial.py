@@ -15,7 +15,7 @@ from mooring.explaining.suggestion import Combination
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.hook import SKIP, Hook, PreFilterAnswer
-from mooring.framework.remedy import Remedy
+from mooring.framework.remedies.remedy import Remedy
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.node import Node

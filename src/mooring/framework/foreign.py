@@ -117,7 +117,7 @@ _LOCKING: Final = frozenset(
 _TRANSPARENT: Final = frozenset(
     f"mooring.{name}"
     for name in ("cli.log_lines", "framework.hook_answers", "framework.plans.plan_answers",
-                 "framework.decisions.post_filter_answers", "framework.remedy_answers",
+                 "framework.decisions.post_filter_answers", "framework.remedies.remedy_answers",
                  "framework.rules", "framework.verdict", "framework.nodes", "framework.binding",
                  "model.selectors", "model.taints", "model.quantity")
 )  # fmt: skip
