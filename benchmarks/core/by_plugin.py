@@ -19,7 +19,6 @@ from benchmarks.core.speed import WARM_UPS, Effort, slice_microseconds, slice_si
 from mooring.framework.hook import Hook
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
-from mooring.state.shapes import shape_of
 
 #: Parts of a decision that are no plugin's.
 SHAPE = "(shape of the pod)"
@@ -144,7 +143,7 @@ def _slice(bench: Bench, watch: Stopwatch) -> float:
 
 
 def _place(bench: Bench, pods: list[Pod], watch: Stopwatch) -> None:
-    shape = watch.timed(SHAPE, shape_of)
+    shape = watch.timed(SHAPE, bench.cluster.shape_of)
     assume = watch.timed(ASSUME, bench.cluster.assume)
     for pod in pods:
         shape(pod)  # what the decision would do first

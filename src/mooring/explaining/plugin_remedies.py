@@ -21,7 +21,7 @@ from mooring.model.pod import Pod
 from mooring.model.resources import PODS, Resources, spec_requests
 from mooring.model.taints import NO_EXECUTE, NO_SCHEDULE, Taint
 from mooring.plugins.nodes.feature_requirements import required_features
-from mooring.state.shapes import shape_of
+from mooring.state.shapes import host_ports
 
 _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 _INSUFFICIENT: Final = "Insufficient "
@@ -120,7 +120,7 @@ def _ports(case: RemedyCase) -> Iterator[Remedy]:
     row = columns.row_of[case.node.name]
     taken = {
         port
-        for port in shape_of(case.pod).host_ports
+        for port in host_ports(case.pod)
         if columns.port_mask(*port)[row] or case.objection.nominated
     }
     numbers = sorted({number for _, _, number in taken})
@@ -132,7 +132,7 @@ def _ports(case: RemedyCase) -> Iterator[Remedy]:
         pod=lambda pod: edits.without_host_ports(pod, numbers),
     )
     for other in case.trial.cluster.pods_on(row):
-        theirs = {(protocol, number) for _, protocol, number in shape_of(other).host_ports}
+        theirs = {(protocol, number) for _, protocol, number in host_ports(other)}
         if theirs & {(protocol, number) for _, protocol, number in taken}:
             yield _moved(other, case.node, f", which has {ports}")
 

@@ -14,7 +14,6 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
 from mooring.model.workloads import Namespace
-from mooring.state.shapes import shape_of
 
 _SPREAD: Final = "PodTopologySpread"
 _REQUIRED: Final = "DoNotSchedule"
@@ -118,7 +117,7 @@ def _keeping_apart(trial: Trial, pod: Pod, node: Node) -> list[Pod]:
     found = []
     for row, there in enumerate(cluster.columns.nodes):
         for other in cluster.pods_on(row):
-            for term in shape_of(other).anti_affinity:
+            for term in cluster.shape_of(other).anti_affinity:
                 key = term.topology_key
                 same = key in node.labels and there.labels.get(key) == node.labels[key]
                 if same and term.matches(pod.namespace, pod.labels, labels):

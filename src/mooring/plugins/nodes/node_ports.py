@@ -20,7 +20,7 @@ from mooring.framework.verdict import Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated
-from mooring.state.shapes import shape_of
+from mooring.state.shapes import host_ports
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
@@ -52,8 +52,8 @@ def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Whether a pod that is gone had a port that the waiting pod wants."""
     if not is_assigned_or_nominated(old):
         return False
-    wanted = shape_of(pod).host_ports
-    return any(_clash(port, other) for port in shape_of(old).host_ports for other in wanted)
+    wanted = host_ports(pod)
+    return any(_clash(port, other) for port in host_ports(old) for other in wanted)
 
 
 def _clash(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:

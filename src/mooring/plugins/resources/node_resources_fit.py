@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.handle import Handle
 from mooring.framework.hook import (
     Action,
     FilterNodes,
@@ -48,10 +49,11 @@ from mooring.plugins.resources.scoring_strategies import (
     capacity_of,
     strategy_of,
 )
+from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 #: Resources with amounts, in the order in which they are looked at.
 Requests = tuple[tuple[str, int], ...]
@@ -160,7 +162,8 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
     name = "NodeResourcesFit"
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
 
-    def __init__(self, args: NodeResourcesFitArgs) -> None:
+    def __init__(self, args: NodeResourcesFitArgs, handle: Handle | None = None) -> None:
+        self._cluster = handle.cluster if handle is not None else Cluster()
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
@@ -205,7 +208,7 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
-        wanted = self._counted_requests(pod, shape_of(pod))
+        wanted = self._counted_requests(pod, self._cluster.shape_of(pod))
         return offers_more(wanted, old, new, self._devices.classes)
 
     # -- what of the pod counts

@@ -38,7 +38,7 @@ from mooring.plugins.spread.natural_log import natural_log
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
 from mooring.state.columns import LabelColumn
 from mooring.state.counts import Counts
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _SYSTEM = "System"
 _LIST = "List"
@@ -110,6 +110,7 @@ class PodTopologySpread(
         self._system = args.defaulting_type != _LIST
         self._defaults = SYSTEM_DEFAULTS if self._system else tuple(args.default_constraints)
         self._default_actions = {one.when_unsatisfiable for one in self._defaults}
+        self._cluster = handle.cluster
         self._selectors = DefaultSelectors(handle.cluster)
 
     # -- filter
@@ -240,11 +241,12 @@ class PodTopologySpread(
         )
 
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        constraints = self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE)
+        constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
         return pod_counts_differently(pod, old, new, constraints)
 
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
-        return changes_domains(old, new, self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE))
+        constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
+        return changes_domains(old, new, constraints)
 
     # -- constraints
 
