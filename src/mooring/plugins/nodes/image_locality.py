@@ -10,6 +10,7 @@ from mooring.framework.hook import ScoreNodes
 from mooring.framework.nodes import Nodes
 from mooring.model.pod import Pod
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -31,7 +32,9 @@ class ImageLocality(ScoreNodes):
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
         """From 0 for less than 23 MiB of images to 100 for 1000 MiB for each container."""
         columns, images = nodes.columns, _images(nodes.cycle.shape, pod)
-        found = columns.remember((self.name, images), lambda: _scores(columns, images))
+        found = columns.remember(
+            (self.name, images), lambda: _scores(columns, images), Aspect.IMAGES
+        )
         if found is None:
             return np.zeros(len(nodes), np.int64)
         return nodes.take(found).astype(np.int64)

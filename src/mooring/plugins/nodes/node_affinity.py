@@ -38,6 +38,7 @@ from mooring.model.selectors import (
 )
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -95,7 +96,9 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
         columns = nodes.columns
         key = _key(nodes.cycle.shape, "required", lambda: _required_key(pod))
         choice = columns.remember(
-            (self.name, "filter", self._added_key, key), lambda: self._choose(columns, pod)
+            (self.name, "filter", self._added_key, key),
+            lambda: self._choose(columns, pod),
+            Aspect.LABELS,
         )
         return None if choice is None else Verdicts(nodes.take(choice), _TABLE)
 
@@ -113,6 +116,7 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
             columns.remember(
                 (self.name, "score", self._added_key, key),
                 lambda: _weights(columns, [*self._added_preferred, *preferred]),
+                Aspect.LABELS,
             )
         )
 

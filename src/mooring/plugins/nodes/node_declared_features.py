@@ -21,6 +21,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -40,7 +41,9 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
         """Reject nodes that lack a feature."""
         # parity v1.36.4: plugins/nodedeclaredfeatures/nodedeclaredfeatures.go
         columns, needed = nodes.columns, _needed(nodes.cycle.shape, pod)
-        rejected = columns.remember((self.name, needed), lambda: _rejected(columns, needed))
+        rejected = columns.remember(
+            (self.name, needed), lambda: _rejected(columns, needed), Aspect.DECLARED_FEATURES
+        )
         return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
 
     def requeue_on(self) -> Sequence[RequeueHint]:

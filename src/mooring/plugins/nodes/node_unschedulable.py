@@ -10,6 +10,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -26,7 +27,7 @@ class NodeUnschedulable(FilterNodes, Requeues):
         """Reject cordoned nodes."""
         # parity v1.36.4: plugins/nodeunschedulable/node_unschedulable.go
         columns = nodes.columns
-        rejected = columns.remember((self.name,), lambda: _rejected(columns))
+        rejected = columns.remember((self.name,), lambda: _rejected(columns), Aspect.TAINTS)
         if rejected is None or _tolerates(nodes.cycle.shape, pod):
             return None
         return Verdicts(nodes.take(rejected.choice), rejected.table)

@@ -28,6 +28,7 @@ from mooring.model.pod import Pod
 from mooring.model.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -47,6 +48,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
         rejected = columns.remember(
             (self.name, "filter", _key(nodes.cycle.shape, tolerations)),
             lambda: _rejected(columns, tolerations),
+            Aspect.TAINTS,
         )
         return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
 
@@ -60,6 +62,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
             columns.remember(
                 (self.name, "score", _key(nodes.cycle.shape, tolerations)),
                 lambda: _count_soft(columns, tolerations),
+                Aspect.TAINTS,
             )
         )
 

@@ -143,7 +143,9 @@ class PodTopologySpread(
 
         keys = tuple(one.topology_key for one in constraints)
         return columns.remember(
-            (self.name, cycle.shape, constraint.policies, keys, place, strict), compute
+            (self.name, cycle.shape, constraint.policies, keys, place, strict),
+            compute,
+            *constraint.aspects,
         )
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:

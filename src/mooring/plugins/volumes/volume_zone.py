@@ -26,6 +26,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.plugins.volumes.requeue_hints import names_claim
+from mooring.state.aspects import Aspect
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 
@@ -63,7 +64,9 @@ class VolumeZone(PreFilter, FilterNodes, Requeues):
         """Reject nodes with zone labels that do not go with the volumes' labels."""
         topologies: list[_PVTopology] = nodes.cycle.data[self.name]
         rejected = nodes.columns.remember(
-            (self.name, frozenset(topologies)), lambda: _rejected(topologies, nodes.columns)
+            (self.name, frozenset(topologies)),
+            lambda: _rejected(topologies, nodes.columns),
+            Aspect.LABELS,
         )
         return Verdicts.where(nodes.take(rejected), _CONFLICT)
 
