@@ -15,7 +15,6 @@ from benchmarks.core.bench import Bench
 from benchmarks.core.plugin_clock import ASSUME, PluginClock
 from benchmarks.core.speed import WARM_UPS, Effort, slice_microseconds, slice_size
 from mooring.model.pod import Pod
-from mooring.state.shapes import shape_of
 
 __all__ = ["ASSUME", "FRAMEWORK", "SHAPE", "Costs", "measure"]
 
@@ -78,6 +77,6 @@ def _slice(bench: Bench) -> tuple[float, dict[str, int]]:
 def _place(bench: Bench, pods: list[Pod], clock: PluginClock) -> None:
     for pod in pods:
         clock.asking(SHAPE)
-        shape_of(pod)  # what the decision would do first
+        bench.cluster.shape_of(pod)  # what the decision would do first
         clock.answered()
         bench.place([pod])

@@ -6,14 +6,11 @@ other is never short of anything. Every placement and every sentence must be the
 """
 
 from typing import Any
-from weakref import WeakValueDictionary
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mooring import Node, Pod
-from mooring.state import shapes
 from mooring.state.memory_bounds import MemoryBounds
 from mooring.testing import make_node
 from tests.unit.scheduler.world import World
@@ -127,40 +124,22 @@ def pod(number: int, version: int, source: dict[str, Any]) -> Pod:
 def test_what_is_remembered_makes_no_difference(
     variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        worlds = [Own(FORGETFUL, patch), Own(EVERYTHING, patch)]
-        _decide_alike(worlds, variants, steps)
-    forgetful, other = worlds
-    assert len(forgetful.world.cluster.columns._memo) <= 1
-    assert len(forgetful.remembering._shapes) <= 1
-    assert other.remembering.most > len(other.shapes)
-
-
-class Own:
-    """A world with templates of its own, which all worlds of a process share otherwise."""
-
-    def __init__(self, bounds: MemoryBounds, patch: pytest.MonkeyPatch) -> None:
-        self._patch = patch
-        self.shapes: WeakValueDictionary[Any, shapes.Shape] = WeakValueDictionary()
-        self.remembering = shapes.Remembering(bounds.templates)
-        self.world = World(bounds=bounds)
-
-    def enter(self) -> World:
-        """The world; what happens until another is entered happens in it."""
-        self._patch.setattr(shapes, "_shapes", self.shapes)
-        self._patch.setattr(shapes, "_remembering", self.remembering)
-        return self.world
+    worlds = [World(bounds=FORGETFUL), World(bounds=EVERYTHING)]
+    _decide_alike(worlds, variants, steps)
+    forgetful, other = (world.cluster for world in worlds)
+    assert len(forgetful.columns._memo) <= 1
+    assert len(forgetful.shapes.remembering._shapes) <= 1
+    assert other.shapes.remembering.most > len(other.shapes)
 
 
 def _decide_alike(
-    worlds: list[Own], variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
+    worlds: list[World], variants: tuple[int, ...], steps: list[tuple[str, int, Any]]
 ) -> None:
     for number, variant in enumerate(variants):
-        for one in worlds:
-            one.enter().put(node(f"n{number}", variant))
+        for world in worlds:
+            world.put(node(f"n{number}", variant))
     for version, (what, number, more) in enumerate(steps):
-        for one in worlds:
-            world = one.enter()
+        for world in worlds:
             if what in ("pod", "gone") and (old := world.pods.get(f"default/p{number}")):
                 world.delete(old)
             if what == "pod":
@@ -170,7 +149,7 @@ def _decide_alike(
             elif what == "no node" and (known := world.cluster.nodes.get(f"n{number}")):
                 world.delete(known)
             world.wait(20)
-        forgetful, other = (one.world for one in worlds)
+        forgetful, other = worlds
         assert forgetful.events == other.events
         assert {key: one.node_name for key, one in forgetful.pods.items()} == {
             key: one.node_name for key, one in other.pods.items()

@@ -15,7 +15,7 @@ from mooring import Node, Pod
 from mooring.state.cluster import Cluster
 from mooring.state.counts import PodLabelGroup
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
-from mooring.state.shapes import shape_of
+from mooring.state.shapes import Shapes
 
 NODES = st.sampled_from(["a", "b", "c", "d"])
 PODS = st.sampled_from(["p", "q", "r", "s", "t"])
@@ -86,7 +86,7 @@ def app_b_alive(group: PodLabelGroup) -> bool:
     return group.labels.get("app") == "b" and not group.terminating
 
 
-INCOMING = shape_of(pod("incoming", 0))
+INCOMING = Shapes().of(pod("incoming", 0))
 
 
 def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:

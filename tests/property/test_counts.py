@@ -13,7 +13,7 @@ from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm, Requirement
 from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
 from mooring.state.memory_bounds import MemoryBounds
-from mooring.state.shapes import AffinityTerm, Shape, shape_of
+from mooring.state.shapes import AffinityTerm, Shape, Shapes
 from mooring.state.table import Table
 
 ROWS = 3
@@ -52,7 +52,7 @@ class History:
         meta = {
             "name": "p", "namespace": self.random.choice(NAMESPACES), "labels": self.labels(),
         }  # fmt: skip
-        return shape_of(Pod.from_dict({"metadata": meta, "spec": {}}))
+        return Shapes().of(Pod.from_dict({"metadata": meta, "spec": {}}))
 
     def selector(self) -> LabelSelector:
         random = self.random

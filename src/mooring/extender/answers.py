@@ -105,7 +105,7 @@ class Answers:
     ) -> None:
         self.policy = policy
         self.cluster = cluster
-        self.bodies = BodyReader()
+        self.bodies = BodyReader(cluster.usage) if cluster is not None else BodyReader()
         self._clock = clock
         self._is_blamed = is_blamed
         self._observer = observer if observer is not None else SilentObserver()
@@ -300,9 +300,6 @@ class Answers:
         if question.spans is not None:
             nodes = question.nodes
             self._observer.received(len(nodes), question.decoded)
-            if cluster is not None:
-                for node in nodes:
-                    node.attach(cluster.usage(node.name))
             return nodes, [node.name for node in nodes], []
         names = question.names or []
         if cluster is None:

@@ -9,7 +9,7 @@ bytes received. A body that is not laid out as kube-scheduler lays it out is par
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ import msgspec
 from mooring.errors import InputError, NotAvailable
 from mooring.extender.wire import ExtenderArgs
 from mooring.model.meta import ObjectMeta
-from mooring.model.node import Node, NodeSpec, NodeStatus
+from mooring.model.node import Node, NodeSpec, NodeStatus, Usage
 from mooring.model.pod import Pod
 from mooring.model.resources import Resources
 
@@ -42,8 +42,15 @@ _LARGEST_POD_BYTES: Final = 3 << 20
 #: No node has a longer name, so nobody will ask for it again.
 _LONGEST_NAME: Final = 253
 
+#: What is in use on a node, by its name; None if nobody knows.
+UsageOf = Callable[[str], Usage | None]
+
 _args = msgspec.json.Decoder(ExtenderArgs)
 _names = msgspec.json.Decoder(list[str] | None)
+
+
+def _unknown_usage(_: str) -> None:
+    return None
 
 
 class _UnusualLayout(Exception):  # noqa: N818 - not an error: the body is parsed in full instead
@@ -82,6 +89,25 @@ class Question(NamedTuple):
             positions = list(map(itemgetter(1), run))
             pieces.append(view[spans[positions[0]][0] : spans[positions[-1]][1]])
         return pieces
+
+
+class SentNode(Node, frozen=True, rename="camel", dict=True):
+    """A node that came with a request; what is in use on it is known to the node cache."""
+
+    usage_of: UsageOf = msgspec.field(default=_unknown_usage, name=".usage_of")
+
+    @classmethod
+    def of(cls, node: Node, usage_of: UsageOf) -> "SentNode":
+        """The same node, with who knows its usage."""
+        sent = cls(node.metadata, spec=node.spec, status=node.status, usage_of=usage_of)
+        sent.__dict__.update(node.__dict__)
+        return sent
+
+    @property
+    def usage(self) -> Usage:
+        """What is in use."""
+        found = self.usage_of(self.name)
+        return super().usage if found is None else found
 
 
 class NamedNode(Node, frozen=True, rename="camel", dict=True):
@@ -137,9 +163,13 @@ class BodyReader:
 
     Belongs to one thread. Memory is bounded: about 256 MiB of node bytes are kept at most, beside
     those of the current request.
+
+    Args:
+        usage_of: what is in use on a node, by its name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, usage_of: UsageOf = _unknown_usage) -> None:
+        self._usage_of = usage_of
         self._known: dict[bytes, Node] = {}
         self._known_bytes = 0
         self._named: dict[str, Node] = {}
@@ -190,8 +220,9 @@ class BodyReader:
                 raise _too_many_nodes()
             name = found[1]
             node = known.get(name)
-            if node is not None and body.startswith(node.__dict__["source"], position):
-                end = position + len(node.__dict__["source"])
+            source = node.source if node is not None else None
+            if node is not None and source is not None and body.startswith(source, position):
+                end = position + len(source)
             else:
                 node, end = self._learn(body, position, name)
                 decoded += 1
@@ -224,7 +255,7 @@ class BodyReader:
         if end < 0 or body[end - 1] != _BRACE:
             raise _UnusualLayout
         try:
-            node = _read_node(body[position:end])
+            node = self._read_node(body[position:end])
         except InputError as error:
             raise _UnusualLayout from error
         if node.name.encode() != name:  # the key was there twice
@@ -234,15 +265,15 @@ class BodyReader:
 
     def _keep(self, name: bytes, node: Node) -> None:
         old = self._known.get(name)
-        self._known_bytes += len(node.__dict__["source"])
+        self._known_bytes += _size(node)
         if old is not None:
-            self._known_bytes -= len(old.__dict__["source"])
+            self._known_bytes -= _size(old)
         self._known[name] = node
 
     def _forget_some(self, current: Sequence[Node]) -> None:
         if self._known_bytes > _KEEP_BYTES or len(self._known) > _MOST_NODES:
             self._known = {node.name.encode(): node for node in current}
-            self._known_bytes = sum(len(node.__dict__["source"]) for node in current)
+            self._known_bytes = sum(map(_size, current))
 
     def _read_all(self, body: bytes) -> Question:
         args = _decode(_args, body)
@@ -258,25 +289,28 @@ class BodyReader:
         spans = []
         position = 0
         for item in args.nodes.items or ():
-            node = _read_node(bytes(item))
+            source = bytes(item)
+            node = self._read_node(source)
             if not node.name:
                 raise InputError(f"node {len(nodes)} in the request has no name")
             nodes.append(node)
-            source: bytes = node.__dict__["source"]
             parts.append(source)
             spans.append((position, position + len(source)))
             position += len(source) + 1
         return Question(pod, nodes, names, b",".join(parts), spans, len(nodes))
 
+    def _read_node(self, data: bytes) -> Node:
+        node = Node.from_json(data)
+        try:
+            # Texts that are not modelled were skipped, but they go into the reply.
+            data.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"node {node.name} cannot be read: {error}") from error
+        return SentNode.of(node, self._usage_of)
 
-def _read_node(data: bytes) -> Node:
-    node = Node.from_json(data)
-    try:
-        # Texts that are not modelled were skipped, but they go into the reply.
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"node {node.name} cannot be read: {error}") from error
-    return node
+
+def _size(node: Node) -> int:
+    return len(node.source or b"")
 
 
 def _node_names(args: ExtenderArgs) -> list[str] | None:

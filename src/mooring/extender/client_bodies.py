@@ -183,7 +183,7 @@ def read_bind_error(body: bytes) -> str:
 
 def _whole(thing: KubeObject) -> msgspec.Raw:
     """An object in full, as kube-scheduler would write it: without kind and version."""
-    source: bytes | None = thing.__dict__.get("source")
+    source = thing.source
     if source is None:
         source = msgspec.json.encode(
             {key: value for key, value in thing.raw.items() if key not in ("kind", "apiVersion")}

@@ -20,7 +20,7 @@ from mooring.model.kinds import BY_NAME, CORE
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.shapes import shape_of
+from mooring.model.resources import reported_resources
 
 #: Nothing that matters to scheduling.
 NOTHING: Final = Action(0)
@@ -97,11 +97,12 @@ def event_between(old: KubeObject | None, new: KubeObject | None) -> ClusterEven
     if thing is None:
         return None
     actions = actions_of(old, new)
+    kind = Node if isinstance(thing, Node) else type(thing)
     if actions is _ADD:
-        return ClusterEvent(type(thing), actions, None, new)
+        return ClusterEvent(kind, actions, None, new)
     if actions is _DELETE:
-        return ClusterEvent(type(thing), actions, old, None)
-    return ClusterEvent(type(thing), actions, old, new) if actions else None
+        return ClusterEvent(kind, actions, old, None)
+    return ClusterEvent(kind, actions, old, new) if actions else None
 
 
 def actions_of(old: KubeObject | None, new: KubeObject | None) -> Action:
@@ -201,11 +202,11 @@ def _conditions(node: Node) -> Mapping[str, str]:
 
 def _pod_update(old: Pod, new: Pod) -> Action:
     # parity v1.36.4: framework/events.go PodSchedulingPropertiesChange
-    if shape_of(old) is shape_of(new):
-        return _OTHER
     found = NOTHING
     if old.labels != new.labels:
         found |= Action.UPDATE_POD_LABEL
+    if old.spec == new.spec and reported_resources(old) == reported_resources(new):
+        return found or _OTHER  # as with nearly every change of a status
     if _scaled_down(old, new):
         found |= Action.UPDATE_POD_SCALE_DOWN
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:

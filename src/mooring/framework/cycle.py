@@ -9,7 +9,7 @@ from typing import Any
 from mooring.framework.nodes import Nodes
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 
 class Cycle:
@@ -30,7 +30,7 @@ class Cycle:
     def __init__(self, pod: Pod, cluster: Cluster, *, thorough: bool = False) -> None:
         self.thorough = thorough
         self.pod = pod
-        self.shape: Shape = shape_of(pod)
+        self.shape: Shape = cluster.shape_of(pod)
         self.cluster = cluster
         self.data: dict[str, Any] = {}
         self.skipped: set[str] = set()

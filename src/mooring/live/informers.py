@@ -79,7 +79,4 @@ def _decoder(
 
 def _slim_when_placed(data: bytes) -> Pod:
     """A pod with all its fields while it waits: a cluster has many pods that do not."""
-    pod = Pod.from_json(data)
-    if pod.node_name:
-        del pod.__dict__["source"]
-    return pod
+    return Pod.from_json(data, keep_source=lambda pod: not pod.node_name)

@@ -7,6 +7,7 @@ is optional in Kubernetes.
 
 import functools
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -53,6 +54,10 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     #: Whether objects of this kind live in a namespace.
     namespaced: ClassVar[bool] = True
 
+    #: The JSON that the object was read from; None if it was made otherwise, or nobody needs it.
+    #: Not a field, because two objects are equal whatever they were read from.
+    source: ClassVar[bytes | None] = None
+
     metadata: ObjectMeta = ObjectMeta()
     # Read for every node in every decision, so they are fields, the fastest there is, and not
     # properties. Their keys are in no JSON.
@@ -66,12 +71,15 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
         msgspec.structs.force_setattr(self, "labels", self.metadata.labels or EMPTY)
 
     @classmethod
-    def from_json(cls, data: bytes | memoryview, *, keep_source: bool = True) -> Self:
+    def from_json(
+        cls, data: bytes | memoryview, *, keep_source: bool | Callable[[Self], bool] = True
+    ) -> Self:
         """Read one object from JSON.
 
         Args:
             data: the object as the API server writes it.
-            keep_source: keep the bytes, so that `raw` has every field and not only modelled ones.
+            keep_source: keep the bytes, so that `raw` has every field and not only modelled ones;
+                or whether to keep those of this object.
 
         Raises:
             InputError: the JSON does not parse or a field has the wrong type.
@@ -80,7 +88,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
             found: Self = decode_deep(_decoder(cls).decode, data)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise _unreadable(cls, data, error) from error
-        if keep_source:
+        if keep_source is True or (keep_source and keep_source(found)):
             found.__dict__["source"] = bytes(data)
         return found
 
@@ -137,10 +145,10 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
         Objects made by hand, and pods that the node cache keeps, hold only the modelled fields.
         """
-        source = self.__dict__.get("source")
-        if source is not None:
-            return _parse(source)
-        whole: dict[str, Any] = msgspec.to_builtins(self)
+        if self.source is not None:
+            return _parse(self.source)
+        # What others than the API server know of an object is no part of it.
+        whole: dict[str, Any] = msgspec.to_builtins(self, enc_hook=lambda _: None)
         return {key: value for key, value in whole.items() if not key.startswith(".")}
 
     def __hash__(self) -> int:

@@ -1,6 +1,7 @@
-"""The node, with what scheduling reads, and what is in use on it.
+"""The node, with what scheduling reads.
 
-A `Node` is the API object; who knows the pods on it (the state, or a test) attaches a `Usage`.
+A `Node` is the API object, a plain value. Who knows the pods on it (the state, or a test) makes a
+`mooring.state.node_info.NodeInfo` of it: a node that has a `Usage`, too.
 """
 
 import functools
@@ -60,9 +61,8 @@ class Usage(Protocol):
     def pods(self) -> Sequence[Pod]:
         """The pods on the node that are not finished."""
 
-    @property
-    def version(self) -> int:
-        """Another number after every change."""
+    def free(self, allocatable: Mapping[str, int]) -> Mapping[str, int]:
+        """What is left of so much."""
 
 
 class Node(KubeObject, frozen=True, rename="camel", dict=True):
@@ -119,13 +119,10 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
         Raises:
             NotAvailable: nobody watches the cluster's pods here.
         """
-        found: Usage | None = self.__dict__.get("_usage")
-        if found is None:
-            raise NotAvailable(
-                "node.used, node.free and node.pods need the cluster's pods, which nobody watches "
-                "here: give the server a cluster (--kubeconfig FILE), and the policy no usage=False"
-            )
-        return found
+        raise NotAvailable(
+            "node.used, node.free and node.pods need the cluster's pods, which nobody watches "
+            "here: give the server a cluster (--kubeconfig FILE), and the policy no usage=False"
+        )
 
     @property
     def used(self) -> Mapping[str, int]:
@@ -135,27 +132,12 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
     @property
     def free(self) -> Mapping[str, int]:
         """Allocatable less used, by resource."""
-        usage = self.usage
-        version = usage.version
-        known: tuple[int, Resources] | None = self.__dict__.get("_free")
-        if known is not None and known[0] == version:
-            return known[1]
-        free = Resources(self.allocatable)
-        for name, amount in usage.used.items():
-            free[name] -= amount
-        self.__dict__["_free"] = (version, free)
-        return free
+        return self.usage.free(self.allocatable)
 
     @property
     def pods(self) -> Sequence[Pod]:
         """The pods on the node that are not finished."""
         return self.usage.pods
-
-    def attach(self, usage: Usage | None) -> None:
-        """Set what is in use on this node; called by who keeps the cluster's state."""
-        if self.__dict__.get("_usage") is not usage:
-            self.__dict__["_usage"] = usage
-            self.__dict__.pop("_free", None)
 
     def __repr__(self) -> str:
         return f"<Node {self.name}>"

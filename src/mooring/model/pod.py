@@ -1,9 +1,11 @@
 """The pod, with what scheduling reads."""
 
 import functools
+from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.resources import (
@@ -193,6 +195,21 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
     def finished(self) -> bool:
         """Whether the pod ran to its end and takes up nothing any more."""
         return self.status.phase in ("Succeeded", "Failed")
+
+    def placed(self, node_name: str, annotations: Mapping[str, str]) -> "Pod":
+        """The pod as it will be once it is bound.
+
+        Args:
+            node_name: where it is going to be.
+            annotations: what the binding will add to its annotations.
+        """
+        metadata = self.metadata
+        if annotations:
+            metadata = replace(metadata, annotations={**self.annotations, **annotations})
+        placed = replace(self, metadata=metadata, spec=replace(self.spec, node_name=node_name))
+        if "requests" in self.__dict__:  # it asks for the same
+            placed.__dict__["requests"] = self.requests
+        return placed
 
     def __repr__(self) -> str:
         return f"<Pod {self.key}>"

@@ -4,7 +4,7 @@ Amounts are whole numbers: ``cpu`` in thousandths of a core, everything else in 
 of memory, devices, pods), rounded up as kube-scheduler rounds. Called by `Pod` and `Node`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mooring.model.meta import KubeStruct
@@ -252,6 +252,29 @@ def _effective(
     if not resize_infeasible(pod):
         _raise_to(result, spec)
     return result
+
+
+def reported_resources(pod: "Pod") -> tuple[object, ...]:
+    """All of a pod's status that `pod_requests` reads; empty for one that reports no resources."""
+    status = pod.status
+    if (
+        status.resources is None
+        and status.allocated_resources is None
+        and not _any_resources(status.container_statuses)
+        and not _any_resources(status.init_container_statuses)
+    ):
+        return ()
+    return (
+        status.container_statuses,
+        status.init_container_statuses,
+        status.resources,
+        status.allocated_resources,
+        resize_infeasible(pod),
+    )
+
+
+def _any_resources(statuses: Sequence[ResourceStatus] | None) -> bool:
+    return bool(statuses) and any(one.resources is not None for one in statuses or ())
 
 
 def resize_infeasible(pod: "Pod") -> bool:

@@ -1,6 +1,7 @@
 """What several plugins read of a pod, as keys: equal for pods that are alike in it.
 
-Called by plugins for what they remember and what they sign; made once for all pods of a template.
+Called by plugins for what they remember and what they sign; with the pod's shape, made once for all
+pods of a template.
 """
 
 from collections.abc import Callable
@@ -14,17 +15,19 @@ from mooring.state.shapes import Shape
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 
-def node_selection_key(pod: Pod, shape: Shape) -> bytes:
+def node_selection_key(pod: Pod, shape: Shape | None = None) -> bytes:
     """The node selector and the required node affinity."""
     return _kept(shape, "node selection", lambda: _encode((pod.node_selector, _required(pod))))
 
 
-def tolerations_key(pod: Pod, shape: Shape) -> bytes:
+def tolerations_key(pod: Pod, shape: Shape | None = None) -> bytes:
     """The tolerations, as far as they decide where a pod may go, whatever their order."""
     return _kept(shape, "tolerations", lambda: _encode(_tolerations(pod)))
 
 
-def _kept(shape: Shape, what: str, make: Callable[[], bytes]) -> bytes:
+def _kept(shape: Shape | None, what: str, make: Callable[[], bytes]) -> bytes:
+    if shape is None:
+        return make()
     place = (__name__, what)
     known = shape.data.get(place)
     if known is None:

@@ -12,6 +12,7 @@ from mooring.framework.arrays import Amounts, Mask
 from mooring.model.pod import Pod
 from mooring.model.selectors import NodeSelector
 from mooring.model.taints import untolerated
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -64,7 +65,9 @@ def affinity_mask(columns: Columns, pod: Pod, shape: Shape) -> Mask | None:
     if not pod.spec.node_selector and required is None:
         return None
     return columns.remember(
-        ("affinity", shape), lambda: _affinity_mask(columns, pod.node_selector, required)
+        ("affinity", shape),
+        lambda: _affinity_mask(columns, pod.node_selector, required),
+        Aspect.LABELS,
     )
 
 
@@ -87,4 +90,4 @@ def tolerated_mask(columns: Columns, pod: Pod, shape: Shape) -> Mask:
         answers = [untolerated(taints, pod.tolerations) is None for taints in columns.taint_sets]
         return np.array(answers, np.bool_)[columns.taint_ids]
 
-    return columns.remember(("tolerated", shape), compute)
+    return columns.remember(("tolerated", shape), compute, Aspect.TAINTS)

@@ -100,8 +100,10 @@ class Core:
                 self._on_pod(thing if put and not thing.finished else None, thing, now)
             elif isinstance(thing, Node):
                 old_node = self.cluster.nodes.get(thing.name)
-                self.cluster.put_node(thing) if put else self.cluster.remove_node(thing.name)
-                self._on_event(old_node, thing if put else None, now)
+                new_node = self.cluster.put_node(thing) if put else None
+                if not put:
+                    self.cluster.remove_node(thing.name)
+                self._on_event(old_node, new_node, now)
             else:
                 old = self.cluster.catalog.get(type(thing), thing.key)
                 self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)

@@ -14,10 +14,12 @@ from mooring.model.checks import check_object
 from mooring.model.defaults import Defaults
 from mooring.model.kinds import KINDS
 from mooring.model.meta import KubeObject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import PriorityClass
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import shape_of
+from mooring.state.node_info import without_usage
+from mooring.state.shapes import Shapes
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -49,6 +51,8 @@ class Snapshot:
 
     def add(self, thing: KubeObject) -> None:
         """Take one object."""
+        if isinstance(thing, Node):
+            thing = without_usage(thing)  # which a node of another cluster has
         self._things.setdefault(type(thing), []).append(thing)
 
     def all(self, kind: type[T]) -> list[T]:
@@ -96,7 +100,7 @@ class Snapshot:
             raise InputError(problem)
         stored = self._defaults.apply(pod)
         try:
-            shape_of(stored)
+            Shapes().of(stored)
         except OverflowError as error:
             raise InputError(_too_large(pod)) from error
         return stored

@@ -17,8 +17,6 @@ Nodes are rows of `columns`; whatever is counted there for the pods is changed b
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -28,8 +26,10 @@ from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.counts import PodCounts, TermCounts
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
+from mooring.state.node_info import NodeInfo, without_usage
 from mooring.state.nominations import Nominations
-from mooring.state.shapes import shape_of
+from mooring.state.pod_info import PodInfo
+from mooring.state.shapes import Shape, Shapes
 from mooring.state.usage import NodeUsage
 
 
@@ -43,19 +43,7 @@ class AssumedPod(NamedTuple):
 
     def placed(self) -> Pod:
         """The pod as it is counted."""
-        pod = self.waiting
-        placed = msgspec.structs.replace(
-            pod,
-            metadata=msgspec.structs.replace(
-                pod.metadata, annotations={**pod.annotations, **self.annotations}
-            )
-            if self.annotations
-            else pod.metadata,
-            spec=msgspec.structs.replace(pod.spec, node_name=self.node_name),
-        )
-        placed.__dict__["_shape"] = shape_of(pod)
-        placed.__dict__["requests"] = pod.requests
-        return placed
+        return self.waiting.placed(self.node_name, self.annotations)
 
 
 class Cluster:
@@ -66,8 +54,9 @@ class Cluster:
         bounds: how much is remembered of what pods ask for.
 
     Attributes:
-        nodes: the nodes by name, each with its usage attached.
+        nodes: the nodes by name, each with its usage if pods are known.
         columns: the nodes as rows, what is known of them as columns.
+        shapes: the compiled descriptions of the pods.
         catalog: all other objects, as the API server has them.
         assumed_objects: the same as the next decision sees them.
         pod_counts: how many pods that match a selector are on each node.
@@ -82,6 +71,7 @@ class Cluster:
     def __init__(self, *, has_pods: bool = True, bounds: MemoryBounds = BOUNDS) -> None:
         self.nodes: dict[str, Node] = {}
         self.columns = Columns(bounds)
+        self.shapes = Shapes(bounds)
         self.catalog = Catalog()
         self.assumed_objects = AssumedObjects(self.catalog)
         table = self.columns.table
@@ -92,8 +82,8 @@ class Cluster:
         self.nominations = Nominations()
         self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
-        self._pods: dict[str, Pod] = {}
-        self._by_uid: dict[str, Pod] = {}
+        self._pods: dict[str, PodInfo] = {}
+        self._by_uid: dict[str, PodInfo] = {}
         self._assumed: dict[str, AssumedPod] = {}
         self._claims: dict[str, int] = {}
         self.open_what_ifs: list[Any] = []
@@ -125,17 +115,22 @@ class Cluster:
         else:
             self.catalog.remove(thing)
 
-    def put_node(self, node: Node) -> None:
-        """Add a node, or replace the one of the same name."""
+    def put_node(self, node: Node) -> Node:
+        """Add a node, or replace the one of the same name.
+
+        Returns:
+            The node as it is in `nodes`.
+        """
         _ = node.allocatable  # an impossible quantity raises here, before anything changed
         usage = self._kept_usage(node.name)
-        node.attach(usage if self._has_pods else None)
+        info = NodeInfo.of(node, usage) if self._has_pods else without_usage(node)
         known = node.name in self.nodes
-        self.nodes[node.name] = node
-        row = self.columns.put(node, usage)
+        self.nodes[node.name] = info
+        row = self.columns.put(info, usage)
         if not known:
-            for pod in usage.pods:
+            for pod in usage.infos:
                 self._count(row, pod, 1)
+        return info
 
     def remove_node(self, name: str) -> None:
         """Forget a node; the pods on it are kept until they go themselves, and count nowhere."""
@@ -143,7 +138,7 @@ class Cluster:
             return
         usage = self._usage[name]
         row = self.columns.row_of[name]
-        for pod in usage.pods:
+        for pod in usage.infos:
             self._count(row, pod, -1)
         self.columns.remove(name)
         if not usage:
@@ -160,11 +155,11 @@ class Cluster:
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
-            placed = AssumedPod(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
-            self._replace(key, placed.placed())
-            self._assumed[key] = placed
+            assumed = AssumedPod(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
+            self._replace(key, self._info(key, assumed.placed()))
+            self._assumed[key] = assumed
             return
-        self._replace(key, None if pod.finished else pod)
+        self._replace(key, None if pod.finished else self._info(key, pod))
         self._assumed.pop(key, None)
 
     def remove_pod(self, key: str) -> None:
@@ -183,10 +178,11 @@ class Cluster:
         Returns:
             The pod as it is counted.
         """
+        key = pod.key
         assumption = AssumedPod(pod, node_name, annotations or {})
         placed = assumption.placed()
-        self._replace(pod.key, placed)
-        self._assumed[pod.key] = assumption
+        self._replace(key, PodInfo(placed, self.shapes, self._shape_of(key, pod)))
+        self._assumed[key] = assumption
         return placed
 
     def confirm(self, key: str, uid: str = "") -> None:
@@ -210,7 +206,9 @@ class Cluster:
         assumed = self._assumed_pod(key, uid)
         if assumed is not None and not assumed.confirmed:
             del self._assumed[key]
-            self._replace(key, assumed.waiting)
+            # It was counted with the shape that it has while it waits.
+            shape = self._pods[key].shape
+            self._replace(key, PodInfo(assumed.waiting, self.shapes, shape))
 
     def _assumed_pod(self, key: str, uid: str) -> "AssumedPod | None":
         assumed = self._assumed.get(key)
@@ -218,27 +216,30 @@ class Cluster:
 
     def add_what_if(self, pod: Pod, row: int) -> None:
         """Count a pod on a node for a what-if; `remove_what_if` takes that back."""
-        shape_of(pod)  # an impossible quantity raises here, before anything changed
-        self.columns.usage(row).add(pod)
-        self._count(row, pod, 1)
-        self._note_what_if(row, pod, 1)
+        key = pod.key
+        # An impossible quantity raises here, before anything changed.
+        info = PodInfo(pod, self.shapes, self._shape_of(key, pod))
+        self.columns.usage(row).add(key, info)
+        self._count(row, info, 1)
+        self._note_what_if(row, key, info, 1)
 
     def remove_what_if(self, pod: Pod, row: int) -> None:
         """Count a pod on a node no more, for a what-if; `add_what_if` takes that back."""
-        removed = self.columns.usage(row).remove(pod.key)
+        key = pod.key
+        removed = self.columns.usage(row).remove(key)
         self._count(row, removed, -1)
-        self._note_what_if(row, removed, -1)
+        self._note_what_if(row, key, removed, -1)
 
-    def _note_what_if(self, row: int, pod: Pod, sign: int) -> None:
+    def _note_what_if(self, row: int, key: str, info: PodInfo, sign: int) -> None:
         # parity v1.36.4: framework/types.go HostPortInfo is a set: a pod that is taken off in a
         # what-if frees its ports even if another pod on the node has them too.
-        for port in shape_of(pod).host_ports:
+        for port in info.shape.host_ports:
             self.columns.take_port_what_if(row, port, taken=sign > 0)
-        key = (row, pod.key)
-        if self._what_ifs.get(key, 0) + sign:
-            self._what_ifs[key] = sign
+        place = (row, key)
+        if self._what_ifs.get(place, 0) + sign:
+            self._what_ifs[place] = sign
         else:
-            del self._what_ifs[key]
+            del self._what_ifs[place]
             if not self._what_ifs:
                 self.columns.end_what_ifs()
 
@@ -261,11 +262,27 @@ class Cluster:
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """A pod by name, if it is known and not finished."""
-        return self._pods.get(f"{namespace}/{name}")
+        info = self._pods.get(f"{namespace}/{name}")
+        return info.pod if info is not None else None
 
     def pod_by_uid(self, uid: str) -> Pod | None:
         """A pod by its unique id, if it is known and not finished."""
-        return self._by_uid.get(uid)
+        info = self._by_uid.get(uid)
+        return info.pod if info is not None else None
+
+    def shape_of(self, pod: Pod) -> Shape:
+        """The compiled description of a pod, shared with all pods of the same template.
+
+        It is at hand for the pods of this cluster; for others it is worked out.
+
+        Raises:
+            QuantityError: an amount in the pod is no quantity.
+        """
+        return self._shape_of(pod.key, pod)
+
+    def _shape_of(self, key: str, pod: Pod) -> Shape:
+        info = self._pods.get(key)
+        return info.shape if info is not None and info.pod is pod else self.shapes.of_stranger(pod)
 
     def pods_on(self, row: int) -> tuple[Pod, ...]:
         """The pods on a node."""
@@ -291,46 +308,60 @@ class Cluster:
             found = self._usage[node_name] = NodeUsage()
         return found
 
-    def _replace(self, key: str, pod: Pod | None) -> None:
-        if pod is not None and pod.node_name:
-            shape_of(pod)  # an impossible quantity raises here, before anything changed
-        old = self._pods.pop(key, None)
+    def _info(self, key: str, pod: Pod) -> PodInfo:
+        """What is held of a newer version of a pod."""
+        old = self._pods.get(key)
+        return PodInfo(pod, self.shapes) if old is None else old.replaced_by(pod)
+
+    def _replace(self, key: str, info: PodInfo | None) -> None:
+        pods = self._pods
+        old = pods.get(key)
+        if info is not None and info.pod.node_name:
+            shape = info.shape  # an impossible quantity raises here, before anything changed
+            if old is not None and old.shape is shape and _count_alike(old.pod, info.pod):
+                pods[key] = info
+                self._usage[info.pod.node_name].replace(key, info)
+                if info.pod.uid:
+                    self._by_uid[info.pod.uid] = info
+                return
         if old is not None:
-            self._by_uid.pop(old.uid, None)
-            if old.node_name:
-                self._leave(key, old.node_name)
+            del pods[key]
+            self._by_uid.pop(old.pod.uid, None)
+            if old.pod.node_name:
+                self._leave(key, old.pod.node_name)
         self.nominations.remove(key)
-        if pod is None:
+        if info is None:
             return
+        pod = info.pod
         if pod.node_name:
-            self._kept_usage(pod.node_name).add(pod)
+            self._kept_usage(pod.node_name).add(key, info)
             row = self.columns.row_of.get(pod.node_name)
             if row is not None:
-                self._count(row, pod, 1)
+                self._count(row, info, 1)
         elif pod.status.nominated_node_name:
             self.nominations.put(pod, pod.status.nominated_node_name)
-        self._pods[key] = pod
+        pods[key] = info
         if pod.uid:
-            self._by_uid[pod.uid] = pod
+            self._by_uid[pod.uid] = info
 
     def _leave(self, key: str, node_name: str) -> None:
         usage = self._usage[node_name]
-        pod = usage.remove(key)
+        info = usage.remove(key)
         row = self.columns.row_of.get(node_name)
         if row is not None:
-            self._count(row, pod, -1)
+            self._count(row, info, -1)
         elif not usage:
             del self._usage[node_name]
 
-    def _count(self, row: int, pod: Pod, sign: int) -> None:
+    def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Count a pod in a row, or no more: every number that depends on pods changes here."""
-        shape = shape_of(pod)
+        shape = info.shape
         columns = self.columns
         columns.count_amounts(row, shape.requested, sign)
         columns.count_scoring(row, sign * shape.nonzero_cpu, sign * shape.nonzero_memory)
         for port in shape.host_ports:
             columns.count_port(row, port, sign)
-        self.pod_counts.count(shape, row, sign, terminating=pod.deleting)
+        self.pod_counts.count(shape, row, sign, terminating=info.pod.deleting)
         for term in shape.anti_affinity:
             self.anti_affinity.count(term.key, term, 0, row, sign)
         for term in shape.affinity:
@@ -343,3 +374,8 @@ class Cluster:
                 self._claims[claim] = left
             else:
                 del self._claims[claim]
+
+
+def _count_alike(old: Pod, new: Pod) -> bool:
+    """Whether two versions of a pod with the same shape count the same in the same place."""
+    return old.node_name == new.node_name and old.deleting == new.deleting and old.uid == new.uid

@@ -6,7 +6,7 @@ and nodes that name it, and what is remembered for those who ask has a limit (se
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from mooring.model.node import Node
 from mooring.model.resources import PODS, Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
+from mooring.state.aspects import Aspect
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
@@ -30,10 +31,15 @@ Mask = npt.NDArray[np.bool_]
 Port = tuple[str, str, int]
 
 _ANY_IP = "0.0.0.0"  # noqa: S104 - a host port on all addresses, not something we listen on
-#: So many changes of rows are remembered one by one.
-_RECENT = 1024
 #: So many sets of taints that no node has any more are kept before they are numbered anew.
 _STALE_TAINTS = 1024
+
+
+class _Result(NamedTuple):
+    """What was computed, and how many changes of nodes there had been."""
+
+    value: Any
+    changes: int
 
 
 class ImageState:
@@ -70,7 +76,6 @@ class Columns:
         bounds: the same.
         nodes: the nodes by row.
         row_of: the row of each node, by name.
-        version: another number after every change of nodes, not of pods.
         taint_sets: the different sets of taints; see `taint_ids`.
     """
 
@@ -79,7 +84,6 @@ class Columns:
         self.table = Table(bounds)
         self.nodes: list[Node] = []
         self.row_of: dict[str, int] = {}
-        self.version = 0
         self.taint_sets: list[tuple[Taint, ...]] = [()]
         self._usage: list[NodeUsage] = []
         self._taint_index: dict[tuple[Taint, ...], int] = {(): 0}
@@ -91,12 +95,15 @@ class Columns:
         self._taint_ids = self.table.new_column(np.int32)
         self._generation = self.table.new_column()
         self._changes = 0
-        self._recent: list[int] = []
+        # Of nodes, not of their pods; and how many there had been when an aspect last changed.
+        self._node_changes = 0
+        self._rows_changed = 0
+        self._changed = dict.fromkeys(Aspect, 0)
         self._labels = NodeLabels(self.table, self.nodes)
         self._images: dict[str, ImageState] = {}
         self._ports: dict[tuple[str, int], dict[str, SparseColumn]] = {}
         self._what_if_ports: dict[Port, dict[int, bool]] = {}
-        self._memo: LruCache[Hashable, tuple[Any]] = self.table.new_lru_cache(
+        self._memo: LruCache[Hashable, _Result] = self.table.new_lru_cache(
             bounds.results, bounds.result_bytes
         )
 
@@ -115,20 +122,12 @@ class Columns:
         """(n,) a number that grows whenever anything in the row changes."""
         return self._generation.view
 
-    @property
-    def changes(self) -> int:
-        """How many changes there were; the newest number in `generation`."""
-        return self._changes
-
-    def changed_since(self, changes: int) -> list[int] | None:
-        """The rows that changed since there were so many changes; None if too many to know.
-
-        Valid only while `version` stays the same: rows may have got other numbers since.
-        """
-        count = self._changes - changes
-        if count > len(self._recent):
-            return None
-        return list(set(self._recent[len(self._recent) - count :])) if count else []
+    def version(self, *aspects: Aspect) -> int:
+        """Another number after every change of these aspects, and when nodes come or go."""
+        version = self._rows_changed
+        for aspect in aspects:
+            version = max(version, self._changed[aspect])
+        return version
 
     def allocatable(self, resource: str) -> Ints:
         """(n,) what pods can use of a resource."""
@@ -229,18 +228,33 @@ class Columns:
         """The pods on a node and the sum of their requests."""
         return self._usage[row]
 
-    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What was computed before under this key, if no node has changed since.
+    def remember(self, key: Hashable, compute: Callable[[], T], *aspects: Aspect) -> T:
+        """What was computed before under this key, if it still holds.
 
-        It is computed again if it was forgotten meanwhile. The larger the results, the fewer are
-        remembered; an object that is no array and no container says how many bytes it has in
-        `nbytes`, or counts as much as one number for each node.
+        It is computed again if one of the aspects changed, if nodes came or went, or if it was
+        forgotten meanwhile. The larger the results, the fewer are remembered; an object that is no
+        array and no container says how many bytes it has in `nbytes`, or counts as much as one
+        number for each node.
+
+        Args:
+            key: names the result.
+            compute: works it out. It may read nothing of the nodes but their names and these
+                aspects, and nothing of the pods.
+            aspects: what it reads.
         """
         known = self._memo.get(key)
-        if known is None:
-            known = (compute(),)
-            self._memo.put(key, known, size_of(key) + size_of(known, 8 * len(self)))
-        return cast("T", known[0])
+        if known is not None:
+            changed, then = self._changed, known.changes
+            for aspect in aspects:
+                if changed[aspect] > then:
+                    break
+            else:
+                return cast("T", known.value)
+        changes = self._node_changes
+        value = compute()
+        size = size_of(key) + size_of((value,), 8 * len(self))
+        self._memo.put(key, _Result(value, changes), size)
+        return value
 
     # -- what `Cluster` writes
 
@@ -253,13 +267,12 @@ class Columns:
             self.nodes.append(node)
             self._usage.append(usage)
             self._describe(row, None, node)
+            self._rows_change()
         else:
             old = self.nodes[row]
             self.nodes[row] = node
-            if _same(old, node):
-                self.touch(row)
-                return row
             self._describe(row, old, node)
+        self.touch(row)
         return row
 
     def remove(self, name: str) -> None:
@@ -272,7 +285,7 @@ class Columns:
             self.nodes[row] = moved
             self._usage[row] = usage
             self.row_of[moved.name] = row
-        self._nodes_changed()
+        self._rows_change()
         if row < len(self):
             self.touch(row)
 
@@ -314,23 +327,27 @@ class Columns:
         """Something in the row changed."""
         self._changes += 1
         self._generation.data[row] = self._changes
-        self._recent.append(row)
-        if len(self._recent) > 2 * _RECENT:
-            del self._recent[:_RECENT]
 
     def _describe(self, row: int, old: Node | None, node: Node) -> None:
-        self._allocatable.replace(
-            row, Resources() if old is None else old.allocatable, node.allocatable
-        )
-        self._labels.replace(row, {} if old is None else old.labels, node.labels)
-        self._unschedulable.data[row] = node.unschedulable
-        self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
+        """Note what is known of a node, as far as it is not known already."""
+        if old is None or old.status.allocatable != node.status.allocatable:
+            before = Resources() if old is None else old.allocatable
+            self._allocatable.replace(row, before, node.allocatable)
+            self._change(Aspect.ALLOCATABLE)
+        if old is None or old.labels != node.labels:
+            self._labels.replace(row, {} if old is None else old.labels, node.labels)
+            self._change(Aspect.LABELS)
+        if old is None or old.spec != node.spec:
+            self._unschedulable.data[row] = node.unschedulable
+            self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
+            self._change(Aspect.TAINTS)
         if old is None or old.status.images != node.status.images:
             if old is not None:
                 self._count_images(row, old, -1)
             self._count_images(row, node, 1)
-        self._nodes_changed()
-        self.touch(row)
+            self._change(Aspect.IMAGES)
+        if old is None or old.status.declared_features != node.status.declared_features:
+            self._change(Aspect.DECLARED_FEATURES)
 
     def _forget(self, row: int, node: Node) -> None:
         """Take out of a row what the table does not take out by itself."""
@@ -338,8 +355,14 @@ class Columns:
         self._labels.replace(row, node.labels, {})
         self._count_images(row, node, -1)
 
-    def _nodes_changed(self) -> None:
-        self.version += 1
+    def _change(self, aspect: Aspect) -> None:
+        self._node_changes += 1
+        self._changed[aspect] = self._node_changes
+
+    def _rows_change(self) -> None:
+        """A node came or went: nothing that was computed for all of them holds any more."""
+        self._node_changes += 1
+        self._rows_changed = self._node_changes
         bounds = self.bounds
         self._memo.clear(bounds.result_bytes + len(self) * bounds.result_bytes_per_node)
 
@@ -364,14 +387,3 @@ class Columns:
                 state.count(row, sign)
                 if not state.spread:
                     del self._images[name]
-
-
-def _same(old: Node, new: Node) -> bool:
-    """Whether a node changed in nothing that scheduling reads, as in a heartbeat."""
-    return (
-        old.labels == new.labels
-        and old.spec == new.spec
-        and old.status.allocatable == new.status.allocatable
-        and old.status.images == new.status.images
-        and old.status.declared_features == new.status.declared_features
-    )

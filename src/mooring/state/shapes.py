@@ -1,8 +1,9 @@
 """Shapes: what scheduling needs to know of a pod, compiled once for all pods of one template.
 
 Pods of a template differ in their name, their node and their status; everything that decides where
-they may go is the same. `shape_of` interns it, so that two pods with the same description share one
-`Shape` object, and what was computed for one is valid for the other.
+they may go is the same. `Shapes` interns it, so that two pods with the same description share one
+`Shape` object, and what was computed for one is valid for the other. A cluster has one `Shapes`,
+which its forks share; nothing is written to the pods.
 """
 
 import functools
@@ -18,7 +19,7 @@ from mooring.model.resources import (
     CPU,
     MEMORY,
     Resources,
-    resize_infeasible,
+    reported_resources,
     scoring_requests,
 )
 from mooring.model.selectors import (
@@ -27,10 +28,12 @@ from mooring.model.selectors import (
     WeightedPodAffinityTerm,
 )
 from mooring.state.lru_cache import size_of
-from mooring.state.memory_bounds import BOUNDS
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 
 #: What a shape of an empty pod takes.
 _SHAPE_BYTES = 2048
+#: So many pods are remembered that no cluster holds, such as one that is gone.
+_RECENT = 32
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
@@ -117,6 +120,7 @@ class Shape:
         "__dict__",
         "__weakref__",
         "_data",
+        "_remembering",
         "affinity",
         "anti_affinity",
         "claims",
@@ -131,7 +135,13 @@ class Shape:
         "requests",
     )
 
-    def __init__(self, pod: Pod, label_key: frozenset[tuple[str, str]], nbytes: int) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        label_key: frozenset[tuple[str, str]],
+        nbytes: int,
+        remembering: "Remembering",
+    ) -> None:
         self.namespace = pod.namespace
         self.labels = pod.labels
         self.label_key = label_key
@@ -140,7 +150,7 @@ class Shape:
         scoring = scoring_requests(pod)
         self.nonzero_cpu = scoring[CPU]
         self.nonzero_memory = scoring[MEMORY]
-        self.host_ports = tuple(_host_ports(pod))
+        self.host_ports = host_ports(pod)
         self.claims = tuple(
             f"{self.namespace}/{volume.persistent_volume_claim.claim_name}"
             for volume in pod.spec.volumes or ()
@@ -155,6 +165,7 @@ class Shape:
             *_preferred(together, self.namespace, 1),
             *_preferred(apart, self.namespace, -1),
         )
+        self._remembering = remembering
         self._data: dict[object, object] | None = None
 
     @property
@@ -162,7 +173,7 @@ class Shape:
         """What plugins remember about this template, by their own keys; it may be forgotten."""
         if self._data is None:
             self._data = {}
-            _remembering.add(self)
+            self._remembering.add(self)
         return self._data
 
     def forget(self) -> None:
@@ -204,32 +215,66 @@ class Remembering:
         self._shapes.pop(gone, None)
 
 
-#: By namespace, labels, and a digest of everything else.
-_shapes: "weakref.WeakValueDictionary[tuple[str, frozenset[tuple[str, str]], bytes], Shape]" = (
-    weakref.WeakValueDictionary()
-)
-_remembering = Remembering(BOUNDS.templates)
+class Shapes:
+    """The shapes of the pods of a cluster and its forks.
 
+    Args:
+        bounds: of how many templates plugins remember something.
 
-def shape_of(pod: Pod) -> Shape:
-    """The compiled description of a pod, shared with all pods of the same template.
-
-    Raises:
-        QuantityError: an amount in the pod is no quantity.
+    Attributes:
+        remembering: those templates.
     """
-    known: Shape | None = pod.__dict__.get("_shape")
-    if known is not None:
-        return known
-    label_key, rest = frozenset(pod.labels.items()), _rest(pod)
-    # A description may be long, and nobody reads it again.
-    key = (pod.namespace, label_key, hashlib.blake2b(rest, digest_size=32).digest())
-    shape = _shapes.get(key)
-    if shape is None:
-        nbytes = _SHAPE_BYTES + 4 * (len(rest) + size_of(label_key))
-        shape = _shapes[key] = Shape(pod, label_key, nbytes)
-    pod.__dict__["_shape"] = shape
-    pod.__dict__.setdefault("requests", shape.requests)
-    return shape
+
+    def __init__(self, bounds: MemoryBounds = BOUNDS) -> None:
+        self.remembering = Remembering(bounds.templates)
+        # By namespace, labels, and a digest of everything else.
+        self._interned: weakref.WeakValueDictionary[
+            tuple[str, frozenset[tuple[str, str]], bytes], Shape
+        ] = weakref.WeakValueDictionary()
+        # By identity; the pod is held, so that no other gets its number.
+        self._recent: dict[int, tuple[Pod, Shape]] = {}
+
+    def of(self, pod: Pod) -> Shape:
+        """The compiled description of a pod, shared with all pods of the same template.
+
+        Raises:
+            QuantityError: an amount in the pod is no quantity.
+        """
+        label_key, rest = frozenset(pod.labels.items()), _rest(pod)
+        # A description may be long, and nobody reads it again.
+        key = (pod.namespace, label_key, hashlib.blake2b(rest, digest_size=32).digest())
+        shape = self._interned.get(key)
+        if shape is None:
+            nbytes = _SHAPE_BYTES + 4 * (len(rest) + size_of(label_key))
+            shape = self._interned[key] = Shape(pod, label_key, nbytes, self.remembering)
+        return shape
+
+    def of_stranger(self, pod: Pod) -> Shape:
+        """The same for a pod that no cluster holds; the last few are remembered."""
+        known = self._recent.get(id(pod))
+        if known is not None:
+            return known[1]
+        shape = self.of(pod)
+        if len(self._recent) >= _RECENT:
+            del self._recent[next(iter(self._recent))]
+        self._recent[id(pod)] = (pod, shape)
+        return shape
+
+    def __len__(self) -> int:
+        """How many shapes there are."""
+        return len(self._interned)
+
+
+def have_same_shape(old: Pod, new: Pod) -> bool:
+    """Whether two versions of one pod surely have the same shape; it costs less than to compile it.
+
+    As when a pod that was assumed on a node is seen there, or its status changes.
+    """
+    return (
+        old.labels == new.labels
+        and old.spec == new.spec
+        and reported_resources(old) == reported_resources(new)
+    )
 
 
 def _rest(pod: Pod) -> bytes:
@@ -238,35 +283,20 @@ def _rest(pod: Pod) -> bytes:
     volumes = [one for one in spec.volumes or () if one.counts]
     spec = msgspec.structs.replace(spec, node_name=None, volumes=volumes or None)
     # A pod whose resources change in place has its own amounts; so has one with claims of its own.
-    status = pod.status
-    resized = (
-        (status.container_statuses, status.init_container_statuses, status.resources,
-         status.allocated_resources, resize_infeasible(pod))
-        if _reports_resources(pod)
-        else ()
-    )  # fmt: skip
     owner = pod.name if any(one.ephemeral is not None for one in volumes) else ""
-    return _encode((spec, resized, owner))
+    return _encode((spec, reported_resources(pod), owner))
 
 
-def _reports_resources(pod: Pod) -> bool:
-    status = pod.status
-    if status.resources is not None or status.allocated_resources is not None:
-        return True
-    return any(
-        one.resources is not None
-        for statuses in (status.container_statuses, status.init_container_statuses)
-        for one in statuses or ()
-    )
-
-
-def _host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:
+def host_ports(pod: Pod) -> tuple[tuple[str, str, int], ...]:
+    """(ip, protocol, port) of every host port of a pod."""
     # parity v1.36.4: scheduler/util/utils.go GetHostPorts: containers and sidecars
     sidecars = (one for one in pod.spec.init_containers or () if one.restart_policy == "Always")
-    for container in (*(pod.spec.containers or ()), *sidecars):
-        for port in container.ports or ():
-            if port.host_port > 0:
-                yield (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104
+    return tuple(
+        (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)  # noqa: S104
+        for container in (*(pod.spec.containers or ()), *sidecars)
+        for port in container.ports or ()
+        if port.host_port > 0
+    )
 
 
 def _required(affinity: PodAffinity | None, namespace: str) -> Iterable[AffinityTerm]:

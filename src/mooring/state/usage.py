@@ -4,46 +4,69 @@ Kept by `Cluster` beside the columns, because a function that is asked for one n
 reads a dict faster than an array.
 """
 
+from collections.abc import Iterable, Mapping
+
 from mooring.model.pod import Pod
 from mooring.model.resources import PODS, Resources
+from mooring.state.pod_info import PodInfo
 
 
 class NodeUsage:
     """What is in use on one node; kept even while the node itself is not known yet."""
 
-    __slots__ = ("_by_key", "_pods", "used", "version")
+    __slots__ = ("_by_key", "_free", "_pods", "used")
 
     def __init__(self) -> None:
-        self._by_key: dict[str, Pod] = {}
+        self._by_key: dict[str, PodInfo] = {}
         self._pods: tuple[Pod, ...] | None = ()
+        self._free: tuple[Mapping[str, int], Resources] | None = None
         #: The sum of the pods' requests; ``pods`` is their number.
         self.used = Resources()
-        #: Another number after every change.
-        self.version = 0
 
     @property
     def pods(self) -> tuple[Pod, ...]:
         """The pods on the node, in the order they came."""
         if self._pods is None:
-            self._pods = tuple(self._by_key.values())
+            self._pods = tuple([info.pod for info in self._by_key.values()])
         return self._pods
 
-    def add(self, pod: Pod) -> None:
+    @property
+    def infos(self) -> Iterable[PodInfo]:
+        """The same pods, each with its shape."""
+        return self._by_key.values()
+
+    def free(self, allocatable: Mapping[str, int]) -> Resources:
+        """What is left of so much."""
+        known = self._free
+        if known is not None and known[0] is allocatable:
+            return known[1]
+        free = Resources(allocatable)
+        for name, amount in self.used.items():
+            free[name] -= amount
+        self._free = (allocatable, free)
+        return free
+
+    def add(self, key: str, info: PodInfo) -> None:
         """Count a pod."""
-        self._by_key[pod.key] = pod
-        self._count(pod, 1)
+        self._by_key[key] = info
+        self._count(info, 1)
 
-    def remove(self, key: str) -> Pod:
+    def remove(self, key: str) -> PodInfo:
         """Count a pod no more; returns it."""
-        pod = self._by_key.pop(key)
-        self._count(pod, -1)
-        return pod
+        info = self._by_key.pop(key)
+        self._count(info, -1)
+        return info
 
-    def _count(self, pod: Pod, sign: int) -> None:
+    def replace(self, key: str, info: PodInfo) -> None:
+        """A pod has become another one that asks for the same; it is the last that came."""
+        del self._by_key[key]
+        self._by_key[key] = info
         self._pods = None
-        self.version += 1
+
+    def _count(self, info: PodInfo, sign: int) -> None:
+        self._pods = self._free = None
         used = self.used
-        for name, amount in (*pod.requests.items(), (PODS, 1)):
+        for name, amount in (*info.shape.requests.items(), (PODS, 1)):
             total = used[name] + sign * amount
             if total:
                 used[name] = total

@@ -8,6 +8,9 @@ from typing import Any
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.node_info import NodeInfo
+from mooring.state.pod_info import PodInfo
+from mooring.state.shapes import Shapes
 from mooring.state.usage import NodeUsage
 
 
@@ -108,8 +111,8 @@ def make_node(
         }
     )
     if pods is not None:
-        usage = NodeUsage()
+        usage, shapes = NodeUsage(), Shapes()
         for pod in pods:
-            usage.add(pod)
-        node.attach(usage)
+            usage.add(pod.key, PodInfo(pod, shapes))
+        return NodeInfo.of(node, usage)
     return node

@@ -21,6 +21,7 @@ from mooring.framework.verdict import Verdict
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+from mooring.state.node_info import without_usage
 
 
 class Rejected(MooringError):  # noqa: N818 - reads as the sentence it is raised with
@@ -61,13 +62,11 @@ class FakeKubeScheduler:
         node_cache: bool = True,
     ) -> None:
         loaded = policy if isinstance(policy, Policy) else load(policy)
-        # Copies: the cluster attaches its own usage, and the caller's nodes are not ours to change.
-        self.nodes = {node.name: Node.from_dict(node.raw) for node in nodes}
+        self.nodes = {node.name: without_usage(node) for node in nodes}
         self.cluster = Cluster(has_pods=loaded.needs_pods) if node_cache else None
         self.answers = Answers(loaded, self.cluster)
         if self.cluster is not None:
-            for node in self.nodes.values():
-                self.cluster.put_node(node)
+            self.nodes = {node.name: self.cluster.put_node(node) for node in nodes}
             for node in nodes:
                 with suppress(NotAvailable):
                     for pod in node.pods:

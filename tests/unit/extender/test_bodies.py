@@ -148,7 +148,7 @@ def test_a_node_whose_name_is_given_twice_has_the_last_one() -> None:
 
 class TestMemory:
     def known(self, reader: BodyReader) -> int:
-        kept = sum(len(node.__dict__["source"]) for node in reader._known.values())
+        kept = sum(len(node.source or b"") for node in reader._known.values())
         assert reader._known_bytes == kept
         return kept
 

@@ -99,12 +99,12 @@ def outcome(question: Question) -> list[object]:
     kept = [range(count), range(0, count, 2), [n for n in range(count) if n % 3], []]
     return [
         question.pod,
-        question.pod.__dict__["source"],
+        question.pod.source,
         question.names,
         spans is None,
         [node.name for node in question.nodes],
         [node.labels for node in question.nodes],
-        [node.__dict__["source"] for node in question.nodes],
+        [node.source for node in question.nodes],
         [None if spans is None else b",".join(question.splice(list(some))) for some in kept],
     ]
 

@@ -188,5 +188,5 @@ class TestInformers:
     def test_what_is_kept(self, objects: bool, victims: bool, whole: list[str]) -> None:
         found = self.seen(whole_objects=objects, whole_victims=victims)
         assert sorted(found) == ["node", "placed", "waiting"]
-        kept = sorted(name for name, thing in found.items() if "source" in thing.__dict__)
+        kept = sorted(name for name, thing in found.items() if thing.source is not None)
         assert kept == whole

@@ -1,8 +1,16 @@
+import msgspec
 import pytest
 
-from mooring import Node, NotAvailable, QuantityError, Taint
+from mooring import Node, NotAvailable, Pod, QuantityError, Taint
+from mooring.state.node_info import NodeInfo, without_usage
+from mooring.state.pod_info import PodInfo
+from mooring.state.shapes import Shapes
 from mooring.state.usage import NodeUsage
 from mooring.testing import make_node, make_pod
+
+
+def info(pod: Pod) -> PodInfo:
+    return PodInfo(pod, Shapes())
 
 
 def test_allocatable_and_capacity_are_whole_numbers() -> None:
@@ -103,36 +111,48 @@ def test_free_may_be_negative_on_an_overfull_node() -> None:
 
 def test_free_follows_the_pods_on_the_node() -> None:
     usage = NodeUsage()
-    node = make_node(cpu="5")
-    node.attach(usage)
+    node = NodeInfo.of(make_node(cpu="5"), usage)
     assert node.free["cpu"] == 5000
-    usage.add(make_pod("a", requests={"cpu": "2"}))
+    usage.add("default/a", info(make_pod("a", requests={"cpu": "2"})))
     assert (node.free["cpu"], node.free["pods"]) == (3000, 109)
+    assert node.free is node.free  # made once, until a pod changes
     usage.remove("default/a")
     assert node.free["cpu"] == 5000
 
 
-def test_free_follows_another_usage() -> None:
+def test_free_is_that_of_the_usage() -> None:
     node = make_node(cpu="5", pods=[make_pod(requests={"cpu": "1"})])
     assert node.free["cpu"] == 4000
     other = NodeUsage()
-    other.add(make_pod(requests={"cpu": "3"}))
-    node.attach(other)
-    assert node.free["cpu"] == 2000
+    other.add("default/pod", info(make_pod(requests={"cpu": "3"})))
+    assert NodeInfo.of(node, other).free["cpu"] == 2000
+    assert NodeInfo.of(make_node(cpu="8"), other).free["cpu"] == 5000
+    assert node.free["cpu"] == 4000
 
 
-def test_attaching_the_same_usage_again_changes_nothing() -> None:
+def test_a_node_with_its_usage_is_made_once() -> None:
     node = make_node(pods=[make_pod(requests={"cpu": "3"})])
-    free = node.free
-    node.attach(node.usage)
-    assert node.free == free == {**node.allocatable, "cpu": 5000, "pods": 109}
+    assert isinstance(node, NodeInfo)
+    assert NodeInfo.of(node, node.usage) is node
+    assert node.free == {**node.allocatable, "cpu": 5000, "pods": 109}
 
 
-def test_usage_can_be_attached_and_taken_away() -> None:
-    node, other = make_node(), make_node(pods=[])
-    node.attach(other.usage)
-    assert node.usage is other.usage
-    node.attach(None)
+def test_a_node_with_its_usage_leaves_the_node_as_it_is() -> None:
+    node, usage = make_node(), NodeUsage()
+    assert NodeInfo.of(node, usage).usage is usage
     with pytest.raises(NotAvailable):
         _ = node.used
-    assert repr(node) == "<Node node>"
+    assert repr(node) == repr(NodeInfo.of(node, usage)) == "<Node node>"
+
+
+def test_a_node_with_its_usage_has_all_that_the_node_has() -> None:
+    node = Node.from_json(msgspec.json.encode(make_node(labels={"zone": "a"}).raw))
+    known = NodeInfo.of(node, NodeUsage())
+    assert (known.name, known.labels, known.spec) == (node.name, node.labels, node.spec)
+    assert known.raw == node.raw
+    assert known.source == node.source
+    made = Node(metadata=node.metadata, status=node.status)
+    assert NodeInfo.of(made, NodeUsage()).raw == made.raw  # without what is in use
+    plain = without_usage(known)
+    assert type(plain) is Node
+    assert plain == node

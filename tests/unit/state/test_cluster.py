@@ -302,3 +302,64 @@ def test_sums_beyond_64_bits_wrap_around_as_in_go() -> None:
     assert cluster.columns.used("cpu").tolist() == [-2]
     cluster.remove_pod("default/p")
     assert cluster.columns.used("cpu").tolist() == [2**63 - 1]
+
+
+def test_one_node_and_one_pod_can_be_in_several_clusters() -> None:
+    node, pod = make_node("a"), make_pod("p", requests=CPU, node="a")
+    busy, idle = cluster_with(node, pod), cluster_with(node)
+    assert (busy.nodes["a"].used["cpu"], idle.nodes["a"].used["cpu"]) == (1000, 0)
+    idle.apply([Put(pod), Put(make_pod("q", requests=CPU, node="a"))])
+    assert (busy.nodes["a"].used["cpu"], idle.nodes["a"].used["cpu"]) == (1000, 2000)
+    assert busy.shape_of(pod) is not idle.shape_of(pod)
+    with pytest.raises(NotAvailable):
+        _ = node.used
+
+
+def test_a_node_of_one_cluster_can_be_put_into_another() -> None:
+    busy = cluster_with(make_node("a"), make_pod("p", requests=CPU, node="a"))
+    other = Cluster(has_pods=False)
+    other.put_node(busy.nodes["a"])
+    with pytest.raises(NotAvailable):
+        _ = other.nodes["a"].used
+    assert cluster_with(busy.nodes["a"]).nodes["a"].used["cpu"] == 0
+    assert busy.nodes["a"].used["cpu"] == 1000
+
+
+def test_the_shape_of_a_pod_is_kept_as_long_as_it_is_the_same() -> None:
+    waiting, bound = make_pod("p", requests=CPU), make_pod("p", requests=CPU, node="a")
+    cluster = cluster_with(make_node("a"), waiting)
+    shape = cluster.shape_of(waiting)
+    placed = cluster.assume(waiting, "a")
+    assert cluster.shape_of(placed) is shape
+    cluster.put_pod(bound)
+    assert cluster.shape_of(bound) is shape
+    running = Pod.from_dict({**bound.raw, "status": {"phase": "Running"}})
+    before = cluster.columns.generation.tolist()
+    cluster.put_pod(running)
+    assert cluster.shape_of(running) is shape
+    assert cluster.columns.generation.tolist() == before  # nothing counts otherwise
+    assert cluster.pods_on(0) == (running,)
+    larger = make_pod("p", requests={"cpu": "2"}, node="a")
+    cluster.put_pod(larger)
+    assert cluster.shape_of(larger) is not shape
+    assert cluster.columns.used("cpu").tolist() == [2000]
+
+
+def test_a_pod_that_was_forgotten_has_its_shape() -> None:
+    waiting = make_pod("p", requests=CPU)
+    cluster = cluster_with(make_node("a"), waiting)
+    cluster.assume(waiting, "a")
+    newer = make_pod("p", requests={"cpu": "3"})
+    cluster.put_pod(newer)
+    cluster.forget("default/p")
+    assert cluster.shape_of(newer).requests["cpu"] == 3000
+
+
+def test_a_pod_that_is_being_deleted_counts_among_those() -> None:
+    bound = make_pod("p", requests=CPU, node="a")
+    cluster = cluster_with(make_node("a"), bound)
+    metadata = {**bound.raw["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    cluster.put_pod(Pod.from_dict({**bound.raw, "metadata": metadata}))
+    leaving = cluster.pod_counts.matching("leaving", lambda group: group.terminating)
+    staying = cluster.pod_counts.matching("staying", lambda group: not group.terminating)
+    assert (leaving.tolist(), staying.tolist()) == ([1], [0])

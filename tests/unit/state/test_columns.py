@@ -6,8 +6,8 @@ import pytest
 
 from mooring import Node, NodeSelector, Requirement
 from mooring.model.selectors import NodeSelectorTerm
-from mooring.state import columns as columns_module
 from mooring.state import node_labels
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.usage import NodeUsage
 
@@ -97,21 +97,68 @@ def test_columns_cannot_be_written_by_a_reader() -> None:
         ZONES.used("cpu")[0] = 1
 
 
-def test_what_was_computed_is_remembered_until_a_node_changes() -> None:
-    columns = columns_of(node("a"))
-    calls: list[int] = []
+class Computing:
+    """Counts how often something is worked out."""
 
-    def compute() -> int:
-        calls.append(1)
-        return len(calls)
+    def __init__(self) -> None:
+        self.times = 0
 
-    assert [columns.remember("x", compute), columns.remember("x", compute)] == [1, 1]
+    def __call__(self) -> int:
+        self.times += 1
+        return self.times
+
+
+def test_what_was_computed_is_remembered_until_its_aspect_changes() -> None:
+    columns, compute = columns_of(node("a")), Computing()
+    zones = Aspect.LABELS
+    assert [columns.remember("x", compute, zones), columns.remember("x", compute, zones)] == [1, 1]
     columns.put(node("a"), NodeUsage())  # a heartbeat: nothing that is read has changed
-    assert columns.remember("x", compute) == 1
+    assert columns.remember("x", compute, zones) == 1
+    columns.put(node("a", images=[{"names": ["app:1"]}]), NodeUsage())
+    assert columns.remember("x", compute, zones) == 1
     columns.put(node("a", {"zone": "west"}), NodeUsage())
-    assert columns.remember("x", compute) == 2
+    assert columns.remember("x", compute, zones) == 2
+    columns.put(node("b"), NodeUsage())
+    assert columns.remember("x", compute, zones) == 3
     columns.remove("a")
-    assert columns.remember("x", compute) == 3
+    assert columns.remember("x", compute, zones) == 4
+
+
+CHANGES: dict[Aspect, dict[str, Any]] = {
+    Aspect.LABELS: {"metadata": {"name": "a", "labels": {"zone": "west"}}},
+    Aspect.TAINTS: {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}},
+    Aspect.IMAGES: {"status": {"images": [{"names": ["app:1"]}]}},
+    Aspect.ALLOCATABLE: {"status": {"allocatable": {"cpu": "1"}}},
+    Aspect.DECLARED_FEATURES: {"status": {"declaredFeatures": ["A"]}},
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_change_of_one_aspect_leaves_the_others_alone(changed: Aspect) -> None:
+    plain: dict[str, Any] = {"metadata": {"name": "a"}}
+    columns = columns_of(Node.from_dict(plain))
+    computing = {aspect: Computing() for aspect in Aspect}
+    before = {aspect: columns.version(aspect) for aspect in Aspect}
+    rows = columns.version()
+
+    def ask() -> dict[Aspect, int]:
+        return {one: columns.remember(one, compute, one) for one, compute in computing.items()}
+
+    assert set(ask().values()) == {1}
+    columns.put(Node.from_dict({**plain, **CHANGES[changed]}), NodeUsage())
+    assert ask() == {aspect: 2 if aspect is changed else 1 for aspect in Aspect}
+    assert {one for one in Aspect if columns.version(one) != before[one]} == {changed}
+    assert columns.version() == rows
+    assert columns.version(*Aspect) != max(before.values())
+
+
+def test_a_node_that_is_cordoned_has_other_taints() -> None:
+    columns = columns_of(node("a"))
+    before = columns.version(Aspect.TAINTS)
+    cordoned = {"metadata": {"name": "a"}, "spec": {"unschedulable": True}}
+    columns.put(Node.from_dict(cordoned), NodeUsage())
+    assert columns.version(Aspect.TAINTS) != before
+    assert columns.unschedulable.tolist() == [True]
 
 
 def test_values_that_no_node_has_any_more_are_cleaned_away() -> None:
@@ -126,24 +173,13 @@ def test_values_that_no_node_has_any_more_are_cleaned_away() -> None:
     ]
 
 
-def test_changed_rows_are_known() -> None:
+def test_a_row_that_changes_has_the_newest_generation() -> None:
     columns = columns_of(*(node(name) for name in "abc"))
-    before = columns.changes
-    assert columns.changed_since(before) == []
     columns.touch(2)
     columns.touch(0)
-    columns.touch(2)
-    assert sorted(columns.changed_since(before) or []) == [0, 2]
-    assert columns.generation[2] == columns.changes
-
-
-def test_too_many_changes_are_not_told_one_by_one() -> None:
-    columns = columns_of(node("a"))
-    before = columns.changes
-    for _ in range(3 * columns_module._RECENT):
-        columns.touch(0)
-    assert columns.changed_since(before) is None
-    assert columns.changed_since(columns.changes - 5) == [0]
+    assert columns.generation.argsort().tolist() == [1, 2, 0]
+    columns.put(node("b"), NodeUsage())  # a heartbeat, too: policies may read more of a node
+    assert columns.generation.argmax() == 1
 
 
 def test_a_port_on_all_addresses_conflicts_with_every_address() -> None:

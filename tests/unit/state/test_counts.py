@@ -6,7 +6,7 @@ from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
 from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
-from mooring.state.shapes import AffinityTerm, Shape, shape_of
+from mooring.state.shapes import AffinityTerm, Shape, Shapes
 from mooring.state.table import Table
 
 
@@ -19,7 +19,7 @@ def table(rows: int, bounds: MemoryBounds = BOUNDS) -> Table:
 
 def shape(app: str, namespace: str = "default", spec: dict[str, Any] | None = None) -> Shape:
     meta = {"name": "p", "namespace": namespace, "labels": {"app": app}}
-    return shape_of(Pod.from_dict({"metadata": meta, "spec": spec or {}}))
+    return Shapes().of(Pod.from_dict({"metadata": meta, "spec": spec or {}}))
 
 
 def of_app(app: str) -> Any:

@@ -5,8 +5,14 @@ from typing import Any
 import pytest
 
 from mooring import Pod, QuantityError
-from mooring.state.memory_bounds import BOUNDS
-from mooring.state.shapes import Remembering, shape_of
+from mooring.state.memory_bounds import BOUNDS, MemoryBounds
+from mooring.state.shapes import Shape, Shapes, have_same_shape
+
+SHAPES = Shapes()
+
+
+def shape_of(pod: Pod) -> Shape:
+    return SHAPES.of(pod)
 
 
 def pod(name: str = "p", node: str = "", status: dict[str, Any] | None = None, **spec: Any) -> Pod:
@@ -26,7 +32,7 @@ def test_pods_of_one_template_share_a_shape() -> None:
     first = pod("p-1", volumes=[token])
     second = pod("p-2", node="n", status={"phase": "Running"}, volumes=[other])
     assert shape_of(first) is shape_of(second)
-    assert first.requests is second.requests
+    assert shape_of(first).requests == first.requests == second.requests
 
 
 @pytest.mark.parametrize(
@@ -108,30 +114,74 @@ def test_an_impossible_quantity_raises() -> None:
         shape_of(pod(containers=[{"resources": {"requests": {"cpu": "lots"}}}]))
 
 
+def test_nothing_is_written_to_the_pod() -> None:
+    one = pod()
+    before = dict(one.__dict__)
+    shape = Shapes().of(one)
+    assert Shapes().of(one) is not shape  # of another cluster
+    assert {key: value for key, value in one.__dict__.items() if key != "requests"} == before
+
+
 def test_what_plugins_remember_of_many_templates_is_forgotten() -> None:
-    pods = [pod(priority=number) for number in range(BOUNDS.templates + 1)]
-    for one in pods:
-        shape_of(one).data["plugin"] = one.spec.priority
-    assert shape_of(pods[-1]).data == {"plugin": BOUNDS.templates}
-    assert shape_of(pods[1]).data == {"plugin": 1}
-    assert shape_of(pods[0]).data == {}
+    shapes = [shape_of(pod(priority=number)) for number in range(BOUNDS.templates + 1)]
+    for number, one in enumerate(shapes):
+        one.data["plugin"] = number
+    assert shapes[-1].data == {"plugin": BOUNDS.templates}
+    assert shapes[1].data == {"plugin": 1}
+    assert shapes[0].data == {}
 
 
 def test_templates_that_are_gone_take_no_place() -> None:
     """As was seen: one that many pods have was forgotten for 700 that nobody has any more."""
-    hot = pod("hot")
-    shape_of(hot).data["plugin"] = "worked out"
+    hot = shape_of(pod("hot"))
+    hot.data["plugin"] = "worked out"
     for number in range(2 * BOUNDS.templates):
         shape_of(pod(priority=number)).data["plugin"] = number
-    assert shape_of(hot).data == {"plugin": "worked out"}
+    assert hot.data == {"plugin": "worked out"}
 
 
-def test_a_lower_limit_holds_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    remembering = Remembering(3)
-    monkeypatch.setattr("mooring.state.shapes._remembering", remembering)
-    shapes = [shape_of(pod(priority=number)) for number in range(4)]
+def test_a_lower_limit_holds_at_once() -> None:
+    known = Shapes(MemoryBounds(templates=3))
+    shapes = [known.of(pod(priority=number)) for number in range(4)]
     for one in shapes[:3]:
         one.data["plugin"] = 1
-    remembering.most = 1
+    known.remembering.most = 1
     assert shapes[3].data == {}
     assert [one._data for one in shapes] == [None, None, None, {}]
+
+
+def test_what_plugins_remember_stays_within_its_cluster() -> None:
+    one = pod()
+    first, second = Shapes(), Shapes()
+    shape = first.of(one)
+    shape.data["plugin"] = "worked out"
+    assert second.of(one).data == {}
+    assert first.of(pod("other")).data == {"plugin": "worked out"}
+
+
+def test_only_the_last_few_strangers_are_held() -> None:
+    shapes = Shapes()
+    first = pod(priority=1)
+    shape = shapes.of_stranger(first)
+    assert shapes.of_stranger(first) is shape
+    for number in range(100):
+        shapes.of_stranger(pod(priority=number))
+    assert len(shapes._recent) < 100
+    assert all(number == id(one) for number, (one, _) in shapes._recent.items())
+    assert len(shapes) < 100
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (pod(), True),
+        (pod(status={"phase": "Running"}), True),
+        (pod(node="n"), False),  # it has, but that is not looked at so closely
+        (pod(priority=1), False),
+        (pod(status={"allocatedResources": {"cpu": "2"}}), False),
+    ],
+)
+def test_two_versions_of_a_pod_often_have_the_same_shape(other: Pod, same: bool) -> None:
+    assert have_same_shape(pod(), other) is same
+    if same:
+        assert shape_of(pod()) is shape_of(other)

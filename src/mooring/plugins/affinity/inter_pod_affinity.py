@@ -34,7 +34,7 @@ from mooring.plugins.topology_domains import DomainCounts, domain_sums
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
 from mooring.state.counts import Counts, PodLabelGroup, TermCounts
-from mooring.state.shapes import AffinityTerm, Shape, shape_of
+from mooring.state.shapes import AffinityTerm, Shape
 from mooring.state.table import SparseColumn
 
 _NO_AFFINITY = reject("node(s) didn't match pod affinity rules", unresolvable=True)
@@ -191,7 +191,7 @@ class InterPodAffinity(
 
     def _change(self, cycle: Cycle, pod: Pod, row: int, count: int) -> None:
         state: _AffinityCounts = cycle.data[self.name]
-        mine, other = cycle.shape, shape_of(pod)
+        mine, other = cycle.shape, cycle.cluster.shape_of(pod)
         for term in other.anti_affinity:
             if term.matches(mine.namespace, mine.labels, state.namespace_labels):
                 state.existing.change(term.topology_key, row, count)
@@ -285,7 +285,7 @@ class InterPodAffinity(
         return inter_pod_affinity_remedies(case)
 
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        shape = shape_of(pod)
+        shape = self._cluster.shape_of(pod)
         terms = RequiredTerms(
             self._resolve(shape, shape.affinity), self._resolve(shape, shape.anti_affinity)
         )
@@ -294,7 +294,7 @@ class InterPodAffinity(
                 pod_add_helps(new, terms) if old is None else pod_update_helps(pod, old, new, terms)
             )
         return old is not None and pod_delete_helps(
-            pod, old, terms, repelled=self._repels(shape_of(old), shape)
+            pod, old, terms, repelled=self._repels(self._cluster.shape_of(old), shape)
         )
 
     def _repels(self, other: Shape, shape: Shape) -> bool:
@@ -307,7 +307,7 @@ class InterPodAffinity(
         )
 
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        shape = shape_of(pod)
+        shape = self._cluster.shape_of(pod)
         labels, version = self._namespace_labels(shape.namespace), self._catalog.version(Namespace)
         apart = {term.topology_key for term in shape.anti_affinity}
         apart.update(
@@ -320,7 +320,7 @@ class InterPodAffinity(
 
     def sign(self, pod: Pod) -> Hashable:
         """The pod's own terms, and what the terms of the pods on the cluster read of it."""
-        shape = shape_of(pod)
+        shape = self._cluster.shape_of(pod)
         own: Hashable = None
         if shape.has_affinity:
             resolved = self._resolve(shape, shape.affinity)

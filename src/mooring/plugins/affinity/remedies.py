@@ -12,7 +12,6 @@ from mooring.model.pod import Pod
 from mooring.model.selector_texts import requirement_text
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
 from mooring.model.workloads import Namespace
-from mooring.state.shapes import shape_of
 
 #: So many pods are tried to be moved.
 _TRIED: Final = 4
@@ -45,7 +44,7 @@ def _keeping_apart(case: RemedyCase) -> list[Pod]:
     found = []
     for row, there in enumerate(cluster.columns.nodes):
         for other in cluster.pods_on(row):
-            for term in shape_of(other).anti_affinity:
+            for term in cluster.shape_of(other).anti_affinity:
                 key = term.topology_key
                 same = key in node.labels and there.labels.get(key) == node.labels[key]
                 if same and term.matches(pod.namespace, pod.labels, labels):

@@ -11,8 +11,9 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _MIB: Final = 1024 * 1024
 #: PodImages that are smaller in total do not count.
@@ -34,26 +35,31 @@ class ImageLocality(ScoreNodes, Sign):
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
         """From 0 for less than 23 MiB of images to 100 for 1000 MiB for each container."""
         columns, images = nodes.columns, _images(nodes.cycle.shape, pod)
-        found = columns.remember((self.name, images), lambda: _scores(columns, images))
+        found = columns.remember(
+            (self.name, images), lambda: _scores(columns, images), Aspect.IMAGES
+        )
         if found is None:
             return np.zeros(len(nodes), np.int64)
         return nodes.take(found).astype(np.int64)
 
     def sign(self, pod: Pod) -> PodImages:
         """The images, and how many containers there are."""
-        return _images(shape_of(pod), pod)
+        return _images_of(pod)
 
 
 def _images(shape: Shape, pod: Pod) -> PodImages:
     known = shape.data.get(ImageLocality.name)
     if known is None:
-        spec = pod.spec
-        containers = [*(spec.init_containers or ()), *(spec.containers or ())]
-        names = [container.image for container in containers]
-        names += [one.image.reference for one in spec.volumes or () if one.image is not None]
-        known = (tuple(sorted(map(_with_tag, names))), len(containers))
-        shape.data[ImageLocality.name] = known
+        known = shape.data[ImageLocality.name] = _images_of(pod)
     return cast("PodImages", known)
+
+
+def _images_of(pod: Pod) -> PodImages:
+    spec = pod.spec
+    containers = [*(spec.init_containers or ()), *(spec.containers or ())]
+    names = [container.image for container in containers]
+    names += [one.image.reference for one in spec.volumes or () if one.image is not None]
+    return tuple(sorted(map(_with_tag, names))), len(containers)
 
 
 def _with_tag(name: str) -> str:

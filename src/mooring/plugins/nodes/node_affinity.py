@@ -44,8 +44,9 @@ from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
 from mooring.plugins.pod_keys import node_selection_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _TABLE: Final = (
     ACCEPT,
@@ -106,7 +107,9 @@ class NodeAffinity(
         columns = nodes.columns
         key = node_selection_key(pod, nodes.cycle.shape)
         choice = columns.remember(
-            (self.name, "filter", self._added_key, key), lambda: self._choose(columns, pod)
+            (self.name, "filter", self._added_key, key),
+            lambda: self._choose(columns, pod),
+            Aspect.LABELS,
         )
         return None if choice is None else Verdicts(nodes.take(choice), _TABLE)
 
@@ -124,6 +127,7 @@ class NodeAffinity(
             columns.remember(
                 (self.name, "score", self._added_key, key),
                 lambda: _weights(columns, [*self._added_preferred, *preferred]),
+                Aspect.LABELS,
             )
         )
 
@@ -141,8 +145,7 @@ class NodeAffinity(
 
     def sign(self, pod: Pod) -> tuple[bytes, bytes]:
         """The node selector with the required terms, and the preferred terms."""
-        shape = shape_of(pod)
-        return node_selection_key(pod, shape), _preferred_key(pod, shape)
+        return node_selection_key(pod), _encode(_preferred(pod))
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a

@@ -26,8 +26,9 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
@@ -47,7 +48,9 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
         """Reject nodes that lack a feature."""
         # parity v1.36.4: plugins/nodedeclaredfeatures/nodedeclaredfeatures.go
         columns, needed = nodes.columns, _needed(nodes.cycle.shape, pod)
-        rejected = columns.remember((self.name, needed), lambda: _rejected(columns, needed))
+        rejected = columns.remember(
+            (self.name, needed), lambda: _rejected(columns, needed), Aspect.DECLARED_FEATURES
+        )
         return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
 
     def requeue_on(self) -> Sequence[RequeueHint]:
@@ -70,7 +73,7 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
 
     def sign(self, pod: Pod) -> frozenset[str]:
         """The features that the pod needs."""
-        return _needed(shape_of(pod), pod)
+        return required_features(pod)
 
 
 def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001

@@ -25,7 +25,7 @@ from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated
-from mooring.state.shapes import shape_of
+from mooring.state.shapes import host_ports
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
@@ -59,9 +59,7 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
         columns = case.cluster.columns
         row = columns.row_of[case.node.name]
         taken = {
-            port
-            for port in shape_of(case.pod).host_ports
-            if columns.port_mask(*port)[row] or case.nominated
+            port for port in host_ports(case.pod) if columns.port_mask(*port)[row] or case.nominated
         }
         numbers = sorted({number for _, _, number in taken})
         ports = f"the host port{'s' if numbers[1:] else ''} {', '.join(map(str, numbers))}"
@@ -72,21 +70,21 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
             pod=changed_copies.without_host_ports(case.pod, numbers),
         )
         for other in case.cluster.pods_on(row):
-            theirs = {(protocol, number) for _, protocol, number in shape_of(other).host_ports}
+            theirs = {(protocol, number) for _, protocol, number in host_ports(other)}
             if theirs & {(protocol, number) for _, protocol, number in taken}:
                 yield Remedy.take_off(other, f", which has {ports}")
 
     def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
         """The host ports."""
-        return frozenset(shape_of(pod).host_ports)
+        return frozenset(host_ports(pod))
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Whether a pod that is gone had a port that the pending pod wants."""
     if not is_assigned_or_nominated(old):
         return False
-    wanted = shape_of(pod).host_ports
-    return any(_clash(port, other) for port in shape_of(old).host_ports for other in wanted)
+    wanted = host_ports(pod)
+    return any(_clash(port, other) for port in host_ports(old) for other in wanted)
 
 
 def _clash(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:

@@ -13,8 +13,9 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
@@ -31,7 +32,7 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
         """Reject cordoned nodes."""
         # parity v1.36.4: plugins/nodeunschedulable/node_unschedulable.go
         columns = nodes.columns
-        rejected = columns.remember((self.name,), lambda: _rejected(columns))
+        rejected = columns.remember((self.name,), lambda: _rejected(columns), Aspect.TAINTS)
         if rejected is None or _tolerates(nodes.cycle.shape, pod):
             return None
         return Verdicts(nodes.take(rejected.choice), rejected.table)
@@ -60,7 +61,7 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
 
     def sign(self, pod: Pod) -> bool:
         """Whether the pod tolerates cordoned nodes."""
-        return _tolerates(shape_of(pod), pod)
+        return _tolerates_cordon(pod)
 
 
 def _rejected(columns: Columns) -> Verdicts | None:
@@ -68,10 +69,14 @@ def _rejected(columns: Columns) -> Verdicts | None:
     return Verdicts.where(cordoned.copy(), _REJECTED) if cordoned.any() else None
 
 
+def _tolerates_cordon(pod: Pod) -> bool:
+    return any(one.tolerates(_CORDONED) for one in pod.tolerations)
+
+
 def _tolerates(shape: Shape, pod: Pod) -> bool:
     known = shape.data.get(NodeUnschedulable.name)
     if known is None:
-        known = any(one.tolerates(_CORDONED) for one in pod.tolerations)
+        known = _tolerates_cordon(pod)
         shape.data[NodeUnschedulable.name] = known
     return bool(known)
 

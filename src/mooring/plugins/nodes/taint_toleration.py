@@ -40,8 +40,8 @@ from mooring.model.taints import (
 from mooring.plugins.pod_changes import is_same_pod
 from mooring.plugins.pod_keys import tolerations_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import shape_of
 
 _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 
@@ -61,6 +61,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
         rejected = columns.remember(
             (self.name, "filter", tolerations_key(pod, nodes.cycle.shape)),
             lambda: _rejected(columns, tolerations),
+            Aspect.TAINTS,
         )
         return None if rejected is None else Verdicts(nodes.take(rejected.choice), rejected.table)
 
@@ -74,6 +75,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
             columns.remember(
                 (self.name, "score", tolerations_key(pod, nodes.cycle.shape)),
                 lambda: _count_soft(columns, tolerations),
+                Aspect.TAINTS,
             )
         )
 
@@ -112,7 +114,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
 
     def sign(self, pod: Pod) -> bytes:
         """The tolerations."""
-        return tolerations_key(pod, shape_of(pod))
+        return tolerations_key(pod)
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from mooring.model.checks import check_object
 from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget
-from mooring.state.shapes import shape_of
 
 
 class DisruptionBudgets:
@@ -52,7 +51,7 @@ class DisruptionBudgets:
     def _budgets_of(self, pod: Pod) -> list[PodDisruptionBudget]:
         if not pod.labels:
             return []
-        key = (pod.namespace, shape_of(pod).label_key)
+        key = (pod.namespace, frozenset(pod.labels.items()))
         found = self._protecting.get(key)
         if found is None:
             found = self._protecting[key] = [

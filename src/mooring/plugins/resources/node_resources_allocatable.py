@@ -19,6 +19,7 @@ from mooring.model.resource_names import is_counted
 from mooring.model.resources import CPU, MEMORY
 from mooring.plugins.resources.scoring_strategies import ResourceSpec
 from mooring.plugins.score_arithmetic import MAX_SCORE, divide
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 
 LEAST: Final = "Least"
@@ -69,7 +70,11 @@ class NodeResourcesAllocatable(ScoreNodes, Normalize, Sign):
         """The weighted mean of what pods can use; negative if less is better."""
         columns = nodes.columns
         return nodes.take(
-            columns.remember((self.name, self._sign, self._weights), lambda: self._scores(columns))
+            columns.remember(
+                (self.name, self._sign, self._weights),
+                lambda: self._scores(columns),
+                Aspect.ALLOCATABLE,
+            )
         )
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002

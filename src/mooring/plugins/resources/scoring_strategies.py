@@ -14,6 +14,7 @@ from mooring.config.strict_decoding import Int32, Int64
 from mooring.framework.arrays import Amounts, Floats, Rows
 from mooring.model.resources import CPU, MEMORY
 from mooring.plugins.score_arithmetic import MAX_SCORE, divide
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
@@ -150,7 +151,9 @@ class Capacity(NamedTuple):
 
 def capacity_of(columns: Columns, name: str) -> Capacity:
     """What all nodes have of a resource."""
-    return columns.remember(("capacity", name), lambda: _read_capacity(columns, name))
+    return columns.remember(
+        ("capacity", name), lambda: _read_capacity(columns, name), Aspect.ALLOCATABLE
+    )
 
 
 def _read_capacity(columns: Columns, name: str) -> Capacity:

@@ -10,6 +10,7 @@ from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.cycle import Cycle
 from mooring.plugins.spread.constraints import SpreadConstraint
 from mooring.plugins.topology_domains import affinity_mask, tolerated_mask
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.counts import Counts, PodLabelGroup
 
@@ -100,7 +101,7 @@ def has_topology_labels(columns: Columns, constraints: tuple[SpreadConstraint, .
             mask &= columns.labels(key).ids > 0
         return mask
 
-    return columns.remember(("has labels", keys), compute)
+    return columns.remember(("has labels", keys), compute, Aspect.LABELS)
 
 
 def included_nodes(cycle: Cycle, constraint: SpreadConstraint) -> Mask:

@@ -5,6 +5,7 @@ services and controller, become `SpreadConstraint`s. Called by `PodTopologySprea
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -12,6 +13,7 @@ from mooring.model.meta import OwnerReference
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.selectors import LabelSelector, Requirement
 from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.state.aspects import Aspect
 from mooring.state.cluster import Cluster
 from mooring.state.lru_cache import LruCache, size_of
 
@@ -21,6 +23,8 @@ DO_NOT_SCHEDULE = "DoNotSchedule"
 SCHEDULE_ANYWAY = "ScheduleAnyway"
 HONOR = "Honor"
 
+_LABELS: Final = (Aspect.LABELS,)
+_LABELS_AND_TAINTS: Final = (Aspect.LABELS, Aspect.TAINTS)
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
 # parity v1.36.4: plugins/podtopologyspread/plugin.go systemDefaultConstraints
@@ -43,6 +47,7 @@ class SpreadConstraint:
     """
 
     __slots__ = (
+        "aspects",
         "counts",
         "honors_affinity",
         "honors_taints",
@@ -62,6 +67,8 @@ class SpreadConstraint:
         self.honors_affinity = (source.node_affinity_policy or HONOR) == HONOR
         self.honors_taints = source.node_taints_policy == HONOR
         self.policies = (self.honors_affinity, self.honors_taints)
+        #: What of the nodes decides which of them count.
+        self.aspects = _LABELS_AND_TAINTS if self.honors_taints else _LABELS
         self.selector = selector
         # parity v1.36.4: podtopologyspread/common.go countPodsMatchSelector
         self.counts = selector is not None and not _is_empty(selector)

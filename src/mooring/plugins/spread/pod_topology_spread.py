@@ -43,7 +43,7 @@ from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
 from mooring.state.columns import LabelColumn
 from mooring.state.counts import Counts
-from mooring.state.shapes import Shape, shape_of
+from mooring.state.shapes import Shape
 
 _SYSTEM = "System"
 _LIST = "List"
@@ -125,6 +125,7 @@ class PodTopologySpread(
         self._system = args.defaulting_type != _LIST
         self._defaults = SYSTEM_DEFAULTS if self._system else tuple(args.default_constraints)
         self._default_actions = {one.when_unsatisfiable for one in self._defaults}
+        self._cluster = handle.cluster
         self._selectors = DefaultSelectors(handle.cluster)
 
     # -- filter
@@ -157,7 +158,9 @@ class PodTopologySpread(
 
         keys = tuple(one.topology_key for one in constraints)
         return columns.remember(
-            (self.name, cycle.shape, constraint.policies, keys, place, strict), compute
+            (self.name, cycle.shape, constraint.policies, keys, place, strict),
+            compute,
+            *constraint.aspects,
         )
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -259,17 +262,18 @@ class PodTopologySpread(
         return topology_spread_remedies(case)
 
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        constraints = self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE)
+        constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
         return pod_counts_differently(pod, old, new, constraints)
 
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
-        return changes_domains(old, new, self._constraints_of(pod, shape_of(pod), DO_NOT_SCHEDULE))
+        constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
+        return changes_domains(old, new, constraints)
 
     # -- who is alike
 
     def sign(self, pod: Pod) -> Hashable:
         """The constraints with their selectors, and what of the pod they take into account."""
-        shape = shape_of(pod)
+        shape = self._cluster.shape_of(pod)
         required = self._constraints_of(pod, shape, DO_NOT_SCHEDULE)
         preferred = self._constraints_of(pod, shape, SCHEDULE_ANYWAY)
         every = (*required, *preferred)

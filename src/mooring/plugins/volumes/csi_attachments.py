@@ -21,7 +21,7 @@ from mooring.plugins.volumes.csi_handles import (
 )
 from mooring.state.change_tracking import CatalogChanges, RowChanges
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import shape_of
+from mooring.state.pod_info import PodInfo
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -183,8 +183,9 @@ class AttachedVolumes:
         self._is_limited[row] = bool(limits)
         attached: set[VolumeHandle] = set()
         claims: set[str] = set()
-        for pod in self._columns.usage(row).pods:
-            if _counts(pod):
+        for info in self._columns.usage(row).infos:
+            if _counts(info):
+                pod = info.pod
                 claims |= _claims(pod)
                 handles = self.handles.of_existing(pod)
                 if isinstance(handles, UncountableVolumes):
@@ -228,14 +229,14 @@ class AttachedVolumes:
         return [known[key] for key in keys]
 
 
-def _counts(pod: Pod) -> bool:
+def _counts(info: PodInfo) -> bool:
     """Whether any volume of the pod can count; most pods have none."""
-    if not pod.spec.volumes:
+    if not info.pod.spec.volumes:
         return False
-    shape = shape_of(pod)
-    known = shape.data.get(_counts)
+    data = info.shape.data
+    known = data.get(_counts)
     if known is None:
-        known = shape.data[_counts] = has_attachable_volumes(pod)
+        known = data[_counts] = has_attachable_volumes(info.pod)
     return bool(known)
 
 

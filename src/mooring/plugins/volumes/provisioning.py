@@ -20,6 +20,7 @@ from mooring.model.storage import (
     StorageClass,
 )
 from mooring.plugins.volumes.reachable_nodes import mask_of, reach_of_class, reach_of_labels
+from mooring.state.aspects import Aspect
 from mooring.state.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
@@ -78,7 +79,7 @@ class _ClassCapacity:
     def largest(self, columns: Columns) -> Amounts:
         """(n,) the size of the largest volume that could be made for each node."""
         pairs = self._pairs
-        if pairs is None or pairs[0] is not columns or pairs[1] != columns.version:
+        if pairs is None or pairs[0] is not columns or pairs[1] != columns.version(Aspect.LABELS):
             pairs = self._pairs = self._paired(columns)
             self._largest = None
         if self._largest is None:
@@ -95,7 +96,8 @@ class _ClassCapacity:
                 reach = reach_of_labels(columns, capacity.node_topology)
                 rows.append(reach)
                 places.append(np.full(len(reach), place, np.intp))
-        return columns, columns.version, np.concatenate(places), np.concatenate(rows)
+        version = columns.version(Aspect.LABELS)
+        return columns, version, np.concatenate(places), np.concatenate(rows)
 
 
 def _size(capacity: CSIStorageCapacity) -> int:

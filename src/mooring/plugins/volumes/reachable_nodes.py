@@ -2,7 +2,7 @@
 
 Called by VolumeBinding and what it is made of. A volume of a single node must cost no more than
 that node, however many nodes and volumes there are, so rows are looked up by label value.
-Everything is remembered in the columns until a node changes.
+Everything is remembered in the columns until the labels of a node change.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -13,6 +13,7 @@ import numpy as np
 from mooring.framework.arrays import Mask, Rows
 from mooring.model.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.storage import StorageClass
+from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 
@@ -130,7 +131,9 @@ def _all_of(columns: Columns, requirements: Iterable[Requirement]) -> Rows:
 
 def _one_of(columns: Columns, requirement: Requirement) -> Rows:
     known = columns.remember(
-        ("volume reach", "label", requirement.key), lambda: _LabelRows(columns, requirement.key)
+        ("volume reach", "label", requirement.key),
+        lambda: _LabelRows(columns, requirement.key),
+        Aspect.LABELS,
     )
     values = set(requirement.values or ())
     if len(values) == 1:
@@ -142,7 +145,9 @@ def _one_of(columns: Columns, requirement: Requirement) -> Rows:
 def _remembered(columns: Columns, key: Hashable, compute: Callable[[], Rows]) -> Rows:
     # A table of their own: there may be more volumes than `Columns.remember` keeps results.
     known: LruCache[Hashable, Rows] = columns.remember(
-        "volume reach", lambda: columns.table.new_lru_cache(_MOST_REACHES, _MOST_REACH_BYTES)
+        "volume reach",
+        lambda: columns.table.new_lru_cache(_MOST_REACHES, _MOST_REACH_BYTES),
+        Aspect.LABELS,
     )
     found = known.get(key)
     if found is None:

@@ -22,6 +22,7 @@ from mooring.model.storage import (
     PersistentVolumeClaim,
 )
 from mooring.plugins.volumes.reachable_nodes import mask_of, reach_of_volume
+from mooring.state.aspects import Aspect
 from mooring.state.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
@@ -137,8 +138,8 @@ class _ClassVolumes:
     def pairs(self, columns: Columns) -> tuple[Places, Places, Places]:
         """Volumes and the rows they can be reached from, largest volume first; and the places of
         the volumes that can be reached from all rows."""
-        known = self._pairs
-        if known is None or known[0] is not columns or known[1] != columns.version:
+        known, version = self._pairs, columns.version(Aspect.LABELS)
+        if known is None or known[0] is not columns or known[1] != version:
             places, rows, everywhere = [], [], []
             for place in range(len(self._sorted) - 1, -1, -1):
                 reach = reach_of_volume(columns, self._sorted[place].node_selector)
@@ -150,7 +151,7 @@ class _ClassVolumes:
             none = np.zeros(0, np.intp)
             known = self._pairs = (
                 columns,
-                columns.version,
+                version,
                 np.concatenate([none, *places]),
                 np.concatenate([none, *rows]),
                 np.array(everywhere[::-1], np.intp),

@@ -32,7 +32,6 @@ from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.change_tracking import RowChanges
 from mooring.state.cluster import Cluster
-from mooring.state.shapes import shape_of
 
 _DISK_TAKEN: Final = reject("node(s) had no available disk")
 _CLAIM_TAKEN: Final = reject(
@@ -227,4 +226,8 @@ def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
 
 def _claims(pod: Pod) -> set[str]:
     """The claims that a pod names, as ``namespace/name``."""
-    return set(shape_of(pod).claims)
+    return {
+        f"{pod.namespace}/{one.persistent_volume_claim.claim_name}"
+        for one in pod.spec.volumes or ()
+        if one.persistent_volume_claim is not None
+    }

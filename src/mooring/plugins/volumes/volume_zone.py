@@ -29,9 +29,9 @@ from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
+from mooring.state.aspects import Aspect
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
-from mooring.state.shapes import shape_of
 
 _ZONE: Final = "topology.kubernetes.io/zone"
 _REGION: Final = "topology.kubernetes.io/region"
@@ -69,7 +69,9 @@ class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
         """Reject nodes with zone labels that do not go with the volumes' labels."""
         topologies: list[_PVTopology] = nodes.cycle.data[self.name]
         rejected = nodes.columns.remember(
-            (self.name, frozenset(topologies)), lambda: _rejected(topologies, nodes.columns)
+            (self.name, frozenset(topologies)),
+            lambda: _rejected(topologies, nodes.columns),
+            Aspect.LABELS,
         )
         return Verdicts.where(nodes.take(rejected), _CONFLICT)
 
@@ -85,7 +87,8 @@ class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
 
     def sign(self, pod: Pod) -> tuple[()] | None:
         """Nothing, if the pod names no claims; which volumes they have changes."""
-        return None if shape_of(pod).claims else ()
+        named = any(one.persistent_volume_claim for one in pod.spec.volumes or ())
+        return None if named else ()
 
 
 _CONFLICT: Final = reject(VolumeZone.reason, unresolvable=True)

@@ -1,0 +1,38 @@
+"""A pod together with its shape: what the state holds for every pod.
+
+Made by `Cluster`, which keeps one for each pod that it knows, the same one among the pods of a
+node; the pod itself stays as it was given.
+"""
+
+from mooring.model.pod import Pod
+from mooring.state.shapes import Shape, Shapes, have_same_shape
+
+
+class PodInfo:
+    """A pod and its shape, which is compiled when somebody first asks for it."""
+
+    __slots__ = ("_shape", "_shapes", "pod")
+
+    def __init__(self, pod: Pod, shapes: Shapes, shape: Shape | None = None) -> None:
+        self.pod = pod
+        self._shapes = shapes
+        self._shape = shape
+
+    @property
+    def shape(self) -> Shape:
+        """The pod's compiled description.
+
+        Raises:
+            QuantityError: an amount in the pod is no quantity.
+        """
+        shape = self._shape
+        if shape is None:
+            shape = self._shape = self._shapes.of(self.pod)
+        return shape
+
+    def replaced_by(self, pod: Pod) -> "PodInfo":
+        """The same for a newer version of the pod; it often has the same shape."""
+        shape = self._shape
+        if shape is not None and not have_same_shape(self.pod, pod):
+            shape = None
+        return PodInfo(pod, self._shapes, shape)
