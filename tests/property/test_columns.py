@@ -126,7 +126,7 @@ def rows(cluster: Cluster) -> dict[str, dict[str, Any]]:
         terms = getattr(cluster, kind)
         total = [0] * len(columns)
         for one in terms.matching_terms(INCOMING, {}, 0):
-            for row, count in enumerate(one.counts.array.tolist()):
+            for row, count in enumerate(one.array(columns.table).tolist()):
                 total[row] += count * (one.weight or 1)
         note(kind, total)
     note("pods", [{one.key for one in cluster.pods_on(row)} for row in range(len(columns))])

@@ -141,7 +141,7 @@ class History:
         found = [
             ((one.term.key, row), count)
             for one in self.term_counts.matching_terms(shape, labels, self.version)
-            for row, count in one.counts.rows.items()
+            for row, count in one.rows.items()
         ]
         expected = Counter(
             (term.key, row)

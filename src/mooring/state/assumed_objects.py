@@ -74,7 +74,7 @@ class AssumedObjects:
         if assumed is not None and _same_version(assumed, thing):
             del self._assumed[place]
 
-    def copy(self, catalog: Catalog) -> "AssumedObjects":
+    def fork(self, catalog: Catalog) -> "AssumedObjects":
         """The same assumptions about the objects of another catalog."""
         made = AssumedObjects(catalog)
         made._assumed = dict(self._assumed)

@@ -1,35 +1,56 @@
 """Objects that scheduling only looks up: namespaces, services, claims, volumes, budgets and so on.
 
 Nodes and pods live in `Cluster`; everything else is kept here by kind and key. A kind's version
-changes with every change of that kind, so that what was derived from it can be remembered.
+changes with every change of that kind, so that what was derived from it can be remembered. Forks
+number their changes together: two catalogs of one family with the same version of a kind have the
+same objects of that kind.
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from mooring.model.meta import KubeObject
+from mooring.state.copy_on_write import SharedDict
 
 T = TypeVar("T", bound=KubeObject)
+_Objects = SharedDict[str, KubeObject]
 
 
 class Catalog:
     """Kubernetes objects by kind, then by key (``namespace/name``, or the name alone)."""
 
-    def __init__(self) -> None:
-        self._kinds: dict[type[KubeObject], dict[str, KubeObject]] = {}
-        self._versions: dict[type[KubeObject], int] = {}
+    def __init__(
+        self,
+        kinds: dict[type[KubeObject], _Objects] | None = None,
+        versions: dict[type[KubeObject], int] | None = None,
+        numbers: Iterator[int] | None = None,
+    ) -> None:
+        self._kinds = kinds or {}
+        self._versions = versions or {}
+        self._numbers = itertools.count(1) if numbers is None else numbers
+
+    def fork(self) -> "Catalog":
+        """The same objects, independent of these."""
+        kinds = {kind: objects.fork() for kind, objects in self._kinds.items()}
+        return Catalog(kinds, self._versions.copy(), self._numbers)
 
     def put(self, thing: KubeObject) -> None:
         """Add an object, or replace the one of the same kind and key."""
         kind = type(thing)
-        self._kinds.setdefault(kind, {})[thing.key] = thing
-        self._versions[kind] = self._versions.get(kind, 0) + 1
+        objects = self._kinds.get(kind)
+        if objects is None:
+            objects = self._kinds[kind] = SharedDict()
+        objects.writable()[thing.key] = thing
+        self._versions[kind] = next(self._numbers)
 
     def remove(self, thing: KubeObject) -> None:
         """Forget an object."""
         kind = type(thing)
-        if self._kinds.get(kind, {}).pop(thing.key, None) is not None:
-            self._versions[kind] += 1
+        objects = self._kinds.get(kind)
+        if objects is not None and thing.key in objects.entries:
+            del objects.writable()[thing.key]
+            self._versions[kind] = next(self._numbers)
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its key."""
@@ -37,7 +58,8 @@ class Catalog:
 
     def all(self, kind: type[T]) -> Mapping[str, T]:
         """All objects of a kind by key, in the order they came; valid until the next change."""
-        found: Mapping[str, T] = self._kinds.get(kind, {})  # type: ignore[assignment]
+        objects = self._kinds.get(kind)
+        found: Mapping[str, T] = {} if objects is None else objects.entries  # type: ignore[assignment]
         return found
 
     def version(self, kind: type[KubeObject]) -> int:

@@ -12,11 +12,15 @@ A pod's way through the state (each box is what `Cluster` holds for it):
 that the next decision sees it; `confirm` says that the API server took it; `forget` takes it back.
 
 Nodes are rows of `columns`; whatever is counted there for the pods is changed by `_count` alone.
+
+`fork` makes an independent copy for a what-if; both sides share what neither has written to since.
 """
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from mooring.errors import MooringError
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -24,6 +28,7 @@ from mooring.model.pod import Pod
 from mooring.state.assumed_objects import AssumedObjects
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
+from mooring.state.copy_on_write import SharedDict
 from mooring.state.counts import PodCounts, TermCounts
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
@@ -82,12 +87,55 @@ class Cluster:
         self.nominations = Nominations()
         self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
-        self._pods: dict[str, PodInfo] = {}
-        self._by_uid: dict[str, PodInfo] = {}
-        self._assumed: dict[str, AssumedPod] = {}
-        self._claims: dict[str, int] = {}
+        self._pods: SharedDict[str, PodInfo] = SharedDict()
+        self._by_uid: SharedDict[str, PodInfo] = SharedDict()
+        self._assumed: SharedDict[str, AssumedPod] = SharedDict()
+        self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
         self._what_ifs: dict[tuple[int, str], int] = {}
+
+    def fork(self) -> "Cluster":
+        """An independent copy for a what-if: whatever happens in one of the two, the other stays.
+
+        It costs a few milliseconds and little memory, however many pods there are: what it shares
+        with this cluster is copied when one of the two first writes to it. Nothing that was worked
+        out for those who ask is in it. Plugins that were made for this cluster know nothing of it:
+        to decide there, build a runtime on it.
+
+        What was read before stays as it was then: a node of `nodes` shows changes of its pods until
+        the next fork, and so does a column.
+
+        Raises:
+            MooringError: a pod has been added or removed in thought, and that was not taken back.
+        """
+        if self._what_ifs:
+            raise MooringError(
+                "a cluster cannot be forked while a pod is on a node, or off it, in thought: take "
+                "that back first"
+            )
+        forked = copy.copy(self)
+        forked.separate()
+        return forked
+
+    def separate(self) -> None:
+        """Become independent of the cluster that this one is a copy of; called by `fork` alone."""
+        self.columns = self.columns.fork()
+        table = self.columns.table
+        self.catalog = self.catalog.fork()
+        self.assumed_objects = self.assumed_objects.fork(self.catalog)
+        self.pod_counts = self.pod_counts.fork(table)
+        self.anti_affinity = self.anti_affinity.fork(table)
+        self.affinity = self.affinity.fork(table)
+        self.preferred = self.preferred.fork(table)
+        self.nominations = self.nominations.fork()
+        self.nodes = self.nodes.copy()
+        self._usage = self._usage.copy()
+        self._pods = self._pods.fork()
+        self._by_uid = self._by_uid.fork()
+        self._assumed = self._assumed.fork()
+        self._claims = self._claims.fork()
+        self.open_what_ifs = []
+        self._what_ifs = {}
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -122,7 +170,7 @@ class Cluster:
             The node as it is in `nodes`.
         """
         _ = node.allocatable  # an impossible quantity raises here, before anything changed
-        usage = self._kept_usage(node.name)
+        usage = self._owned_usage(node.name)
         info = NodeInfo.of(node, usage) if self._has_pods else without_usage(node)
         known = node.name in self.nodes
         self.nodes[node.name] = info
@@ -136,18 +184,23 @@ class Cluster:
         """Forget a node; the pods on it are kept until they go themselves, and count nowhere."""
         if self.nodes.pop(name, None) is None:
             return
-        usage = self._usage[name]
-        row = self.columns.row_of[name]
-        for pod in usage.infos:
-            self._count(row, pod, -1)
-        self.columns.remove(name)
+        columns, usage = self.columns, self._usage[name]
+        row, last = columns.row_of[name], len(columns) - 1
+        for info in usage.infos:
+            self._count(row, info, -1)
+        moved = list(columns.usage(last).infos) if row < last else ()
+        for info in moved:
+            self._count(last, info, -1)
+        columns.remove(name)
+        for info in moved:
+            self._count(row, info, 1)
         if not usage:
             del self._usage[name]
 
     def put_pod(self, pod: Pod) -> None:
         """Add a pod, or replace the one of the same namespace and name."""
         key = pod.key
-        assumed = self._assumed.get(key)
+        assumed = self._assumed.entries.get(key)
         if (
             assumed is not None
             and not pod.node_name
@@ -157,15 +210,17 @@ class Cluster:
             # Seen again before the binding arrives: it stays where it was assumed.
             assumed = AssumedPod(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
             self._replace(key, self._info(key, assumed.placed()))
-            self._assumed[key] = assumed
+            self._assumed.writable()[key] = assumed
             return
         self._replace(key, None if pod.finished else self._info(key, pod))
-        self._assumed.pop(key, None)
+        if assumed is not None:
+            del self._assumed.writable()[key]
 
     def remove_pod(self, key: str) -> None:
         """Forget a pod that is gone."""
         self._replace(key, None)
-        self._assumed.pop(key, None)
+        if key in self._assumed.entries:
+            del self._assumed.writable()[key]
 
     def assume(self, pod: Pod, node_name: str, annotations: Mapping[str, str] | None = None) -> Pod:
         """Count a pod on a node before the API server confirms it.
@@ -182,7 +237,7 @@ class Cluster:
         assumption = AssumedPod(pod, node_name, annotations or {})
         placed = assumption.placed()
         self._replace(key, PodInfo(placed, self.shapes, self._shape_of(key, pod)))
-        self._assumed[key] = assumption
+        self._assumed.writable()[key] = assumption
         return placed
 
     def confirm(self, key: str, uid: str = "") -> None:
@@ -192,11 +247,11 @@ class Cluster:
         """
         assumed = self._assumed_pod(key, uid)
         if assumed is not None:
-            self._assumed[key] = assumed._replace(confirmed=True)
+            self._assumed.writable()[key] = assumed._replace(confirmed=True)
 
     def assumed_pod(self, key: str) -> AssumedPod | None:
         """How an assumed pod is counted; None if the pod is not assumed."""
-        return self._assumed.get(key)
+        return self._assumed.entries.get(key)
 
     def forget(self, key: str, uid: str = "") -> None:
         """Take an assumption back; nothing happens if the pod was confirmed meanwhile.
@@ -205,13 +260,13 @@ class Cluster:
         """
         assumed = self._assumed_pod(key, uid)
         if assumed is not None and not assumed.confirmed:
-            del self._assumed[key]
+            del self._assumed.writable()[key]
             # It was counted with the shape that it has while it waits.
-            shape = self._pods[key].shape
+            shape = self._pods.entries[key].shape
             self._replace(key, PodInfo(assumed.waiting, self.shapes, shape))
 
     def _assumed_pod(self, key: str, uid: str) -> "AssumedPod | None":
-        assumed = self._assumed.get(key)
+        assumed = self._assumed.entries.get(key)
         return assumed if assumed is not None and uid in ("", assumed.waiting.uid) else None
 
     def add_what_if(self, pod: Pod, row: int) -> None:
@@ -219,14 +274,14 @@ class Cluster:
         key = pod.key
         # An impossible quantity raises here, before anything changed.
         info = PodInfo(pod, self.shapes, self._shape_of(key, pod))
-        self.columns.usage(row).add(key, info)
+        self._owned_usage_at(row).add(key, info)
         self._count(row, info, 1)
         self._note_what_if(row, key, info, 1)
 
     def remove_what_if(self, pod: Pod, row: int) -> None:
         """Count a pod on a node no more, for a what-if; `add_what_if` takes that back."""
         key = pod.key
-        removed = self.columns.usage(row).remove(key)
+        removed = self._owned_usage_at(row).remove(key)
         self._count(row, removed, -1)
         self._note_what_if(row, key, removed, -1)
 
@@ -253,7 +308,7 @@ class Cluster:
     @property
     def assumed(self) -> int:
         """How many pods are assumed and not yet confirmed."""
-        return sum(not one.confirmed for one in self._assumed.values())
+        return sum(not one.confirmed for one in self._assumed.entries.values())
 
     @property
     def pods(self) -> int:
@@ -262,12 +317,12 @@ class Cluster:
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """A pod by name, if it is known and not finished."""
-        info = self._pods.get(f"{namespace}/{name}")
+        info = self._pods.entries.get(f"{namespace}/{name}")
         return info.pod if info is not None else None
 
     def pod_by_uid(self, uid: str) -> Pod | None:
         """A pod by its unique id, if it is known and not finished."""
-        info = self._by_uid.get(uid)
+        info = self._by_uid.entries.get(uid)
         return info.pod if info is not None else None
 
     def shape_of(self, pod: Pod) -> Shape:
@@ -281,7 +336,7 @@ class Cluster:
         return self._shape_of(pod.key, pod)
 
     def _shape_of(self, key: str, pod: Pod) -> Shape:
-        info = self._pods.get(key)
+        info = self._pods.entries.get(key)
         return info.shape if info is not None and info.pod is pod else self.shapes.of_stranger(pod)
 
     def pods_on(self, row: int) -> tuple[Pod, ...]:
@@ -290,7 +345,7 @@ class Cluster:
 
     def claim_users(self, key: str) -> int:
         """How many pods on nodes use a claim, given as ``namespace/name``."""
-        return self._claims.get(key, 0)
+        return self._claims.entries.get(key, 0)
 
     def usage(self, node_name: str) -> NodeUsage | None:
         """What is in use on a node, whether or not the node is known; valid until the next change.
@@ -302,31 +357,45 @@ class Cluster:
         found = self._usage.get(node_name)
         return found if found is not None else NodeUsage()
 
-    def _kept_usage(self, node_name: str) -> NodeUsage:
-        found = self._usage.get(node_name)
-        if found is None:
-            found = self._usage[node_name] = NodeUsage()
-        return found
+    def _owned_usage(self, node_name: str) -> NodeUsage:
+        """What is in use on a node, for writing now."""
+        usage, owner = self._usage.get(node_name), self.columns.table.owner
+        if usage is None:
+            usage = self._usage[node_name] = NodeUsage(owner)
+        elif usage.owner is not owner:
+            usage = self._usage[node_name] = usage.copy(owner)
+            row = self.columns.row_of.get(node_name)
+            if row is not None:
+                node = self.nodes[node_name]
+                info = NodeInfo.of(node, usage) if self._has_pods else node
+                self.nodes[node_name] = info
+                self.columns.replace_usage(row, info, usage)
+        return usage
+
+    def _owned_usage_at(self, row: int) -> NodeUsage:
+        usage = self.columns.usage(row)
+        if usage.owner is not self.columns.table.owner:
+            usage = self._owned_usage(self.columns.nodes[row].name)
+        return usage
 
     def _info(self, key: str, pod: Pod) -> PodInfo:
         """What is held of a newer version of a pod."""
-        old = self._pods.get(key)
+        old = self._pods.entries.get(key)
         return PodInfo(pod, self.shapes) if old is None else old.replaced_by(pod)
 
     def _replace(self, key: str, info: PodInfo | None) -> None:
-        pods = self._pods
-        old = pods.get(key)
+        old = self._pods.entries.get(key)
         if info is not None and info.pod.node_name:
             shape = info.shape  # an impossible quantity raises here, before anything changed
             if old is not None and old.shape is shape and _count_alike(old.pod, info.pod):
-                pods[key] = info
-                self._usage[info.pod.node_name].replace(key, info)
+                self._pods.writable()[key] = info
+                self._owned_usage(info.pod.node_name).replace(key, info)
                 if info.pod.uid:
-                    self._by_uid[info.pod.uid] = info
+                    self._by_uid.writable()[info.pod.uid] = info
                 return
         if old is not None:
-            del pods[key]
-            self._by_uid.pop(old.pod.uid, None)
+            del self._pods.writable()[key]
+            self._by_uid.writable().pop(old.pod.uid, None)
             if old.pod.node_name:
                 self._leave(key, old.pod.node_name)
         self.nominations.remove(key)
@@ -334,18 +403,18 @@ class Cluster:
             return
         pod = info.pod
         if pod.node_name:
-            self._kept_usage(pod.node_name).add(key, info)
+            self._owned_usage(pod.node_name).add(key, info)
             row = self.columns.row_of.get(pod.node_name)
             if row is not None:
                 self._count(row, info, 1)
         elif pod.status.nominated_node_name:
             self.nominations.put(pod, pod.status.nominated_node_name)
-        pods[key] = info
+        self._pods.writable()[key] = info
         if pod.uid:
-            self._by_uid[pod.uid] = info
+            self._by_uid.writable()[pod.uid] = info
 
     def _leave(self, key: str, node_name: str) -> None:
-        usage = self._usage[node_name]
+        usage = self._owned_usage(node_name)
         info = usage.remove(key)
         row = self.columns.row_of.get(node_name)
         if row is not None:
@@ -369,11 +438,12 @@ class Cluster:
         for weighted in shape.preferred:
             self.preferred.count(weighted.key, weighted.term, weighted.weight, row, sign)
         for claim in shape.claims:
-            left = self._claims.get(claim, 0) + sign
+            claims = self._claims.writable()
+            left = claims.get(claim, 0) + sign
             if left:
-                self._claims[claim] = left
+                claims[claim] = left
             else:
-                del self._claims[claim]
+                del claims[claim]
 
 
 def _count_alike(old: Pod, new: Pod) -> bool:

@@ -5,6 +5,7 @@ Owns the rows' numbers, the amounts, the labels, taints, images and host ports o
 and nodes that name it, and what is remembered for those who ask has a limit (see `memory_bounds`).
 """
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -16,21 +17,20 @@ from mooring.model.resources import PODS, Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
 from mooring.state.aspects import Aspect
+from mooring.state.host_ports import HostPorts, Port
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
+from mooring.state.node_images import ImageState, NodeImages
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
 from mooring.state.resource_columns import Ints, ResourceColumns, add_wrapped
-from mooring.state.table import SparseColumn, Table
+from mooring.state.table import Table
 from mooring.state.usage import NodeUsage
 
 __all__ = ["Columns", "ImageState", "LabelColumn"]
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
-#: An address, a protocol and a port number.
-Port = tuple[str, str, int]
 
-_ANY_IP = "0.0.0.0"  # noqa: S104 - a host port on all addresses, not something we listen on
 #: So many sets of taints that no node has any more are kept before they are numbered anew.
 _STALE_TAINTS = 1024
 
@@ -40,30 +40,6 @@ class _Result(NamedTuple):
 
     value: Any
     changes: int
-
-
-class ImageState:
-    """An image, where it is, and its size on the first node that had it."""
-
-    __slots__ = ("_counts", "size")
-
-    def __init__(self, table: Table, size: int) -> None:
-        self.size = size
-        self._counts = table.new_sparse_column()
-
-    @property
-    def spread(self) -> int:
-        """On how many nodes it is."""
-        return len(self._counts.rows)
-
-    @property
-    def mask(self) -> Mask:
-        """(n,) on which nodes it is."""
-        return self._counts.array > 0
-
-    def count(self, row: int, count: int) -> None:
-        """Note that a node has the image, or not any more; a node may name it twice."""
-        self._counts.add(row, count)
 
 
 class Columns:
@@ -100,12 +76,43 @@ class Columns:
         self._rows_changed = 0
         self._changed = dict.fromkeys(Aspect, 0)
         self._labels = NodeLabels(self.table, self.nodes)
-        self._images: dict[str, ImageState] = {}
-        self._ports: dict[tuple[str, int], dict[str, SparseColumn]] = {}
-        self._what_if_ports: dict[Port, dict[int, bool]] = {}
-        self._memo: LruCache[Hashable, _Result] = self.table.new_lru_cache(
-            bounds.results, bounds.result_bytes
-        )
+        self._images = NodeImages(self.table)
+        self._ports = HostPorts(self.table)
+        self._memo: LruCache[Hashable, _Result] = self._new_memo()
+
+    def _new_memo(self) -> LruCache[Hashable, _Result]:
+        return self.table.new_lru_cache(self.bounds.results, self._memo_bytes)
+
+    @property
+    def _memo_bytes(self) -> int:
+        return self.bounds.result_bytes + len(self) * self.bounds.result_bytes_per_node
+
+    def fork(self) -> "Columns":
+        """The same rows and columns, independent of these; see `Cluster.fork`."""
+        forked = copy.copy(self)
+        forked.separate(self.table.fork())
+        return forked
+
+    def separate(self, table: Table) -> None:
+        """Become independent of the columns that these are a copy of."""
+        self.table = table
+        self.nodes = self.nodes.copy()
+        self.row_of = self.row_of.copy()
+        self.taint_sets = self.taint_sets.copy()
+        self._usage = self._usage.copy()
+        self._taint_index = self._taint_index.copy()
+        self._allocatable = self._allocatable.fork(table)
+        self._used = self._used.fork(table)
+        self._nonzero_cpu = table.fork_column(self._nonzero_cpu)
+        self._nonzero_memory = table.fork_column(self._nonzero_memory)
+        self._unschedulable = table.fork_column(self._unschedulable)
+        self._taint_ids = table.fork_column(self._taint_ids)
+        self._generation = table.fork_column(self._generation)
+        self._changed = self._changed.copy()
+        self._labels = self._labels.fork(table, self.nodes)
+        self._images = self._images.fork(table)
+        self._ports = self._ports.fork(table)
+        self._memo = self._new_memo()
 
     def __len__(self) -> int:
         return self.table.size
@@ -208,21 +215,7 @@ class Columns:
 
     def port_mask(self, ip: str, protocol: str, port: int) -> Mask:
         """(n,) where a host port is taken already."""
-        mask = np.zeros(len(self), np.bool_)
-        addresses = self._ports.get((protocol, port), {})
-        if not self._what_if_ports:
-            for taken, counts in addresses.items():
-                if _ANY_IP in (ip, taken) or ip == taken:
-                    mask |= counts.array > 0
-            return mask
-        changed = {one[0] for one in self._what_if_ports if one[1:] == (protocol, port)}
-        for taken in changed | set(addresses):
-            if _ANY_IP in (ip, taken) or ip == taken:
-                here = addresses[taken].array > 0 if taken in addresses else np.zeros_like(mask)
-                for row, is_taken in self._what_if_ports.get((taken, protocol, port), {}).items():
-                    here[row] = is_taken
-                mask |= here
-        return mask
+        return self._ports.mask(ip, protocol, port)
 
     def usage(self, row: int) -> NodeUsage:
         """The pods on a node and the sum of their requests."""
@@ -276,18 +269,26 @@ class Columns:
         return row
 
     def remove(self, name: str) -> None:
-        """Take out a node that has no pods counted; the last node gets its row."""
-        row = self.row_of.pop(name)
+        """Take out a node; the last node gets its row. No pods are counted on these two."""
+        row, last = self.row_of.pop(name), len(self) - 1
         self._forget(row, self.nodes[row])
-        self.table.remove(row)
         moved, usage = self.nodes.pop(), self._usage.pop()
-        if row < len(self):
+        if row < last:
+            self._allocatable.move(moved.allocatable, last, row)
+            self._labels.move(moved.labels, last, row)
+            self._images.move(moved, last, row)
             self.nodes[row] = moved
             self._usage[row] = usage
             self.row_of[moved.name] = row
+        self.table.remove(row)
         self._rows_change()
-        if row < len(self):
+        if row < last:
             self.touch(row)
+
+    def replace_usage(self, row: int, node: Node, usage: NodeUsage) -> None:
+        """The pods of a node are kept elsewhere from now on; they are the same."""
+        self.nodes[row] = node
+        self._usage[row] = usage
 
     def count_amounts(self, row: int, amounts: tuple[tuple[str, int], ...], sign: int) -> None:
         """Count a pod's requests and the pod itself."""
@@ -299,34 +300,25 @@ class Columns:
 
     def count_scoring(self, row: int, cpu: int, memory: int) -> None:
         """Count the amounts that matter for scoring."""
-        add_wrapped(self._nonzero_cpu.data, row, cpu)
-        add_wrapped(self._nonzero_memory.data, row, memory)
+        add_wrapped(self._nonzero_cpu, row, cpu)
+        add_wrapped(self._nonzero_memory, row, memory)
 
     def count_port(self, row: int, port: Port, sign: int) -> None:
         """Count a host port."""
-        ip, protocol, number = port
-        taken = self._ports.setdefault((protocol, number), {})
-        counts = taken.get(ip)
-        if counts is None:
-            counts = taken[ip] = self.table.new_sparse_column()
-        counts.add(row, sign)
-        if not counts:
-            del taken[ip]
-            if not taken:
-                del self._ports[protocol, number]
+        self._ports.count(row, port, sign)
 
     def take_port_what_if(self, row: int, port: Port, *, taken: bool) -> None:
         """Take or free a host port for a what-if, whoever else may have it."""
-        self._what_if_ports.setdefault(port, {})[row] = taken
+        self._ports.take_what_if(row, port, taken=taken)
 
     def end_what_ifs(self) -> None:
         """No what-if is going on any more."""
-        self._what_if_ports.clear()
+        self._ports.end_what_ifs()
 
     def touch(self, row: int) -> None:
         """Something in the row changed."""
         self._changes += 1
-        self._generation.data[row] = self._changes
+        self._generation.writable()[row] = self._changes
 
     def _describe(self, row: int, old: Node | None, node: Node) -> None:
         """Note what is known of a node, as far as it is not known already."""
@@ -338,13 +330,13 @@ class Columns:
             self._labels.replace(row, {} if old is None else old.labels, node.labels)
             self._change(Aspect.LABELS)
         if old is None or old.spec != node.spec:
-            self._unschedulable.data[row] = node.unschedulable
-            self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
+            self._unschedulable.writable()[row] = node.unschedulable
+            self._taint_ids.writable()[row] = self._taint_set(tuple(node.taints))
             self._change(Aspect.TAINTS)
         if old is None or old.status.images != node.status.images:
             if old is not None:
-                self._count_images(row, old, -1)
-            self._count_images(row, node, 1)
+                self._images.remove(row, old)
+            self._images.add(row, node)
             self._change(Aspect.IMAGES)
         if old is None or old.status.declared_features != node.status.declared_features:
             self._change(Aspect.DECLARED_FEATURES)
@@ -353,7 +345,7 @@ class Columns:
         """Take out of a row what the table does not take out by itself."""
         self._allocatable.replace(row, node.allocatable, Resources())
         self._labels.replace(row, node.labels, {})
-        self._count_images(row, node, -1)
+        self._images.remove(row, node)
 
     def _change(self, aspect: Aspect) -> None:
         self._node_changes += 1
@@ -363,27 +355,15 @@ class Columns:
         """A node came or went: nothing that was computed for all of them holds any more."""
         self._node_changes += 1
         self._rows_changed = self._node_changes
-        bounds = self.bounds
-        self._memo.clear(bounds.result_bytes + len(self) * bounds.result_bytes_per_node)
+        self._memo.clear(self._memo_bytes)
 
     def _taint_set(self, taints: tuple[Taint, ...]) -> int:
         if len(self.taint_sets) > 2 * len(self) + _STALE_TAINTS:
             self.taint_sets, self._taint_index = [()], {(): 0}
             for row, node in enumerate(self.nodes):
-                self._taint_ids.data[row] = self._taint_set(tuple(node.taints))
+                self._taint_ids.writable()[row] = self._taint_set(tuple(node.taints))
         found = self._taint_index.get(taints)
         if found is None:
             found = self._taint_index[taints] = len(self.taint_sets)
             self.taint_sets.append(taints)
         return found
-
-    def _count_images(self, row: int, node: Node, sign: int) -> None:
-        # parity v1.36.4: backend/cache/cache.go addNodeImageStates: the first size counts
-        for image in node.status.images or ():
-            for name in image.names or ():
-                state = self._images.get(name)
-                if state is None:
-                    state = self._images[name] = ImageState(self.table, image.size_bytes)
-                state.count(row, sign)
-                if not state.spread:
-                    del self._images[name]

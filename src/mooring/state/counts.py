@@ -9,42 +9,58 @@ pods or one hundred thousand:
   the symmetry of affinity.
 
 Pods with the same namespace and labels form a `PodLabelGroup`; a selector is asked at most once for
-each group, and not for those without a label it needs. `Cluster` calls it when pods come and go.
+each group, and not for those without a label it needs. `Cluster` calls it when pods come and go. A
+fork shares groups and terms until it counts them; what is followed or remembered is its own.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+import copy
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.model.selectors import LabelSelector
+from mooring.state.copy_on_write import Owner, SharedDict
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.selector_index import LabelIndex, SelectorIndex, keys_read_by
 from mooring.state.shapes import AffinityTerm, Shape
 from mooring.state.table import GrowingColumn, SparseColumn, Table, fill
 
 Counts = npt.NDArray[np.int32]
+#: Namespace, labels, and whether the pods are terminating.
+_GroupKey = tuple[str, frozenset[tuple[str, str]], bool]
 
 
 class PodLabelGroup:
-    """Pods of one namespace with the same labels, terminating or not."""
+    """Pods of one namespace with the same labels, terminating or not.
 
-    __slots__ = ("counts", "followers", "labels", "namespace", "terminating")
+    One object for as long as the group is known, in all forks. Nothing in it changes, but that
+    equal labels of another pod may take the place of those that it was made with.
+    """
 
-    def __init__(
-        self, namespace: str, labels: Mapping[str, str], counts: SparseColumn, *, terminating: bool
-    ) -> None:
-        self.namespace = namespace
+    __slots__ = ("key", "labels", "namespace", "terminating")
+
+    def __init__(self, key: _GroupKey, labels: Mapping[str, str]) -> None:
+        self.key = key
+        self.namespace, _, self.terminating = key
         self.labels = labels
-        self.terminating = terminating
-        self.counts = counts
-        #: Who counts this group; some of them may be forgotten.
-        self.followers: list[_FollowedCount] = []
 
 
 GroupTest = Callable[[PodLabelGroup], bool]
-#: Namespace, labels, and whether the pods are terminating.
-_GroupKey = tuple[str, frozenset[tuple[str, str]], bool]
+
+
+class _GroupCount(SparseColumn):
+    """How many pods of a group are on each node."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, owner: Owner, group: PodLabelGroup) -> None:
+        super().__init__(owner)
+        self.group = group
+
+    def _new(self, owner: Owner) -> Self:
+        return type(self)(owner, self.group)
 
 
 class _FollowedCount:
@@ -65,55 +81,83 @@ class PodCounts:
     """The pods on the nodes, by group, and the numbers of pods that somebody follows."""
 
     def __init__(self, table: Table) -> None:
+        self._groups: SharedDict[_GroupKey, _GroupCount] = SharedDict()
+        self._by_labels: LabelIndex[PodLabelGroup] = LabelIndex(table)
+        self._empty = 0
+        self._follow_nothing(table)
+
+    def _follow_nothing(self, table: Table) -> None:
         self._table = table
-        self._groups: dict[_GroupKey, PodLabelGroup] = {}
-        self._by_labels: LabelIndex[PodLabelGroup] = LabelIndex()
-        self._by_selector: SelectorIndex[_FollowedCount] = SelectorIndex()
+        self._by_selector: SelectorIndex[_FollowedCount] = SelectorIndex(table)
+        #: Who counts a group; some of them may be forgotten.
+        self._followers: dict[PodLabelGroup, list[_FollowedCount]] = {}
         bounds = table.bounds
         self._followed: LruCache[Hashable, _FollowedCount] = table.new_lru_cache(
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
         self._forgotten = 0
-        self._empty = 0
+
+    def fork(self, table: Table) -> "PodCounts":
+        """The same pods in a forked table; nothing is followed there yet."""
+        forked = copy.copy(self)
+        forked.separate(table)
+        return forked
+
+    def separate(self, table: Table) -> None:
+        """Become independent of the counts that these are a copy of."""
+        self._groups = self._groups.fork()
+        self._by_labels = self._by_labels.fork(table)
+        self._follow_nothing(table)
 
     def count(self, shape: Shape, row: int, sign: int, *, terminating: bool) -> None:
         """A pod came to a node, or left it."""
         key = (shape.namespace, shape.label_key, terminating)
-        group = self._groups.get(key)
-        if group is None:
-            group = PodLabelGroup(
-                shape.namespace,
-                shape.labels,
-                self._table.new_sparse_column(),
-                terminating=terminating,
-            )
-            self._groups[key] = group
-            self._by_labels.add(shape.label_key, group)
-            group.followers = [
-                one
-                for one in self._by_selector.candidates(shape.label_key)
-                if one.array is not None and one.test(group)
-            ]
-        elif not group.counts:
-            self._empty -= 1
-            # Often an older version of this pod had it: nothing of that one is kept.
-            del self._groups[key]
-            self._groups[key] = group
-            group.labels = shape.labels
-        group.counts.add(row, sign)
-        for one in group.followers:
+        counts = self._groups.entries.get(key)
+        if counts is None:
+            counts = self._add_group(key, shape)
+        else:
+            if counts.owner is not self._table.owner:
+                counts = self._groups.writable()[key] = counts.copy(self._table.owner)
+            if not counts.rows:
+                self._empty -= 1
+                # Often an older version of this pod had it: nothing of that one is kept.
+                groups, group = self._groups.writable(), counts.group
+                del groups[key]
+                groups[key] = counts
+                group.key, group.labels = key, shape.labels
+        counts.add(row, sign)
+        for one in self._followers.get(counts.group, ()):
             if one.array is not None:
                 one.array.data[row] += sign
-        if not group.counts:
+        if not counts.rows:
             self._empty += 1
             if self._empty > self._table.bounds.empty + len(self._groups) // 2:
                 self._forget_empty()
 
+    def _add_group(self, key: _GroupKey, shape: Shape) -> _GroupCount:
+        group = PodLabelGroup(key, shape.labels)
+        counts = self._groups.writable()[key] = _GroupCount(self._table.owner, group)
+        self._by_labels.add(shape.label_key, group)
+        followers = [
+            one
+            for one in self._by_selector.candidates(shape.label_key)
+            if one.array is not None and one.test(group)
+        ]
+        if followers:
+            self._followers[group] = followers
+        return counts
+
     def _forget_empty(self) -> None:
-        self._groups = {key: one for key, one in self._groups.items() if one.counts}
-        self._by_labels = LabelIndex()
-        for (_, label_key, _), group in self._groups.items():
+        kept = {key: one for key, one in self._groups.entries.items() if one.rows}
+        self._groups = SharedDict()
+        self._groups.writable().update(kept)
+        self._by_labels = LabelIndex(self._table)
+        followers, self._followers = self._followers, {}
+        for (_, label_key, _), counts in kept.items():
+            group = counts.group
             self._by_labels.add(label_key, group)
+            if group in followers:
+                self._followers[group] = followers[group]
         self._empty = 0
 
     def matching(
@@ -130,15 +174,16 @@ class PodCounts:
         array = known.array if known is not None else None
         if array is None:
             array = self._table.new_column(np.int32)
-            candidates = self._by_labels.candidates(selectors)
+            entries = self._groups.entries
+            candidates: Iterable[PodLabelGroup] | None = self._by_labels.candidates(selectors)
             if candidates is None:
-                candidates = list(self._groups.values())
+                candidates = [one.group for one in entries.values()]
             groups = [group for group in candidates if test(group)]
-            fill(array.data, (group.counts for group in groups))
+            fill(array.data, (entries[group.key] for group in groups))
             followed = _FollowedCount(array, test, selectors)
             self._by_selector.add(selectors, followed)
             for group in groups:
-                group.followers.append(followed)
+                self._followers.setdefault(group, []).append(followed)
             self._followed.put(key, followed, size_of(key))
         view: Counts = array.view
         return view
@@ -149,54 +194,100 @@ class PodCounts:
         # To look through all groups for each of them would take seconds when many are forgotten.
         if self._forgotten >= self._table.bounds.selectors:
             self._forgotten = 0
-            self._by_selector = SelectorIndex()
+            self._by_selector = SelectorIndex(self._table)
             for one in self._followed.values():
                 self._by_selector.add(one.selectors, one)
-            for group in self._groups.values():
-                group.followers = [one for one in group.followers if one.array is not None]
+            for group, followers in list(self._followers.items()):
+                left = [one for one in followers if one.array is not None]
+                if left:
+                    self._followers[group] = left
+                else:
+                    del self._followers[group]
 
 
-class TermCount:
-    """A term that pods on the cluster have, and how many of them are on each node."""
+class _TermKey:
+    """The key of a term: one object for as long as the term is known, in all forks.
 
-    __slots__ = ("counts", "term", "weight")
+    An equal key of another pod may take the place of the one that it was made with.
+    """
 
-    def __init__(self, term: AffinityTerm, weight: int, counts: SparseColumn) -> None:
+    __slots__ = ("key",)
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+
+
+class TermCount(SparseColumn):
+    """A term that pods on the cluster have, and how many of them are on each node.
+
+    Attributes:
+        known_as: its key.
+        term: the term.
+        weight: that of a preferred term, negative for anti-affinity; 0 for a required one.
+    """
+
+    __slots__ = ("known_as", "term", "weight")
+
+    def __init__(self, owner: Owner, known_as: _TermKey, term: AffinityTerm, weight: int) -> None:
+        super().__init__(owner)
+        self.known_as = known_as
         self.term = term
-        #: The weight of a preferred term, negative for anti-affinity; 0 for a required one.
         self.weight = weight
-        self.counts = counts
+
+    def _new(self, owner: Owner) -> Self:
+        return type(self)(owner, self.known_as, self.term, self.weight)
 
 
 class TermCounts:
     """The distinct terms of one kind that pods on the cluster have."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
-        self._terms: dict[Hashable, TermCount] = {}
+        self._terms: SharedDict[Hashable, TermCount] = SharedDict()
         self._empty = 0
-        self._by_selector: SelectorIndex[TermCount] = SelectorIndex()
+        self._by_selector: SelectorIndex[_TermKey] = SelectorIndex(table)
         #: The keys of the labels that the terms read; a term that is gone may count for a while.
         self.label_keys: frozenset[str] = frozenset()
+        self._remember_nothing(table)
+
+    def _remember_nothing(self, table: Table) -> None:
+        self._table = table
         bounds = table.bounds
-        self._matching_terms: LruCache[Hashable, tuple[int, list[TermCount]]] = table.new_lru_cache(
+        self._matching_terms: LruCache[Hashable, tuple[int, list[_TermKey]]] = table.new_lru_cache(
             bounds.selectors, bounds.match_bytes
         )
 
+    def fork(self, table: Table) -> "TermCounts":
+        """The same terms in a forked table."""
+        forked = copy.copy(self)
+        forked.separate(table)
+        return forked
+
+    def separate(self, table: Table) -> None:
+        """Become independent of the counts that these are a copy of."""
+        self._terms = self._terms.fork()
+        self._by_selector = self._by_selector.fork(table)
+        self._remember_nothing(table)
+
     def count(self, key: Hashable, term: AffinityTerm, weight: int, row: int, sign: int) -> None:
         """A pod with this term came to a node, or left it."""
-        found = self._terms.get(key)
+        found = self._terms.entries.get(key)
+        owner = self._table.owner
         if found is None:
-            found = self._terms[key] = TermCount(term, weight, self._table.new_sparse_column())
+            found = TermCount(owner, _TermKey(key), term, weight)
+            self._terms.writable()[key] = found
             self._index(found)
-        elif not found.counts:
-            self._empty -= 1
-            # Often an older version of this pod had it: nothing of that one is kept.
-            del self._terms[key]
-            self._terms[key] = found
-            found.term = term
-        found.counts.add(row, sign)
-        if not found.counts:
+        else:
+            if found.owner is not owner:
+                found = self._terms.writable()[key] = found.copy(owner)
+            if not found.rows:
+                self._empty -= 1
+                # Often an older version of this pod had it: nothing of that one is kept.
+                terms = self._terms.writable()
+                del terms[key]
+                terms[key] = found
+                found.term, found.known_as.key = term, key
+        found.add(row, sign)
+        if not found.rows:
             self._empty += 1
             if self._empty > self._table.bounds.empty + len(self._terms) // 2:
                 self._forget_empty()
@@ -204,21 +295,23 @@ class TermCounts:
     def _index(self, found: TermCount) -> None:
         selector = found.term.selector
         if selector is not None:  # else it matches nobody
-            self._by_selector.add((selector,), found)
+            self._by_selector.add((selector,), found.known_as)
             self.label_keys = self.label_keys.union(keys_read_by(selector))
 
     def _forget_empty(self) -> None:
-        self._terms = {key: one for key, one in self._terms.items() if one.counts}
+        kept = {key: one for key, one in self._terms.entries.items() if one.rows}
+        self._terms = SharedDict()
+        self._terms.writable().update(kept)
         self._empty = 0
-        self._by_selector = SelectorIndex()
+        self._by_selector = SelectorIndex(self._table)
         self.label_keys = frozenset()
-        for one in self._terms.values():
+        for one in kept.values():
             self._index(one)
         self._matching_terms.clear()
 
     def matching_terms(
         self, shape: Shape, namespace_labels: Mapping[str, str], version: int
-    ) -> Iterator[TermCount]:
+    ) -> Sequence[TermCount]:
         """The terms that match a pod, each with where the pods are that have it.
 
         Args:
@@ -227,19 +320,20 @@ class TermCounts:
             version: another number after a change of namespaces.
         """
         if not self:
-            return iter(())
+            return ()
+        terms = self._terms.entries
         key = (shape.namespace, shape.label_key, version)
         seen, matching = self._matching_terms.get(key) or (0, [])
         if seen < len(self._by_selector):
             matching = matching + [
                 one
                 for one in self._by_selector.candidates(shape.label_key, seen)
-                if one.term.matches(shape.namespace, shape.labels, namespace_labels)
+                if terms[one.key].term.matches(shape.namespace, shape.labels, namespace_labels)
             ]
             self._matching_terms.put(
                 key, (len(self._by_selector), matching), size_of(key) + 8 * len(matching)
             )
-        return (one for one in matching if one.counts)
+        return [found for one in matching if (found := terms[one.key]).rows]
 
     def __bool__(self) -> bool:
         return len(self._terms) > self._empty

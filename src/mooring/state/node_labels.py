@@ -2,7 +2,7 @@
 
 `Columns` keeps it. A column is made when somebody asks for a key, but only if a node has it: all
 other keys, whoever invents them, have one empty column together. A column costs as much as there
-are nodes that have the label, and goes with the last of them.
+are nodes that have the label, and goes with the last of them. A fork begins without columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.node import Node
-from mooring.state.table import Table
+from mooring.state.copy_on_write import SharedDict
+from mooring.state.table import SparseColumn, Table
 
 Ids = npt.NDArray[np.int32]
 
@@ -26,17 +27,18 @@ class LabelColumn:
         values: the different values; the first stands for "no such label".
     """
 
-    __slots__ = ("_ids", "_index", "values")
+    __slots__ = ("_ids", "_index", "_table", "values")
 
     def __init__(self, table: Table) -> None:
-        self._ids = table.new_sparse_column(np.int32)
+        self._table = table
+        self._ids = SparseColumn(table.owner, np.int32)
         self._index: dict[str, int] = {}
         self.values: list[str] = [""]
 
     @property
     def ids(self) -> Ids:
         """(n,) for each node the place of its value in `values`; 0 where it has no such label."""
-        return self._ids.array
+        return self._ids.array(self._table)
 
     def place(self, value: str) -> int:
         """The place of a value; -1 if no node has it."""
@@ -52,6 +54,10 @@ class LabelColumn:
                 self.values.append(value)
         self._ids.set(row, place)
 
+    def move(self, source: int, target: int) -> None:
+        """The last row takes the number of one without a value."""
+        self._ids.move(source, target)
+
 
 class NodeLabels:
     """The columns of labels.
@@ -59,24 +65,31 @@ class NodeLabels:
     Args:
         table: the rows.
         nodes: the nodes by row; whoever changes it says so in `replace`.
+        count: how many nodes have a label.
     """
 
     __slots__ = ("_absent", "_columns", "_count", "_nodes", "_table")
 
-    def __init__(self, table: Table, nodes: Sequence[Node]) -> None:
+    def __init__(
+        self, table: Table, nodes: Sequence[Node], count: SharedDict[str, int] | None = None
+    ) -> None:
         self._table = table
         self._nodes = nodes
         self._absent = LabelColumn(table)
         # How many nodes have a key.
-        self._count: dict[str, int] = {}
+        self._count: SharedDict[str, int] = SharedDict() if count is None else count
         self._columns: dict[str, LabelColumn] = {}
+
+    def fork(self, table: Table, nodes: Sequence[Node]) -> "NodeLabels":
+        """The same labels in a forked table."""
+        return NodeLabels(table, nodes, self._count.fork())
 
     def column(self, key: str) -> LabelColumn:
         """The column of a label; the same one for all labels that no node has."""
         column = self._columns.get(key)
         if column is not None and len(column.values) <= 2 * len(self._nodes) + STALE_VALUES:
             return column
-        if key not in self._count:
+        if key not in self._count.entries:
             return self._absent
         column = self._columns[key] = LabelColumn(self._table)
         for row, node in enumerate(self._nodes):
@@ -87,7 +100,7 @@ class NodeLabels:
 
     def replace(self, row: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
         """The node of a row has other labels than before."""
-        count, columns = self._count, self._columns
+        count, columns = self._count.writable(), self._columns
         for key, value in new.items():
             count[key] = count.get(key, 0) + 1
             if key in columns:
@@ -100,9 +113,16 @@ class NodeLabels:
                 del count[key]
                 columns.pop(key, None)
 
+    def move(self, labels: Mapping[str, str], source: int, target: int) -> None:
+        """The node of the last row, which has these labels, takes the number of an empty one."""
+        for key in labels:
+            column = self._columns.get(key)
+            if column is not None:
+                column.move(source, target)
+
     def __contains__(self, key: str) -> bool:
         """Whether any node has the label."""
-        return key in self._count
+        return key in self._count.entries
 
     def __len__(self) -> int:
         """How many columns there are."""

@@ -3,51 +3,72 @@
 `Cluster` keeps it; the runtime reads it when it filters.
 """
 
+from collections.abc import Mapping
+from typing import Final
+
 from mooring.model.pod import Pod
+from mooring.state.copy_on_write import SharedDict
+
+_NOBODY: Final[Mapping[str, Pod]] = {}
 
 
 class Nominations:
     """The nominated pods, by node."""
 
-    def __init__(self) -> None:
-        self._by_node: dict[str, dict[str, Pod]] = {}
-        self._node_of: dict[str, str] = {}
+    def __init__(
+        self,
+        by_node: SharedDict[str, Mapping[str, Pod]] | None = None,
+        node_of: SharedDict[str, str] | None = None,
+    ) -> None:
+        # The pods of a node are never changed: there are few of them.
+        self._by_node = SharedDict() if by_node is None else by_node
+        self._node_of = SharedDict() if node_of is None else node_of
+
+    def fork(self) -> "Nominations":
+        """The same nominations, independent of these."""
+        return Nominations(self._by_node.fork(), self._node_of.fork())
 
     def put(self, pod: Pod, node_name: str) -> None:
         """Nominate a node for a pending pod; replaces an earlier nomination."""
-        self.remove(pod.key)
-        self._by_node.setdefault(node_name, {})[pod.key] = pod
-        self._node_of[pod.key] = node_name
+        key = pod.key
+        self.remove(key)
+        self._by_node.writable()[node_name] = {**self._on(node_name), key: pod}
+        self._node_of.writable()[key] = node_name
 
     def remove(self, key: str) -> None:
         """Forget a pod's nomination."""
-        node = self._node_of.pop(key, None)
+        node = self._node_of.entries.get(key)
         if node is not None:
-            pods = self._by_node[node]
-            del pods[key]
-            if not pods:
-                del self._by_node[node]
+            del self._node_of.writable()[key]
+            left = {other: pod for other, pod in self._on(node).items() if other != key}
+            if left:
+                self._by_node.writable()[node] = left
+            else:
+                del self._by_node.writable()[node]
 
     def node_of(self, key: str) -> str | None:
         """The node that is nominated for a pod."""
-        return self._node_of.get(key)
+        return self._node_of.entries.get(key)
 
     def on(self, node_name: str) -> list[Pod]:
         """The pods for which a node is nominated."""
-        return list(self._by_node.get(node_name, {}).values())
+        return list(self._on(node_name).values())
 
     def counting(self, node_name: str, pod: Pod) -> list[Pod]:
         """The other pods nominated to this node that a pod has to make room for."""
         return [
             other
-            for other in self._by_node.get(node_name, {}).values()
+            for other in self._on(node_name).values()
             if other.priority >= pod.priority and other.key != pod.key
         ]
+
+    def _on(self, node_name: str) -> Mapping[str, Pod]:
+        return self._by_node.entries.get(node_name, _NOBODY)
 
     @property
     def nodes(self) -> list[str]:
         """The nodes that are nominated for any pod."""
-        return list(self._by_node)
+        return list(self._by_node.entries)
 
     def __bool__(self) -> bool:
-        return bool(self._by_node)
+        return bool(self._by_node.entries)

@@ -4,11 +4,14 @@
 nobody offers and nobody uses costs nothing, whoever asks for it.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
 from mooring.model.resources import CPU, MEMORY, PODS, Resources
-from mooring.state.table import SparseColumn, Table
+from mooring.state.copy_on_write import SharedDict
+from mooring.state.table import GrowingColumn, SparseColumn, Table
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,57 +26,84 @@ class ResourceColumns:
 
     __slots__ = ("_common", "_rare", "_table")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(
+        self,
+        table: Table,
+        common: dict[str, GrowingColumn] | None = None,
+        rare: SharedDict[str, SparseColumn] | None = None,
+    ) -> None:
         self._table = table
-        self._common = {name: table.new_column() for name in _COMMON}
-        self._rare: dict[str, SparseColumn] = {}
+        self._common = common or {name: table.new_column() for name in _COMMON}
+        self._rare: SharedDict[str, SparseColumn] = SharedDict() if rare is None else rare
+
+    def fork(self, table: Table) -> "ResourceColumns":
+        """The same amounts in a forked table."""
+        common = {name: table.fork_column(one) for name, one in self._common.items()}
+        return ResourceColumns(table, common, self._rare.fork())
 
     def column(self, resource: str) -> Ints:
         """(n,) the amounts of a resource, read-only."""
         common = self._common.get(resource)
         if common is not None:
             return common.view
-        rare = self._rare.get(resource)
-        return rare.array if rare is not None else self._table.zeros()
+        rare = self._rare.entries.get(resource)
+        return rare.array(self._table) if rare is not None else self._table.zeros()
 
     def at(self, resource: str, row: int) -> int:
         """The amount in one row."""
         common = self._common.get(resource)
         if common is not None:
             return common.data.item(row)  # type: ignore[no-any-return]
-        rare = self._rare.get(resource)
+        rare = self._rare.entries.get(resource)
         return rare.rows.get(row, 0) if rare is not None else 0
 
     def add(self, resource: str, row: int, amount: int) -> None:
         """So much more, or less, in one row."""
         common = self._common.get(resource)
         if common is not None:
-            add_wrapped(common.data, row, amount)
+            add_wrapped(common, row, amount)
         else:
             self._set_rare(resource, row, _wrapped(self.at(resource, row) + amount))
 
     def replace(self, row: int, old: Resources, new: Resources) -> None:
         """A row has other amounts than before."""
         for name, column in self._common.items():
-            column.data[row] = new[name]
+            column.writable()[row] = new[name]
         for name in (old | new).keys() - self._common.keys():
             self._set_rare(name, row, new[name])
+
+    def move(self, names: Iterable[str], source: int, target: int) -> None:
+        """The last row, which has these resources, takes the number of one that is empty."""
+        for name in names:
+            rare = self._rare.entries.get(name)
+            if rare is not None:
+                self._owned(name, rare).move(source, target)
 
     def __len__(self) -> int:
         """How many resources there are."""
         return len(self._common) + len(self._rare)
 
     def _set_rare(self, resource: str, row: int, amount: int) -> None:
-        column = self._rare.get(resource)
+        column = self._rare.entries.get(resource)
         if column is None:
-            column = self._rare[resource] = self._table.new_sparse_column(np.int64)
+            column = SparseColumn(self._table.owner, np.int64)
+            self._rare.writable()[resource] = column
+        else:
+            column = self._owned(resource, column)
         column.set(row, amount)
         if not column:
-            del self._rare[resource]
+            del self._rare.writable()[resource]
+
+    def _owned(self, resource: str, column: SparseColumn) -> SparseColumn:
+        owner = self._table.owner
+        if column.owner is not owner:
+            column = self._rare.writable()[resource] = column.copy(owner)
+        return column
 
 
-def add_wrapped(data: Ints, row: int, amount: int) -> None:
+def add_wrapped(column: GrowingColumn, row: int, amount: int) -> None:
     """Add to one number of 64 bits."""
+    data = column.writable() if column.shared else column.data
     data[row] = _wrapped(data.item(row) + amount)
 
 

@@ -2,18 +2,20 @@
 
 `Table` owns the number of rows and every `GrowingColumn` made from it; a row that is taken out is
 filled with the last one, so the rows in use are always the first ones. A `SparseColumn` costs as
-much as there are numbers in it, however many rows the table has. What is remembered beyond that is
+much as there are numbers in it, however many rows the table has; who keeps it moves its numbers. A
+fork shares columns until one side writes (see `copy_on_write`). What is remembered beyond that is
 in caches that the `Table` makes, so that it can make them forget. Called by `Columns` and
 `PodCounts`; knows nothing of nodes or pods.
 """
 
 import weakref
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mooring.state.copy_on_write import Owner
 from mooring.state.lru_cache import LruCache
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 
@@ -26,30 +28,52 @@ _FEW = 8
 
 
 class GrowingColumn:
-    """One array of a table; `view` has the rows in use."""
+    """One array of a table; `view` has the rows in use.
 
-    __slots__ = ("__weakref__", "_read_only", "_table", "data")
+    Attributes:
+        table: the table.
+        data: the numbers, those of rows to come as well; to be written only through `writable`.
+        shared: whether a fork may have the same array.
+    """
 
-    def __init__(self, table: "Table", dtype: npt.DTypeLike) -> None:
-        self._table = table
-        self.data: npt.NDArray[Any] = np.zeros(table.capacity, dtype)
+    __slots__ = ("__weakref__", "_read_only", "data", "shared", "table")
+
+    def __init__(
+        self, table: "Table", dtype: npt.DTypeLike, data: npt.NDArray[Any] | None = None
+    ) -> None:
+        self.table = table
+        self.shared = data is not None
+        self.data: npt.NDArray[Any] = np.zeros(table.capacity, dtype) if data is None else data
         self._read_only: npt.NDArray[Any] | None = None
 
     @property
     def view(self) -> npt.NDArray[Any]:
-        """(n,) the rows in use, read-only; shows later changes until a row comes or goes."""
+        """(n,) the rows in use, read-only.
+
+        Shows later changes until a row comes or goes, or the state is forked; it never shows those
+        of another state.
+        """
         found = self._read_only
         if found is None:
-            found = self.data[: self._table.size]
+            found = self.data[: self.table.size]
             found.flags.writeable = False
             self._read_only = found
         return found
+
+    def writable(self) -> npt.NDArray[Any]:
+        """The numbers, for writing now."""
+        if self.shared:
+            self.data = self.data.copy()
+            self.shared = False
+            self._read_only = None
+        return self.data
 
     def resize(self, capacity: int) -> None:
         """Make room for more rows."""
         grown = np.zeros(capacity, self.data.dtype)
         grown[: len(self.data)] = self.data
         self.data = grown
+        self.shared = False
 
     def forget_view(self) -> None:
         """The number of rows changed."""
@@ -61,20 +85,41 @@ class Table:
 
     Args:
         bounds: how many arrays are kept.
+
+    Attributes:
+        size: how many rows there are.
+        capacity: for how many rows there is room.
+        bounds: how many arrays are kept.
+        owner: who may write to entries since the last fork.
     """
 
     def __init__(self, bounds: MemoryBounds = BOUNDS) -> None:
         self.size = 0
         self.capacity = _FIRST_CAPACITY
         self.bounds = bounds
+        self.owner = Owner()
         self._zeros: dict[npt.DTypeLike, GrowingColumn] = {}
         self._arrays: weakref.WeakSet[GrowingColumn] = weakref.WeakSet()
-        self._sparse_columns: weakref.WeakSet[SparseColumn] = weakref.WeakSet()
+        self._with_array: weakref.WeakSet[SparseColumn] = weakref.WeakSet()
         self._lru_caches: weakref.WeakSet[LruCache[Any, Any]] = weakref.WeakSet()
+
+    def fork(self) -> "Table":
+        """A table with as many rows; whoever has columns forks those that are to be there."""
+        forked = Table(self.bounds)
+        forked.size, forked.capacity = self.size, self.capacity
+        self.owner = Owner()
+        return forked
 
     def new_column(self, dtype: npt.DTypeLike = np.int64) -> GrowingColumn:
         """Another array, zero everywhere."""
         made = GrowingColumn(self, dtype)
+        self._arrays.add(made)
+        return made
+
+    def fork_column(self, column: GrowingColumn) -> GrowingColumn:
+        """The column of the table that this one was forked from; to be called right then."""
+        column.shared = True
+        made = GrowingColumn(self, column.data.dtype, column.data)
         self._arrays.add(made)
         return made
 
@@ -85,10 +130,11 @@ class Table:
             found = self._zeros[dtype] = self.new_column(dtype)
         return found.view
 
-    def new_sparse_column(self, dtype: npt.DTypeLike = np.int32) -> "SparseColumn":
-        """Another sparse count, zero everywhere."""
-        made = SparseColumn(self, dtype)
-        self._sparse_columns.add(made)
+    def new_array_of(self, column: "SparseColumn") -> GrowingColumn:
+        """An array for the numbers of a sparse column, which gives it up if it does not pay."""
+        made = self.new_column(column.dtype)
+        fill(made.data, (column,))
+        self._with_array.add(column)
         return made
 
     def new_lru_cache(
@@ -111,8 +157,10 @@ class Table:
         """Another row, zero everywhere; returns its number."""
         if self.size == self.capacity:
             self.capacity *= 2
-            for column in self._sparse_columns:
-                column.trim()
+            for column in list(self._with_array):
+                column.trim(self)
+                if not column.has_array(self):
+                    self._with_array.discard(column)
             for array in self._arrays:
                 array.resize(self.capacity)
         self.size += 1
@@ -120,13 +168,15 @@ class Table:
         return self.size - 1
 
     def remove(self, row: int) -> None:
-        """Take a row out; the last row takes its number, with all that is counted there."""
+        """Take a row out; the last row takes its number, with all that arrays have there.
+
+        Whoever keeps sparse columns moves what they have in the last row first.
+        """
         last = self.size - 1
-        for column in self._sparse_columns:
-            column.move(last, row)
         for array in self._arrays:
-            array.data[row] = array.data[last]
-            array.data[last] = 0
+            data = array.writable()
+            data[row] = data[last]
+            data[last] = 0
         self.size = last
         self._forget_views()
 
@@ -141,16 +191,33 @@ class SparseColumn:
     Invariant: an array is kept only while at least one row in `MemoryBounds.array_share` (half of
     that once there is an array) has a number. So a column never costs more than a fixed amount for
     each number in it.
+
+    It may be in several forks, whose tables have different numbers of rows: readers say in which
+    one they are, and only its owner may write to it. An array belongs to the table that read it
+    last.
+
+    Attributes:
+        owner: who may write to it.
+        dtype: what kind of numbers it has.
+        rows: the numbers that are not zero.
     """
 
-    __slots__ = ("__weakref__", "_array", "_dtype", "_table", "rows")
+    __slots__ = ("__weakref__", "_array", "dtype", "owner", "rows")
 
-    def __init__(self, table: Table, dtype: npt.DTypeLike) -> None:
-        self._table = table
-        self._dtype = dtype
-        self._array: GrowingColumn | None = None
-        #: The numbers that are not zero.
+    def __init__(self, owner: Owner, dtype: npt.DTypeLike = np.int32) -> None:
+        self.owner = owner
+        self.dtype = dtype
         self.rows: dict[int, int] = {}
+        self._array: GrowingColumn | None = None
+
+    def copy(self, owner: Owner) -> Self:
+        """The same numbers for another owner."""
+        made = self._new(owner)
+        made.rows = self.rows.copy()
+        return made
+
+    def _new(self, owner: Owner) -> Self:
+        return type(self)(owner, self.dtype)
 
     def add(self, row: int, count: int) -> None:
         """Count so many more, or fewer, in a row."""
@@ -165,61 +232,62 @@ class SparseColumn:
             rows.pop(row, None)
         if self._array is not None:
             self._array.data[row] = number
-            self.trim()
-
-    def trim(self) -> None:
-        """Give up the array if it does not pay any more."""
-        table = self._table
-        if 2 * len(self.rows) * table.bounds.array_share < table.size:
-            self._array = None
+            self.trim(self._array.table)
 
     def move(self, source: int, target: int) -> None:
-        """A row got the number of one without counts; the array moves with the table."""
-        count = self.rows.pop(source, 0)
-        if count:
-            self.rows[target] = count
+        """A row gets the number of one without numbers; the array moves with the table."""
+        number = self.rows.pop(source, 0)
+        if number:
+            self.rows[target] = number
 
-    @property
-    def array(self) -> npt.NDArray[Any]:
-        """(n,) the numbers of all rows, read-only; do not keep it."""
-        kept = self._kept()
+    def trim(self, table: Table) -> None:
+        """Give up the array in a table if it does not pay any more."""
+        if 2 * len(self.rows) * table.bounds.array_share < table.size and self.has_array(table):
+            self._array = None
+
+    def has_array(self, table: Table) -> bool:
+        """Whether there is an array in a table."""
+        return self._array is not None and self._array.table is table
+
+    def array(self, table: Table) -> npt.NDArray[Any]:
+        """(n,) the numbers of all rows of a table, read-only; do not keep it."""
+        kept = self._kept(table)
         if kept is not None:
             return kept.view
-        table = self._table
         if not self.rows:
-            return table.zeros(self._dtype)
-        found = np.zeros(table.size, self._dtype)
+            return table.zeros(self.dtype)
+        found = np.zeros(table.size, self.dtype)
         fill(found, (self,))
         found.flags.writeable = False
         return found
 
-    def add_to(self, data: npt.NDArray[Any], times: int = 1) -> None:
-        """Add all numbers, so many times, to an array."""
-        kept = self._kept()
+    def add_to(self, data: npt.NDArray[Any], table: Table, times: int = 1) -> None:
+        """Add all numbers, so many times, to an array over the rows of a table."""
+        kept = self._kept(table)
         if kept is not None:
             data += kept.view if times == 1 else kept.view * data.dtype.type(times)
         else:
             for row, number in self.rows.items():
                 data[row] += number * times
 
-    def mark(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Make a mask true in all rows that have a number."""
-        kept = self._kept()
+    def mark(self, mask: npt.NDArray[np.bool_], table: Table) -> None:
+        """Make a mask over the rows of a table true in all rows that have a number."""
+        kept = self._kept(table)
         if kept is not None:
             mask |= kept.view != 0
         else:
             for row in self.rows:
                 mask[row] = True
 
-    def _kept(self) -> GrowingColumn | None:
+    def _kept(self, table: Table) -> GrowingColumn | None:
         """The array, if one pays; it is made when somebody first reads the numbers."""
-        if self._array is None:
-            table, rows = self._table, self.rows
+        array = self._array
+        if array is None or array.table is not table:
+            rows = self.rows
             if not rows or len(rows) * table.bounds.array_share < table.size:
                 return None
-            self._array = table.new_column(self._dtype)
-            fill(self._array.data, (self,))
-        return self._array
+            array = self._array = table.new_array_of(self)
+        return array
 
     def __bool__(self) -> bool:
         return bool(self.rows)

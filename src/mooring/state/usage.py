@@ -8,20 +8,32 @@ from collections.abc import Iterable, Mapping
 
 from mooring.model.pod import Pod
 from mooring.model.resources import PODS, Resources
+from mooring.state.copy_on_write import Owner
 from mooring.state.pod_info import PodInfo
 
 
 class NodeUsage:
-    """What is in use on one node; kept even while the node itself is not known yet."""
+    """What is in use on one node; kept even while the node itself is not known yet.
 
-    __slots__ = ("_by_key", "_free", "_pods", "used")
+    Attributes:
+        owner: who may write to it (see `copy_on_write`); None if it is in no state.
+        used: the sum of the pods' requests; ``pods`` is their number.
+    """
 
-    def __init__(self) -> None:
-        self._by_key: dict[str, PodInfo] = {}
-        self._pods: tuple[Pod, ...] | None = ()
-        self._free: tuple[Mapping[str, int], Resources] | None = None
-        #: The sum of the pods' requests; ``pods`` is their number.
+    __slots__ = ("_by_key", "_free", "_pods", "owner", "used")
+
+    def __init__(self, owner: Owner | None = None, pods: dict[str, PodInfo] | None = None) -> None:
+        self.owner = owner
         self.used = Resources()
+        self._by_key = pods or {}
+        self._pods: tuple[Pod, ...] | None = None
+        self._free: tuple[Mapping[str, int], Resources] | None = None
+
+    def copy(self, owner: Owner) -> "NodeUsage":
+        """The same pods for another owner."""
+        made = NodeUsage(owner, self._by_key.copy())
+        made.used = Resources(self.used)
+        return made
 
     @property
     def pods(self) -> tuple[Pod, ...]:

@@ -103,7 +103,7 @@ class TestAssumedObjects:
             one.put(volume("pv"))
         changed = volume("pv", phase="Bound")
         assumed.assume(changed)
-        copied = assumed.copy(other)
+        copied = assumed.fork(other)
         copied.restore(changed)
         assert assumed.get(PersistentVolume, "pv") is changed
         assert copied.get(PersistentVolume, "pv") == volume("pv")

@@ -106,7 +106,7 @@ def test_terms_are_found_for_the_pods_they_are_about() -> None:
     assert list(counts.matching_terms(shape("a"), {}, 0)) == []
     counts.count(terms["a"].key, terms["a"], 0, 1, 1)
     found = list(counts.matching_terms(shape("a"), {}, 0))
-    assert [one.counts.array.tolist() for one in found] == [[0, 1]]
+    assert [one.rows for one in found] == [{1: 1}]
     assert list(counts.matching_terms(shape("a", "elsewhere"), {}, 0)) == []
 
 
@@ -119,7 +119,7 @@ def test_a_term_that_comes_back_is_found_again() -> None:
     assert list(counts.matching_terms(shape("a"), {}, 0)) == []
     counts.count(first.key, first, 0, 1, 1)
     found = list(counts.matching_terms(shape("a"), {}, 0))
-    assert [one.counts.rows for one in found] == [{1: 1}]
+    assert [one.rows for one in found] == [{1: 1}]
 
 
 def test_of_a_new_version_of_a_pod_the_term_is_kept_and_not_the_old_one() -> None:
@@ -132,7 +132,8 @@ def test_of_a_new_version_of_a_pod_the_term_is_kept_and_not_the_old_one() -> Non
     counts.count(old.key, old, 0, 0, -1)
     counts.count(new.key, new, 0, 0, 1)
     assert [one.term for one in counts.matching_terms(shape("a"), {}, 0)] == [new]
-    assert next(iter(counts._terms)) is new.key
+    assert next(iter(counts._terms.entries)) is new.key
+    assert [one.key for one in counts._by_selector.candidates([("app", "a")])] == [new.key]
 
 
 def test_a_term_may_select_namespaces_by_their_labels() -> None:
@@ -152,10 +153,9 @@ def test_selectors_are_forgotten_together_and_leave_nothing_behind() -> None:
     for app in ("web", "db", "mail"):
         counts.count(shape(app), 0, 1, terminating=False)
         counts.matching(app, lambda _: True)
-    groups = list(counts._groups.values())
-    assert [len(one.followers) for one in groups] == [3, 3, 3]
+    assert [len(one) for one in counts._followers.values()] == [3, 3, 3]
     rows.forget_unused()
     rows.forget_unused()
-    assert [len(one.followers) for one in groups] == [0, 0, 0]
+    assert counts._followers == {}
     counts.count(shape("web"), 1, 1, terminating=False)
     assert counts.matching("web", lambda _: True).tolist() == [3, 1]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from mooring.model.selectors import LabelSelector, Requirement
 from mooring.state.selector_index import LabelIndex, SelectorIndex
+from mooring.state.table import Table
 
 KEYS = st.sampled_from("abc")
 VALUES = st.sampled_from("xyz")
@@ -26,7 +27,7 @@ SELECTORS = st.builds(
 def test_holders_leave_out_nobody_that_is_selected(
     things: list[dict[str, str]], selectors: list[LabelSelector]
 ) -> None:
-    holders: LabelIndex[int] = LabelIndex()
+    holders: LabelIndex[int] = LabelIndex(Table())
     for number, labels in enumerate(things):
         holders.add(labels.items(), number)
     candidates = holders.candidates(selectors)
@@ -44,7 +45,7 @@ def test_holders_leave_out_nobody_that_is_selected(
 def test_seekers_leave_out_nobody_that_selects(
     selectors: list[LabelSelector], labels: dict[str, str], since: int
 ) -> None:
-    seekers: SelectorIndex[int] = SelectorIndex()
+    seekers: SelectorIndex[int] = SelectorIndex(Table())
     for number, selector in enumerate(selectors):
         seekers.add((selector,), number)
     candidates = list(seekers.candidates(labels.items(), since))
@@ -56,7 +57,7 @@ def test_seekers_leave_out_nobody_that_selects(
 
 
 def test_of_several_labels_the_rarest_is_looked_up() -> None:
-    holders: LabelIndex[int] = LabelIndex()
+    holders: LabelIndex[int] = LabelIndex(Table())
     for number in range(100):
         holders.add([("app", "web"), ("release", str(number))], number)
     both = LabelSelector(match_labels={"app": "web", "release": "7"})
@@ -69,8 +70,32 @@ def test_of_several_labels_the_rarest_is_looked_up() -> None:
 
 
 def test_of_several_labels_a_seeker_waits_for_the_rarest() -> None:
-    seekers: SelectorIndex[int] = SelectorIndex()
+    seekers: SelectorIndex[int] = SelectorIndex(Table())
     for number in range(100):
         seekers.add([LabelSelector(match_labels={"app": "web", "release": str(number)})], number)
     # The first one could not know.
     assert list(seekers.candidates([("app", "web"), ("release", "7")])) == [0, 7]
+
+
+def test_an_index_and_its_fork_grow_alone() -> None:
+    table = Table()
+    holders: LabelIndex[int] = LabelIndex(table)
+    seekers: SelectorIndex[int] = SelectorIndex(table)
+    web, anything = LabelSelector(match_labels={"app": "web"}), LabelSelector()
+
+    def add(number: int, held: LabelIndex[int], seeking: SelectorIndex[int]) -> None:
+        held.add([("app", "web")], number)
+        seeking.add([web], number)
+        seeking.add([anything], -number)
+
+    add(1, holders, seekers)
+    fork = table.fork()
+    held, seeking = holders.fork(fork), seekers.fork(fork)
+    add(2, holders, seekers)
+    add(3, held, seeking)
+    add(4, held, seeking)
+    assert holders.candidates([web]) == [1, 2]
+    assert held.candidates([web]) == [1, 3, 4]
+    assert list(seekers.candidates([("app", "web")])) == [-2, -1, 2, 1]
+    assert list(seeking.candidates([("app", "web")])) == [-4, -3, -1, 4, 3, 1]
+    assert (len(seekers), len(seeking)) == (4, 6)

@@ -178,7 +178,7 @@ class InterPodAffinity(
                 if not columns.has_label(key):
                     continue  # a term about domains that do not exist
                 rows = found[key] = np.zeros(len(columns), np.int32)
-            one.counts.add_to(rows)
+            one.add_to(rows, columns.table)
         return found
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -242,9 +242,9 @@ class InterPodAffinity(
         labels = self._namespace_labels(shape.namespace)
         if self._hard_weight:
             for one in cluster.affinity.matching_terms(shape, labels, version):
-                weights.add_sparse(one.term.topology_key, one.counts, self._hard_weight)
+                weights.add_sparse(one.term.topology_key, one, self._hard_weight)
         for one in cluster.preferred.matching_terms(shape, labels, version):
-            weights.add_sparse(one.term.topology_key, one.counts, one.weight)
+            weights.add_sparse(one.term.topology_key, one, one.weight)
         by_key = weights.by_domain()
         if not by_key:
             return hook.SKIP
@@ -360,10 +360,10 @@ class InterPodAffinity(
         key = (self.name, "affinity" if terms is shape.affinity else "anti-affinity")
         version = self._catalog.version(Namespace)
         known = shape.data.get(key)
-        if known is None or known[:2] != (self._catalog, version):  # type: ignore[index]
+        if known is None or known[0] != version:  # type: ignore[index]
             found = tuple(_ResolvedTerm(term, self._catalog) for term in terms)
-            known = shape.data[key] = (self._catalog, version, found)
-        return known[2]  # type: ignore[index, no-any-return]
+            known = shape.data[key] = (version, found)
+        return known[1]  # type: ignore[index, no-any-return]
 
     def _resolve_preferred(self, shape: Shape) -> tuple[tuple[_ResolvedTerm, int], ...]:
         if not shape.preferred:
@@ -371,12 +371,12 @@ class InterPodAffinity(
         key = (self.name, "preferred")
         version = self._catalog.version(Namespace)
         known = shape.data.get(key)
-        if known is None or known[:2] != (self._catalog, version):  # type: ignore[index]
+        if known is None or known[0] != version:  # type: ignore[index]
             found = tuple(
                 (_ResolvedTerm(one.term, self._catalog), one.weight) for one in shape.preferred
             )
-            known = shape.data[key] = (self._catalog, version, found)
-        return known[2]  # type: ignore[index, no-any-return]
+            known = shape.data[key] = (version, found)
+        return known[1]  # type: ignore[index, no-any-return]
 
 
 class _DomainWeights:
@@ -396,8 +396,8 @@ class _DomainWeights:
     def add_sparse(self, key: str, counts: SparseColumn, weight: int) -> None:
         """The same for a count that few nodes have."""
         if self._is_counted(key):
-            counts.add_to(self._rows[key], weight)
-            counts.mark(self._touched[key])
+            counts.add_to(self._rows[key], self._columns.table, weight)
+            counts.mark(self._touched[key], self._columns.table)
 
     def _is_counted(self, key: str) -> bool:
         """Whether there are any domains of a topology key."""
