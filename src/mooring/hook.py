@@ -40,7 +40,7 @@ from mooring.framework.hook import (
     WhatIf,
 )
 from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 
 __all__ = [

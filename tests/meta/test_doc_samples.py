@@ -9,7 +9,7 @@ import pytest
 import mooring as mr
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
-from mooring.framework.examine import examine
+from mooring.framework.decisions.recording import record_decision
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
 from mooring.testing import FakeKubeScheduler, make_node, make_pod
@@ -75,13 +75,13 @@ def test_the_sample_that_declares_what_it_is_tells_the_truth() -> None:
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
     assert [one.scope for one in runtime.filters if one.name == "HotPods"] == [mr.hook.Scope.ROW]
-    record = examine(runtime, make_pod(labels=hot))
+    record = record_decision(runtime, make_pod(labels=hot))
     assert record.feasible == ["b"]
     assert record.filtering is not None
     rejection = record.filtering.rejection(0)
     assert rejection is not None
     assert rejection.verdict.reason == "node(s) had two hot pods"
-    assert examine(runtime, make_pod(labels={"other": "x"})).feasible == ["a", "b"]
+    assert record_decision(runtime, make_pod(labels={"other": "x"})).feasible == ["a", "b"]
     pods = [make_pod(labels={**hot, "index": str(number)}) for number in range(2)]
     assert len({hot_pods().sign(pod) for pod in pods}) == 1
     assert hot_pods().sign(make_pod()) != hot_pods().sign(pods[0])
@@ -105,8 +105,8 @@ def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None
     cluster.put_pod(make_pod("running", labels=labels, node="b"))
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    assert examine(runtime, make_pod("new", labels=labels)).feasible == ["b"]
-    assert examine(runtime, make_pod("other")).feasible == ["a", "b"]
+    assert record_decision(runtime, make_pod("new", labels=labels)).feasible == ["b"]
+    assert record_decision(runtime, make_pod("other")).feasible == ["a", "b"]
 
 
 def test_the_sample_plugin_says_what_would_help() -> None:

@@ -33,8 +33,6 @@ EXEMPT: Final[dict[str, tuple[set[str], str]]] = {
         "a field of the API server's type, in the text of its error",
     ),
 }
-#: TEMPORARY, to be removed when the one decision cycle is merged: a name on its way out.
-TEMPORARY: Final[dict[str, set[str]]] = {"framework/runtime.py": {"GangScheduling"}}
 
 
 def named_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -67,14 +65,13 @@ def test_no_module_outside_plugins_names_one() -> None:
         for path in outside()
         for line, name in named_in(ast.parse((SOURCE / path).read_text()))
         if name not in EXEMPT.get(str(path), (set(), ""))[0]
-        if name not in TEMPORARY.get(str(path), set())
     ]
     assert found == []
 
 
-@pytest.mark.parametrize("path", [*EXEMPT, *TEMPORARY])
+@pytest.mark.parametrize("path", EXEMPT)
 def test_every_exemption_is_needed(path: str) -> None:
-    allowed = EXEMPT.get(path, (set(), ""))[0] | TEMPORARY.get(path, set())
+    allowed, _ = EXEMPT[path]
     assert {name for _, name in named_in(ast.parse((SOURCE / path).read_text()))} == allowed
 
 

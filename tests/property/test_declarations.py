@@ -15,6 +15,7 @@ import pytest
 
 from mooring.config.plugin_entry import describe_plugin
 from mooring.framework import hook
+from mooring.framework.cycle import Cycle
 from mooring.framework.runtime import Runtime
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
@@ -95,7 +96,7 @@ def ask(kind: type[Any], args: Json, cluster: Cluster, pod: Pod) -> tuple[Hashab
     """A plugin's signature of a pod, and its answers."""
     plugin = describe_plugin(kind).make(args, Runtime(cluster), "args")
     signature = plugin.sign(pod) if isinstance(plugin, hook.Sign) else None
-    cycle = Runtime(cluster).begin(pod)
+    cycle = Cycle(pod, cluster)
     names = cycle.nodes.names
     verdicts: dict[str, Verdict | str] = dict.fromkeys(names, "accepted")
     if isinstance(plugin, hook.FilterNodes):

@@ -5,7 +5,7 @@ Made by the search, printed by the command line.
 
 import msgspec
 
-from mooring.framework.remedy import Remedy
+from mooring.framework.remedies.remedy import Remedy
 
 
 class Combination(msgspec.Struct, frozen=True):

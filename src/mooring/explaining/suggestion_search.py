@@ -3,7 +3,7 @@
 A search for the cheapest combination of remedies: it starts at a few likely nodes, asks every
 plugin about the node as the combination leaves it, and goes on with what the first one that objects
 proposes (`hook.Remedies`), cheapest combination first. One that leaves no objection is a
-suggestion. What a remedy costs is in `mooring.framework.remedy`.
+suggestion. What a remedy costs is in `mooring.framework.remedies.remedy`.
 """
 
 import heapq
@@ -18,10 +18,10 @@ from mooring.explaining.alike_nodes import alike_nodes
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import NO_PROFILE, Objection, Trial
 from mooring.framework.arrays import Floats
+from mooring.framework.decisions.record import Record
 from mooring.framework.hook import Hook
-from mooring.framework.record import Record
-from mooring.framework.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
-from mooring.framework.remedy_calls import remedy_questions
+from mooring.framework.remedies.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy_calls import remedy_questions
 from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod

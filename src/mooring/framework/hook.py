@@ -34,7 +34,7 @@ from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.plans.plan import Plan
-from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject

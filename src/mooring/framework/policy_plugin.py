@@ -16,7 +16,7 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
-from mooring.framework.remedy import RemedyCase
+from mooring.framework.remedies.remedy import RemedyCase
 from mooring.framework.rules import FilterRule
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node

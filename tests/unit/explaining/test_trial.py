@@ -8,7 +8,7 @@ import pytest
 from mooring.explaining.explainer import Explainer
 from mooring.explaining.suggestion import Combination
 from mooring.explaining.trial import NO_PROFILE, Trial
-from mooring.framework.remedy import Remedy
+from mooring.framework.remedies.remedy import Remedy
 from mooring.model import changed_copies
 from mooring.model.meta import ObjectMeta
 from mooring.model.storage import PersistentVolumeClaim

@@ -6,6 +6,7 @@ import pytest
 
 from mooring.errors import AnswerError
 from mooring.framework.binding import Binding
+from mooring.framework.decisions.post_filter_answers import legal_post_filter
 from mooring.framework.filtering import Preemption
 from mooring.framework.hook_answers import (
     legal_binding,
@@ -13,7 +14,6 @@ from mooring.framework.hook_answers import (
     legal_verdict,
     rejection,
 )
-from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.verdict import Verdict, reject
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod

@@ -17,7 +17,7 @@ from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import filter_asker
 from mooring.framework.policy_plugin import PolicyBind, PolicyFilter, PolicyPreempt, PolicyScore
-from mooring.framework.remedy_calls import RemedyQuestion
+from mooring.framework.remedies.remedy_calls import RemedyQuestion
 from mooring.framework.running_hook import Asked, asked_in, rule_in, traceback_of, waiting_frames
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod

@@ -6,7 +6,7 @@ Called by the plugin.
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.pod import Pod
 from mooring.model.selector_texts import requirement_text

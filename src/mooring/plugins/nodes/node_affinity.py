@@ -28,7 +28,7 @@ from mooring.framework.hook import (
     Sign,
 )
 from mooring.framework.nodes import Nodes
-from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node

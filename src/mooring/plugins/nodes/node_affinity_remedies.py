@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mooring.framework.remedy import Cost, Remedy
+from mooring.framework.remedies.remedy import Cost, Remedy
 from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod

@@ -18,7 +18,7 @@ from mooring.framework.hook import (
     Sign,
 )
 from mooring.framework.nodes import Nodes
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies

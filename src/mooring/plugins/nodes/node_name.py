@@ -7,7 +7,7 @@ import numpy as np
 
 from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies

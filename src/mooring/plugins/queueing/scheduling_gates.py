@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mooring.framework.hook import Action, PreEnqueue, Remedies, RequeueHint, Requeues
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.verdict import Verdict, reject
 from mooring.model import changed_copies
 from mooring.model.pod import Pod

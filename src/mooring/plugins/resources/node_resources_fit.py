@@ -27,7 +27,7 @@ from mooring.framework.hook import (
     Sign,
 )
 from mooring.framework.nodes import Nodes
-from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass

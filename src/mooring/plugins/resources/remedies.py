@@ -6,7 +6,7 @@ Called by the plugin.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.pod import Pod
 from mooring.model.quantity_texts import rounded_up, show

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mooring.framework.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.pod import TopologySpreadConstraint
 from mooring.plugins.spread.constraints import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mooring.framework.hook import Remedies
-from mooring.framework.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.meta import KubeObject, ObjectMeta
 from mooring.model.storage import (

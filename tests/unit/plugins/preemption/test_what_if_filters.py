@@ -4,6 +4,8 @@ import pytest
 
 from mooring.errors import PluginError
 from mooring.framework import hook
+from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import NOBODY
 from mooring.framework.filtering import Rejection
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
@@ -37,8 +39,8 @@ def reasons(rejections: dict[int, Rejection]) -> dict[int, tuple[str, str]]:
 def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
     nodes = [make_node("free"), make_node("full", cpu="1"), make_node("shut", taints=[TAINT])]
     rig = Rig(*nodes, low("a", "full"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1, 2])
     assert not filters.one_by_one
     expected = {
@@ -52,8 +54,8 @@ def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
 
 def test_the_first_plugin_in_order_gives_the_reason() -> None:
     rig = Rig(make_node("n", cpu="1", taints=[TAINT]), make_node("m", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     # The node is full and tainted; the taint is looked at first.
     for rows in ([0], [0, 1]):
         found = WhatIfFilters(rig.runtime, cycle, rows).rejections(rows)
@@ -64,8 +66,8 @@ def test_the_first_plugin_in_order_gives_the_reason() -> None:
 def test_somebody_elses_filter_is_asked_node_by_node() -> None:
     curious = Curious()
     rig = Rig(make_node("odd"), make_node("even"), more=[curious])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     assert filters.one_by_one
     curious.asked.clear()
@@ -114,8 +116,8 @@ class Broken(hook.Filter):
 def test_somebody_elses_filter_that_looks_at_nodes_only_is_asked_once() -> None:
     plugin = OnlyNodes()
     rig = Rig(make_node("odd"), make_node("even"), make_node("third"), more=[plugin])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
     plugin.asked.clear()
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1, 2])
     assert not filters.one_by_one
@@ -127,8 +129,8 @@ def test_somebody_elses_filter_that_looks_at_nodes_only_is_asked_once() -> None:
 def test_somebody_elses_filter_that_looks_at_one_node_is_asked_for_many() -> None:
     plugin = OnlyRow()
     rig = Rig(make_node("n"), make_node("m"), low("a", "n"), low("b", "m"), more=[plugin])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
     plugin.asked.clear()
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     no = ("Curious", "curious")
@@ -144,8 +146,8 @@ def test_who_declares_too_little_gets_its_own_old_answers_and_nothing_else_chang
         nodes = [make_node("n", cpu="1"), make_node("m", cpu="1")]
         rig = Rig(*nodes, low("a", "n"), low("b", "m"), more=[plugin])
         before = rig.state()
-        cycle = rig.runtime.begin(high("1"))
-        rig.runtime.filter(cycle)
+        cycle = Cycle(high("1"), rig.cluster)
+        rig.runtime.filter_walk.run(cycle, NOBODY)
         filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
         rig.runtime.remove_pod(cycle, rig.cluster.pods_on(1)[0], 1)
         found.append(reasons(filters.rejections([0, 1])))
@@ -158,8 +160,8 @@ def test_who_declares_too_little_gets_its_own_old_answers_and_nothing_else_chang
 @pytest.mark.parametrize("scope", Scope)
 def test_who_fails_is_named_whatever_it_declares(scope: Scope) -> None:
     rig = Rig(make_node("n"), make_node("m"), more=[Broken(scope, fine=2)])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
     with pytest.raises(PluginError, match="no more") as caught:
         WhatIfFilters(rig.runtime, cycle, [0, 1]).rejections([0, 1])
     assert caught.value.plugin == "Broken"
@@ -171,15 +173,15 @@ def test_a_filter_that_counts_pods_of_other_nodes_is_asked_node_by_node() -> Non
         "labelSelector": {"matchLabels": {"app": "web"}},
     }  # fmt: skip
     rig = Rig(make_node("n", labels={"zone": "a"}))
-    cycle = rig.runtime.begin(high("1", spec={"topologySpreadConstraints": [constraint]}))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1", spec={"topologySpreadConstraints": [constraint]}), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     assert WhatIfFilters(rig.runtime, cycle, [0]).one_by_one
 
 
 def test_the_runtime_is_asked_itself_when_a_filter_fails() -> None:
     rig = Rig(make_node("n", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     hidden = Hidden(rig.runtime)
     assert reasons(WhatIfFilters(hidden, cycle, [0]).rejections([0])) == {
         0: ("NodeResourcesFit", "Insufficient cpu")
@@ -190,8 +192,8 @@ def test_the_runtime_is_asked_itself_when_a_filter_fails() -> None:
 def test_nominated_pods_count() -> None:
     rig = Rig(make_node("n", cpu="2"), make_node("m", cpu="2"))
     rig.cluster.nominations.put(make_pod("x", requests={"cpu": "2"}, priority=100), "n")
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     expected = {0: ("NodeResourcesFit", "Insufficient cpu")}
     assert reasons(filters.rejections([0, 1])) == expected

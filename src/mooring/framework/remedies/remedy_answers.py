@@ -16,7 +16,7 @@ import numpy as np
 from mooring.errors import AnswerError, InputError
 from mooring.framework import foreign
 from mooring.framework.hook_answers import shortened, shown
-from mooring.framework.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.model.checks import check_object
 from mooring.model.kinds import KINDS
 from mooring.model.meta import KubeObject, keep_raw

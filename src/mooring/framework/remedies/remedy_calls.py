@@ -14,8 +14,8 @@ from mooring.errors import MooringError
 from mooring.framework import foreign, hook
 from mooring.framework.binding_hooks import blame
 from mooring.framework.policy_plugin import PolicyFilter
-from mooring.framework.remedy import Remedy, RemedyCase
-from mooring.framework.remedy_answers import legal_pod, legal_remedies
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy_answers import legal_pod, legal_remedies
 from mooring.framework.what_ifs import need_stack
 from mooring.model.pod import Pod
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.errors import AnswerError
-from mooring.framework.remedy import Remedy, RemedyCase
-from mooring.framework.remedy_answers import legal_pod, legal_remedies
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.remedies.remedy_answers import legal_pod, legal_remedies
 from mooring.framework.verdict import reject
 from mooring.model import changed_copies
 from mooring.model.meta import ObjectMeta
