@@ -4,8 +4,7 @@ Called by plugins for what they remember and what they sign; with the pod's shap
 pods of a template.
 """
 
-from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 
@@ -13,26 +12,34 @@ from mooring.model.pod import Pod
 from mooring.state.shapes import Shape
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_NODE_SELECTION: Final = f"{__name__} node selection"
+_TOLERATIONS: Final = f"{__name__} tolerations"
 
 
-def node_selection_key(pod: Pod, shape: Shape | None = None) -> bytes:
+def node_selection_key(pod: Pod, shape: Shape) -> bytes:
     """The node selector and the required node affinity."""
-    return _kept(shape, "node selection", lambda: _encode((pod.node_selector, _required(pod))))
-
-
-def tolerations_key(pod: Pod, shape: Shape | None = None) -> bytes:
-    """The tolerations, as far as they decide where a pod may go, whatever their order."""
-    return _kept(shape, "tolerations", lambda: _encode(_tolerations(pod)))
-
-
-def _kept(shape: Shape | None, what: str, make: Callable[[], bytes]) -> bytes:
-    if shape is None:
-        return make()
-    place = (__name__, what)
-    known = shape.data.get(place)
+    known = shape.data.get(_NODE_SELECTION)
     if known is None:
-        known = shape.data[place] = make()
+        known = shape.data[_NODE_SELECTION] = node_selection_of(pod)
     return cast("bytes", known)
+
+
+def tolerations_key(pod: Pod, shape: Shape) -> bytes:
+    """The tolerations, as far as they decide where a pod may go, whatever their order."""
+    known = shape.data.get(_TOLERATIONS)
+    if known is None:
+        known = shape.data[_TOLERATIONS] = tolerations_of(pod)
+    return cast("bytes", known)
+
+
+def node_selection_of(pod: Pod) -> bytes:
+    """`node_selection_key`, worked out anew."""
+    return _encode((pod.node_selector, _required(pod)))
+
+
+def tolerations_of(pod: Pod) -> bytes:
+    """`tolerations_key`, worked out anew."""
+    return _encode(_tolerations(pod))
 
 
 def _required(pod: Pod) -> object:

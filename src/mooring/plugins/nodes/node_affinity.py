@@ -42,7 +42,7 @@ from mooring.model.selectors import (
 )
 from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
-from mooring.plugins.pod_keys import node_selection_key
+from mooring.plugins.pod_keys import node_selection_key, node_selection_of
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
@@ -145,7 +145,7 @@ class NodeAffinity(
 
     def sign(self, pod: Pod) -> tuple[bytes, bytes]:
         """The node selector with the required terms, and the preferred terms."""
-        return node_selection_key(pod), _encode(_preferred(pod))
+        return node_selection_of(pod), _encode(_preferred(pod))
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a

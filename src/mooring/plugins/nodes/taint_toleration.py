@@ -38,7 +38,7 @@ from mooring.model.taints import (
     untolerated,
 )
 from mooring.plugins.pod_changes import is_same_pod
-from mooring.plugins.pod_keys import tolerations_key
+from mooring.plugins.pod_keys import tolerations_key, tolerations_of
 from mooring.plugins.score_arithmetic import normalize_scores
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
@@ -114,7 +114,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
 
     def sign(self, pod: Pod) -> bytes:
         """The tolerations."""
-        return tolerations_key(pod)
+        return tolerations_of(pod)
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:
