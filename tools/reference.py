@@ -243,7 +243,7 @@ def hooks_page() -> Iterator[str]:
     named = [*source.fields(), *source_of(arrays.__name__).fields()]
     answers = {field.name: field.comment for field in named}
     for name, kind in vars(hook).items():
-        if not inspect.isclass(kind) or not issubclass(kind, hook.Hook) or kind is hook.Hook:
+        if not inspect.isclass(kind) or not issubclass(kind, hook.Hook):
             continue
         yield from (f"## `hook.{name}`", "", prose(kind.__doc__), "")
         for field in source.fields(name):
@@ -261,10 +261,16 @@ def hooks_page() -> Iterator[str]:
         if inspect.isclass(kind) and not issubclass(kind, hook.Hook):
             yield from (f"## `hook.{name}`", "")
             if issubclass(kind, enum.Enum):
-                yield from (prose(kind.__doc__), "", *(f"- `{one}`" for one in kind.__members__))
+                yield from (prose(kind.__doc__), "", *_members(kind))
             else:
                 yield from _class(name, kind)
             yield ""
+
+
+def _members(kind: type[enum.Enum]) -> Iterator[str]:
+    comments = {one.name: one.comment for one in source_of(kind.__module__).fields(kind.__name__)}
+    for name in kind.__members__:
+        yield f"- `{name}`: {comments[name]}" if comments[name] else f"- `{name}`"
 
 
 def metrics_page() -> Iterator[str]:

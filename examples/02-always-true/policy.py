@@ -21,5 +21,5 @@ def zero_score(_pod: mr.Pod, _node: mr.Node) -> float:
 
 @policy.preempt
 def echo(_pod: mr.Pod, _node: mr.Node, victims: Sequence[mr.Pod]) -> Sequence[mr.Pod]:
-    """Evict exactly those that kube-scheduler has chosen."""
+    """Preempt exactly those that kube-scheduler has chosen."""
     return victims

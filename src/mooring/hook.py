@@ -2,7 +2,7 @@
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
-from mooring.framework.handle import Handle
+from mooring.framework.handle import AskFilter, Handle
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -18,6 +18,7 @@ from mooring.framework.hook import (
     PostBind,
     PostFilter,
     PreBind,
+    PreBindCheckAnswer,
     Preempt,
     PreemptAnswer,
     PreEnqueue,
@@ -26,9 +27,11 @@ from mooring.framework.hook import (
     PreScore,
     PreScoreAnswer,
     QueueSort,
+    Remedies,
     RequeueHint,
     Requeues,
     Reserve,
+    ReserveAnswer,
     Score,
     ScoreNodes,
     Sign,
@@ -36,13 +39,18 @@ from mooring.framework.hook import (
     Wait,
     WhatIf,
 )
+from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 
 __all__ = [
     "SKIP",
     "Action",
+    "AskFilter",
     "Bind",
     "BindAnswer",
     "Candidate",
+    "Cost",
     "Cycle",
     "Filter",
     "FilterAnswer",
@@ -52,10 +60,13 @@ __all__ = [
     "Handle",
     "Hook",
     "Normalize",
+    "ObjectKey",
     "Permit",
+    "Plan",
     "PostBind",
     "PostFilter",
     "PreBind",
+    "PreBindCheckAnswer",
     "PreEnqueue",
     "PreFilter",
     "PreFilterAnswer",
@@ -65,14 +76,23 @@ __all__ = [
     "PreemptAnswer",
     "Preemption",
     "QueueSort",
+    "ReadyAnswer",
     "Rejection",
+    "Remedies",
+    "Remedy",
+    "RemedyCase",
     "RequeueHint",
     "Requeues",
     "Reserve",
+    "ReserveAnswer",
+    "Scope",
     "Score",
     "ScoreNodes",
     "Sign",
     "Skip",
+    "Step",
     "Wait",
     "WhatIf",
+    "Write",
+    "WriteAnswer",
 ]

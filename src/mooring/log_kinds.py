@@ -3,7 +3,8 @@
 The log limits how many lines of one kind there are in a minute (`cli/log_floods`), and one line of
 the code may tell of many plugins: a noisy one must not hide the others. Whoever writes such a line
 passes ``extra=`` from here; only the handler reads it. A kind is made of words of the code and the
-configuration, never of a pod or a node.
+configuration, never of a pod or a node. It stands beside `errors`, below all packages, because code
+of every layer logs.
 """
 
 import logging

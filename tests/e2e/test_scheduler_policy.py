@@ -275,19 +275,23 @@ def test_waiting_pods_are_rejected_or_too_late_and_tried_again(
 
 @pytest.mark.usefixtures("scheduler")
 @pytest.mark.parametrize(
-    ("where", "reason"),
+    ("where", "told"),
     [
-        ("reserve", "node(s) had no slot"),
+        # As kube-scheduler says it: until Permit, a pod that fits no node; after that, the reason.
+        ("reserve", "0/1 nodes are available: 1 node(s) had no slot."),
         ("pre_bind", "the store is closed"),
         ("bind", "not by me"),
     ],
 )
 def test_a_rejection_after_the_choice_gives_the_place_back(
-    plane: BaseControlPlane, namespace: str, where: str, reason: str
+    plane: BaseControlPlane, namespace: str, where: str, told: str
 ) -> None:
     plane.create(labelled("no", namespace, reject=where))
-    note = note_of(plane, "no", namespace, "FailedScheduling")
-    assert reason in note
+    assert note_of(plane, "no", namespace, "FailedScheduling") == told
+    unschedulable(plane, "no", namespace, told)
+    found = plane.get("Pod", "no", namespace)
+    condition = scheduled_condition(found)
+    assert (condition["reason"], condition["message"]) == ("Unschedulable", told)
     # It comes back when the label goes; a change of the pod is a reason to try again.
     path = plane.path("Pod", "no", namespace)
     patch = {"metadata": {"labels": {"reject": None}}}

@@ -54,6 +54,16 @@ def scheduler(
 
 
 @pytest.fixture
+def priority(plane: BaseControlPlane) -> Iterator[str]:
+    """A priority class above that of pods without one."""
+    name, version = "volumes-high", "scheduling.k8s.io/v1"
+    meta = {"apiVersion": version, "kind": "PriorityClass", "metadata": {"name": name}}
+    plane.create({**meta, "value": 9})
+    yield name
+    plane.delete("PriorityClass", name, api_version=version)
+
+
+@pytest.fixture
 def provisioner(
     plane: BaseControlPlane,
     scheduler: MoorRun | KubeScheduler,
@@ -167,4 +177,41 @@ def test_a_pod_that_goes_while_its_volumes_are_made_leaves_nothing_behind(
     for name in ("x", "y"):  # both fit only if the place of the pod that went is free
         plane.create(pod(name, namespace, "patient", requests={"cpu": "6"}))
     assert {node_of(plane, name, namespace) for name in ("x", "y")} == {"a", "b"}
+    assert "Traceback" not in scheduler.log()
+
+
+def test_a_victim_whose_volumes_are_being_made_goes_back_to_the_queue(
+    plane: BaseControlPlane,
+    namespace: str,
+    provisioner: Provisioner,
+    scheduler: MoorRun | KubeScheduler,
+    priority: str,
+) -> None:
+    """It is not deleted: nothing of it runs yet."""
+    claim(plane, "stall", namespace, "made")
+    low = user("low", namespace, "stall")
+    low["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "6"}
+    plane.create(low)
+    plane.wait_for(lambda: "stall" in provisioner.nodes, "a node to be chosen for the claim")
+    (where,) = provisioner.nodes["stall"]
+    other = "b" if where == "a" else "a"
+    plane.create(
+        pod(
+            "rock", namespace, "nobody", requests={"cpu": "6"}, nodeName=other,
+            priorityClassName=priority,
+        )
+    )  # fmt: skip
+    vip = plane.create(
+        pod("vip", namespace, "patient", requests={"cpu": "6"}, priorityClassName=priority)
+    )
+    assert node_of(plane, "vip", namespace) == where
+    assert note_of(plane, "low", namespace, "Preempted") == (
+        f"Preempted by pod {vip['metadata']['uid']} on node {where} (in kube-scheduler memory)."
+    )
+    told = 'running PreBind plugin "VolumeBinding": preempted by DefaultPreemption'
+    assert note_of(plane, "low", namespace, "FailedScheduling", "PreBind") == told
+    found = plane.get("Pod", "low", namespace)
+    assert "deletionTimestamp" not in found["metadata"]
+    assert "nodeName" not in found["spec"]
+    assert [one["type"] for one in found["status"]["conditions"]] == ["PodScheduled"]
     assert "Traceback" not in scheduler.log()

@@ -8,7 +8,8 @@ import pytest
 
 import mooring as mr
 from mooring.config.runtimes import build_profiles, build_runtime
-from mooring.framework.examine import examine
+from mooring.explaining.explainer import Explainer
+from mooring.framework.decisions.recording import record_decision
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
 from mooring.testing import FakeKubeScheduler, make_node, make_pod
@@ -60,6 +61,32 @@ def test_both_ways_to_pack_gpus_agree() -> None:
     assert single.filter(without).kept == ["n0"]
 
 
+def test_the_sample_that_declares_what_it_is_tells_the_truth() -> None:
+    registry = default_registry()
+    hot_pods = runpy.run_path(str(ROOT / "docs" / "samples" / "hot_pods_plugin.py"))["HotPods"]
+    registry.add(hot_pods)
+    config = {"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "HotPods"}]}}}]}
+    hot = {"example.com/hot": "yes"}
+    cluster = Cluster()
+    for name in ("a", "b"):
+        cluster.put_node(make_node(name))
+    for name, node in (("one", "a"), ("two", "a"), ("three", "b")):
+        cluster.put_pod(make_pod(name, labels=hot, node=node))
+    profile = build_profiles(config, registry)["default-scheduler"]
+    runtime = build_runtime(profile, registry, cluster, lambda: 0)
+    assert [one.scope for one in runtime.filters if one.name == "HotPods"] == [mr.hook.Scope.ROW]
+    record = record_decision(runtime, make_pod(labels=hot))
+    assert record.feasible == ["b"]
+    assert record.filtering is not None
+    rejection = record.filtering.rejection(0)
+    assert rejection is not None
+    assert rejection.verdict.reason == "node(s) had two hot pods"
+    assert record_decision(runtime, make_pod(labels={"other": "x"})).feasible == ["a", "b"]
+    pods = [make_pod(labels={**hot, "index": str(number)}) for number in range(2)]
+    assert len({hot_pods().sign(pod) for pod in pods}) == 1
+    assert hot_pods().sign(make_pod()) != hot_pods().sign(pods[0])
+
+
 def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None:
     registry = default_registry()
     registry.add(runpy.run_path(str(ROOT / "docs" / "samples" / "licence_plugin.py"))["Licences"])
@@ -78,8 +105,19 @@ def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None
     cluster.put_pod(make_pod("running", labels=labels, node="b"))
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    assert examine(runtime, make_pod("new", labels=labels)).feasible == ["b"]
-    assert examine(runtime, make_pod("other")).feasible == ["a", "b"]
+    assert record_decision(runtime, make_pod("new", labels=labels)).feasible == ["b"]
+    assert record_decision(runtime, make_pod("other")).feasible == ["a", "b"]
+
+
+def test_the_sample_plugin_says_what_would_help() -> None:
+    policy = mr.load(ROOT / "docs" / "samples" / "remedies_plugin.py")
+    nodes = [make_node("a", labels={"example.com/restarting": "soon"})]
+    found = Explainer(nodes, policy=policy).explain(make_pod())
+    assert found.failed == ()
+    assert [one.combination.text for one in found.suggestions] == [
+        "label the pod with example.com/restartable=true",
+        "take the label example.com/restarting off a",
+    ]
 
 
 def test_the_sample_explanation_says_what_its_comments_say(

@@ -8,8 +8,8 @@ from pathlib import Path
 from mooring.cli.log_floods import FloodHandler
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
+from mooring.extender import bodies, decision_turns
 from mooring.extender import http_extender as caller
-from mooring.extender import turns
 from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
 from mooring.http import handshake, origin, protocol
@@ -58,6 +58,10 @@ LIMITS = {
         f"{size(protocol._HEADER_BYTES)}, {seconds(protocol._HEADER_SECONDS)}"
     ),
     "body of a request to `moor serve`": size(SERVE.max_body),
+    "nodes, and parts, of a request to `moor serve`": (
+        f"{number(bodies._MOST_NODES)}, {number(bodies._MOST_PARTS)}"
+    ),
+    "pod of a request to `moor serve`": size(bodies._LARGEST_POD_BYTES),
     "bodies and replies of `moor serve` in memory, together": size(SERVE.max_held),
     "requests that wait in `moor serve`": number(SERVE.max_waiting),
     "connections to `moor serve`, those that have not shaken hands included": (
@@ -66,7 +70,7 @@ LIMITS = {
     "TLS handshake": seconds(handshake.HANDSHAKE_SECONDS),
     "connections to `moor run`": number(server.MAX_CONNECTIONS),
     "time to send a body and to get an answer in `moor serve`": seconds(SERVE.timeout),
-    "part of it for a policy's functions": f"{turns.FUNCTION_PART:.0%}".replace("%", " %"),
+    "part of it for a policy's functions": f"{decision_turns.FUNCTION_PART:.0%}".replace("%", " %"),
     "time a client may take to read a reply": seconds(protocol.WholeBodyProtocol.reply_seconds),
     "body of a request to `moor cluster`": size(embedded_app.MAX_BODY),
     "YAML: levels, parts": f"{number(MOST_LEVELS)}, {number(yaml_body._MOST_PARTS)}",

@@ -3,12 +3,15 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
+#: A family of modules is a folder of its own.
+MOST_MODULES = 30
 MAX_LINES = 500
 
 #: Hosts that packages are fetched from, and folders of somebody's machine. A mirror or another
@@ -61,6 +64,11 @@ def test_no_file_names_a_package_host_or_a_folder_of_a_machine() -> None:
 def test_no_module_is_longer_than_people_can_follow() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
     assert {str(path): count for path, count in lengths.items() if count > MAX_LINES} == {}
+
+
+def test_no_folder_has_more_modules_than_people_can_take_in() -> None:
+    modules = Counter(str(path.parent.relative_to(ROOT)) for path in SOURCES)
+    assert {folder: many for folder, many in modules.items() if many > MOST_MODULES} == {}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "mooring"
 
 #: Names that are gone, with what there is instead. A leading underscore makes no other name.
 OLD_NAMES = {
-    "Evictor": "PreemptingPlugin",
+    "Evictor": "DefaultPreemption.preempting",
     "Flight": "BindingCycle",
     "Hand": "a name that says what it does",
     "Happening": "ClusterEvent",
@@ -25,6 +25,7 @@ OLD_NAMES = {
     "Narrowing": "PreFilterResult",
     "Parts": "SubQueues, or a name that says which parts",
     "Placing": "BindingHooks",
+    "RemedyPlan": "Combination",
     "Room": "PostFilterResult, or a name with the word capacity",
     "Tell": "RecordEvent",
     "Wake": "RequeueHint",

@@ -9,7 +9,7 @@ import pytest
 
 from mooring.explaining.explainer import Explainer
 from mooring.model.pod import Pod
-from tests.unit.explaining.test_suggestion_search import carried_out
+from tests.unit.explaining.suggested import carried_out
 from tools.parity import VECTORS, read_cases
 
 FILES = sorted(VECTORS.glob("*.ndjson.gz"))
@@ -31,7 +31,7 @@ def test_suggestions_hold(file: Path) -> None:
             assert explainer.record(one).to_dict() == before
             assert bool(found.record.selected) or len(found.suggestions) > 0
             for suggestion in found.suggestions:
-                changed, pod = carried_out(suggestion.plan, objects, explainer.pod(one))
+                changed, pod = carried_out(suggestion.combination, objects, explainer.pod(one))
                 others = [other for other in map(Pod.from_dict, pending) if other.key != pod.key]
                 record = Explainer(changed, config, pending=others).record(pod)
                 assert tuple(record.feasible) == suggestion.nodes

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.framework import hook
+from mooring.framework.cycle import Cycle
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
+from mooring.model.node_features import KNOWN_FEATURES
 from mooring.model.pod import Pod
 from mooring.model.storage import (
     CSIDriver,
@@ -28,7 +30,6 @@ from mooring.model.storage import (
     StorageClass,
 )
 from mooring.plugins.in_tree import default_registry
-from mooring.plugins.nodes.feature_requirements import KNOWN_FEATURES
 from mooring.state.cluster import Cluster
 
 ZONE = "topology.kubernetes.io/zone"
@@ -205,7 +206,7 @@ def runtime_on(cluster: Cluster) -> Runtime:
 def answers(runtime: Runtime, asking: Pod) -> dict[str, Any]:
     """What every plugin says of every node."""
     found: dict[str, Any] = {}
-    cycle = runtime.begin(asking)
+    cycle = Cycle(asking, runtime.cluster)
     plugins = {
         point: [(one.name, one.plugin) for one in runtime.points[point]]
         for point in ("preFilter", "filter", "preScore", "score")

@@ -130,7 +130,7 @@ class Soak:
     def run(self, phase: Phase) -> PhaseResult:
         """Carry a phase out, and check what must hold."""
         result = PhaseResult(phase=phase)
-        began, bound, evicted = time.monotonic(), self._bound(), self._evicted()
+        began, bound, preempted = time.monotonic(), self._bound(), self._preempted()
         since = time.time()
         faults, pods = dict(self.proxy.counts), self.objects.created
         restarts = sum(one.restarts for one in self.replicas)
@@ -163,7 +163,7 @@ class Soak:
         result.leaderless = self._leaderless
         result.pods = self.objects.created - pods
         result.bound = self._bound() - bound
-        result.evicted = self._evicted() - evicted
+        result.preempted = self._preempted() - preempted
         result.faults = {
             kind: count - faults.get(kind, 0)
             for kind, count in self.proxy.counts.items()
@@ -267,7 +267,7 @@ class Soak:
     def _bound(self) -> int:
         return sum(one.done for one in self.audit.bindings())
 
-    def _evicted(self) -> int:
+    def _preempted(self) -> int:
         deleted = ("delete", "pods")
         return sum(one.done for one in self.audit.writes() if (one.verb, one.resource) == deleted)
 

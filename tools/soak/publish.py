@@ -15,7 +15,7 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "benchmarks"
 _BEGIN: Final = "<!-- runs -->\n"
 _END: Final = "<!-- end -->"
 _TITLES: Final = (
-    "seed", "replicas", "minutes", "phases", "pods", "bound", "evicted", "faults", "starts",
+    "seed", "replicas", "minutes", "phases", "pods", "bound", "preempted", "faults", "starts",
     "longest without a Binding", "longest recovery", "most memory", "most idle CPU", "violations",
 )  # fmt: skip
 
@@ -34,7 +34,7 @@ def _row(run: dict[str, Any]) -> list[str]:
         str(run["phases"]),
         f"{run['pods']:,}",
         f"{run['bound']:,}",
-        str(run["evicted"]),
+        str(run["preempted"]),
         f"{sum(run['faults'].values()):,}",
         str(run["restarts"]),
         f"{run['longest_leaderless_seconds']:.1f} s",

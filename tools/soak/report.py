@@ -21,7 +21,7 @@ class PhaseResult(msgspec.Struct, kw_only=True):
         leaderless: seconds from the leader's end to the next Binding; None if that is not asked.
         pods: pods created.
         bound: Bindings that took effect.
-        evicted: pods that replicas deleted, to make room for others.
+        preempted: pods that replicas deleted, to make room for others.
         faults: what the proxy did, by kind.
         restarts: how often a replica was started.
         memory_mb: the most memory a replica had at the end.
@@ -35,7 +35,7 @@ class PhaseResult(msgspec.Struct, kw_only=True):
     leaderless: float | None = None
     pods: int = 0
     bound: int = 0
-    evicted: int = 0
+    preempted: int = 0
     faults: dict[str, int] = {}
     restarts: int = 0
     memory_mb: float = 0.0
@@ -85,7 +85,7 @@ class RunResult(msgspec.Struct, kw_only=True):
             "phases": len(phases),
             "pods": sum(one.pods for one in phases),
             "bound": sum(one.bound for one in phases),
-            "evicted": sum(one.evicted for one in phases),
+            "preempted": sum(one.preempted for one in phases),
             "faults": faults,
             "restarts": sum(one.restarts for one in phases),
             "terms": self.terms,
@@ -105,7 +105,7 @@ def _most(values: Iterable[float]) -> float:
 
 
 TITLES: Final = (
-    "phase", "trouble", "s", "pods", "bound", "evicted", "faults", "starts", "no leader",
+    "phase", "trouble", "s", "pods", "bound", "preempted", "faults", "starts", "no leader",
     "recovered", "MB", "idle CPU", "",
 )  # fmt: skip
 _TROUBLE: Final = TITLES.index("trouble")
@@ -121,7 +121,7 @@ def cells(one: PhaseResult) -> list[str]:
         f"{one.seconds:.0f}",
         str(one.pods),
         str(one.bound),
-        str(one.evicted),
+        str(one.preempted),
         str(sum(one.faults.values())),
         str(one.restarts),
         "" if one.leaderless is None else f"{one.leaderless:.1f} s",

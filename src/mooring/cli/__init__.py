@@ -1,1 +1,1 @@
-"""The ``moor`` command: thin, a file for each command."""
+"""The ``moor`` command: thin, a file or a folder for each command."""

@@ -32,7 +32,7 @@ def bind(
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
 ) -> None:
-    """Bind a waiting pod to a node, as a scheduler would.
+    """Bind a pending pod to a node, as a scheduler would.
 
     First kube-scheduler's default plugins are asked whether the pod fits there, whatever scheduler
     it names. Exit code 0 if it is bound, 1 if it does not fit or the API server rejects, 2 if
@@ -89,8 +89,8 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
         MooringError: it does not.
     """
     from mooring.cli.explain_node_view import print_node
-    from mooring.explaining.edits import with_spec
     from mooring.explaining.explainer import Explainer
+    from mooring.model.changed_copies import with_spec
     from mooring.model.pod_defaults import DEFAULT_SCHEDULER
 
     explainer = Explainer(read_live(config))

@@ -86,6 +86,7 @@ def explain(
             explainer = _explainer(cluster or snapshot or "", config, policy, deadline.begin)
             found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
         _report_skipped(explainer.snapshot)
+        _report_failed(found)
         _print(found, explainer.snapshot, node, output)
     finally:
         gc.enable()
@@ -95,19 +96,23 @@ def explain(
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
     from msgspec.structs import replace
 
-    from mooring.process.deadline import was_interrupted
-
     wanted, was_on = _find(explainer, pod, where)
     if node and node not in explainer.cluster.nodes:
         raise InputError(_unknown("node", node, list(explainer.cluster.nodes), where))
     try:
         found = explainer.explain(wanted, node)
     except (PluginError, PolicyError) as error:
-        advice = "; correct it, or allow more with --hook-timeout" if was_interrupted(error) else ""
-        raise InputError(f"{error}{advice}") from error
+        raise InputError(_told(error)) from error
     if was_on:
         found = replace(found, bound_to=was_on)
     return found
+
+
+def _told(error: Exception) -> str:
+    from mooring.process.deadline import was_interrupted
+
+    advice = "; correct it, or allow more with --hook-timeout" if was_interrupted(error) else ""
+    return f"{error}{advice}"
 
 
 def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: ExplainOutput) -> None:
@@ -169,7 +174,7 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
 def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str", str]:
     """The pod that is meant, and the node it is on although the cluster does not count it there."""
     from mooring.cli.input_files import read_pod
-    from mooring.explaining.edits import as_new
+    from mooring.model.changed_copies import as_new
     from mooring.model.pod import Pod
 
     namespace, slash, name = wanted.rpartition("/")
@@ -211,6 +216,11 @@ def _report_skipped(snapshot: "Snapshot") -> None:
         typer.echo(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
 
 
+def _report_failed(found: "Explanation") -> None:
+    for error in found.failed:
+        typer.echo(f"moor: {_told(error)}; what would help is said without it", err=True)
+
+
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
     """An explanation as plain data: the record and what would help.
 
@@ -229,9 +239,9 @@ def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[
         out["boundTo"] = found.bound_to
     out["suggestions"] = [
         {
-            "text": one.plan.text,
-            "cost": round(one.plan.cost, 2),
-            "node": one.plan.node,
+            "text": one.combination.text,
+            "cost": round(one.combination.cost, 2),
+            "node": one.combination.node,
             "nodes": one.nodes,
         }
         for one in found.suggestions

@@ -12,13 +12,13 @@ from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mar
 from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
 from mooring.explaining.decision_text import joined_names, outcome_sentence, preemption_text
 from mooring.explaining.explainer import Explanation
-from mooring.explaining.quantity_texts import show
-from mooring.explaining.remedy import Suggestion
+from mooring.explaining.suggestion import Suggestion
+from mooring.framework.decisions.decision import PluginScore, Scoring
+from mooring.framework.decisions.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.filtering import Rejection
-from mooring.framework.record import PRE_FILTER_REJECTED, Record
-from mooring.framework.runtime import PluginScore, Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
+from mooring.model.quantity_texts import show
 from mooring.model.resources import CPU, MEMORY, spec_requests
 from mooring.wording import counted
 
@@ -27,7 +27,6 @@ _LINES: Final = 12
 #: A line names so many nodes; of more it names a few and says how many there are.
 _NAMED: Final = 4
 _FEW_NAMES: Final = 3
-_FIT: Final = "NodeResourcesFit"
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -203,10 +202,11 @@ def print_suggestions(out: TerminalPrinter, found: Sequence[Suggestion], record:
     out.heading("What would help, the smallest change first (each one was tried)")
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, one in enumerate(found, 1):
-        alone = one.nodes == (one.plan.node,) and one.plan.node not in record.nodes
-        first = [one.plan.node, *(name for name in one.nodes if name != one.plan.node)]
+        node = one.combination.node
+        alone = one.nodes == (node,) and node not in record.nodes
+        first = [node, *(name for name in one.nodes if name != node)]
         where = "there" if alone else f"on {joined_names(first, 'and')}"
-        text = Text.assemble(one.plan.text, (f"  → fits then {where}", "dim"))
+        text = Text.assemble(one.combination.text, (f"  → fits then {where}", "dim"))
         made.add_row(f"{number}.", text)
     out.print(made)
 
@@ -214,9 +214,8 @@ def print_suggestions(out: TerminalPrinter, found: Sequence[Suggestion], record:
 def reason(rejection: Rejection) -> str:
     """A plugin and its reasons."""
     text = f"{rejection.plugin or 'the scheduler'}: {', '.join(rejection.verdict.reasons)}"
-    if rejection.plugin == _FIT and rejection.verdict.unresolvable:
-        text += " (the whole node is too small)"
-    return text
+    note = rejection.verdict.note
+    return f"{text} ({note})" if note else text
 
 
 def _reasons(group: AlikeNodes, between: str = "\n") -> Text:

@@ -1,9 +1,10 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
-Each place in the code may write so many warnings and errors a minute; if they are about plugins,
-each function of them and each hook may (`log_kinds`). How many were left out is reported when the
-minute is over, with the next line of any kind, and at the end of the process at the latest. Lines
-below a warning are not limited. A handler of the log; belongs to the whole process.
+Each call site, a place in the code, may write so many warnings and errors a minute; if they are
+about plugins, each function of them and each hook may (`log_kinds`). How many were left out is
+reported when the minute is over, with the next line of any kind, and at the end of the process at
+the latest. Lines below a warning are not limited. A handler of the log; belongs to the whole
+process.
 """
 
 import logging
@@ -15,18 +16,18 @@ from typing import IO, Final
 from mooring.cli.log_lines import LineHandler
 from mooring.log_kinds import kind_of
 
-#: So many lines from one place are written in one minute.
+#: So many lines from one call site are written in one minute.
 MOST_LINES: Final = 20
-#: So many places are told apart in one minute; further ones count as one.
-_MOST_PLACES: Final = 1000
+#: So many call sites are told apart in one minute; further ones count as one.
+_MOST_SITES: Final = 1000
 _SECONDS: Final = 60.0
-#: A place in the code, and what its lines are about.
+#: A call site, and what its lines are about.
 _Key = tuple[str | int, ...]
 _OTHERS: Final[_Key] = ("others",)
 
 
 class _CallSite:
-    """A place in the code that writes lines about one thing.
+    """A call site that writes lines about one thing.
 
     Attributes:
         since: when its minute began.
@@ -40,7 +41,7 @@ class _CallSite:
 
 
 class _LeftOut:
-    """Lines of one place that were not written.
+    """Lines of one call site that were not written.
 
     Attributes:
         since: when the minute of the first one began.
@@ -71,7 +72,7 @@ class FloodHandler(LineHandler):
         self._left_out: dict[_Key, _LeftOut] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, unless there were too many from its site."""
+        """Write a line, unless there were too many from its call site."""
         now = self._clock()
         self._report_left_out(now - _SECONDS)
         key = _key(record)
@@ -79,13 +80,11 @@ class FloodHandler(LineHandler):
             super().emit(record)
 
     def leaves_out(self, record: logging.LogRecord) -> bool:
-        """Whether there were too many lines from its place already."""
+        """Whether there were too many lines from its call site already."""
         key = _key(record)
-        place = self._sites.get(key) if key is not None else None
+        site = self._sites.get(key) if key is not None else None
         return (
-            place is not None
-            and place.lines >= MOST_LINES
-            and self._clock() - place.since < _SECONDS
+            site is not None and site.lines >= MOST_LINES and self._clock() - site.since < _SECONDS
         )
 
     def close(self) -> None:
@@ -94,10 +93,10 @@ class FloodHandler(LineHandler):
         super().close()
 
     def _is_let_through(self, key: _Key, record: logging.LogRecord, now: float) -> bool:
-        if key not in self._sites and len(self._sites) >= _MOST_PLACES:
+        if key not in self._sites and len(self._sites) >= _MOST_SITES:
             known = self._sites.items()
             self._sites = {one: at for one, at in known if now - at.since < _SECONDS}
-            key = key if len(self._sites) < _MOST_PLACES else _OTHERS
+            key = key if len(self._sites) < _MOST_SITES else _OTHERS
         site = self._sites.setdefault(key, _CallSite(now))
         if now - site.since >= _SECONDS:
             site.since, site.lines = now, 0
@@ -131,7 +130,7 @@ def _summary(left_out: _LeftOut) -> logging.LogRecord:
 
 
 def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:
-    """A line from the same site, without traceback."""
+    """A line from the same call site, without traceback."""
     return logging.LogRecord(
         record.name, record.levelno, record.pathname, record.lineno, "%s", (text,), None
     )

@@ -40,10 +40,9 @@ def plugins(
 
 def describe(registry: "Registry") -> list[dict[str, Any]]:
     """Every plugin of a registry as plain data."""
-    from mooring.config.profiles import DEFAULT_PLUGINS
     from mooring.config.strict_decoding import FieldProblem
 
-    default = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS}
+    default = {plugin.name: plugin.weight for plugin in registry.default_plugins}
     found: list[dict[str, Any]] = []
     for one in registry.entries():
         if isinstance(one, FieldProblem):

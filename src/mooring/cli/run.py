@@ -76,7 +76,7 @@ def run(
     spec.schedulerName; the Lease is then named after the scheduler unless resourceName is given.
     Requests to the API server are limited only if clientConnection sets qps or burst.
 
-    SIGTERM takes no more pods, finishes bindings, releases the Lease and exits with 0; a lost Lease
+    SIGTERM takes no more pods, finishes writes, releases the Lease and exits with 0; a lost Lease
     exits with 1 at once. SIGUSR2 compares the state with the cluster and logs the result.
     """
     from mooring.cli.input_files import read_mapping

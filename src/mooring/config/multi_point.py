@@ -1,6 +1,7 @@
 """One profile's plugins at each extension point: the default set merged with what the user changes.
 
-Called by `profiles_from` once for each profile. Plugins are only names here; none is made.
+Called by `profiles_from` once for each profile. Plugins are only names here; none is made, and
+which ones there are by default is known to the registry.
 
 The plugins of an extension point are, in this order:
 
@@ -12,7 +13,7 @@ The plugins of an extension point are, in this order:
 A weight given at ``score`` counts before one given at ``multiPoint``; none, or 0, means 1.
 """
 
-# parity v1.36.4: apis/config/v1/default_plugins.go, framework/runtime/framework.go
+# parity v1.36.4: apis/config/v1/default_plugins.go mergePlugins, framework/runtime/framework.go
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -23,32 +24,6 @@ from mooring.config.strict_decoding import FieldProblem
 from mooring.config.types import KubeSchedulerProfile, PluginRef, PluginSet
 from mooring.errors import InputError
 
-#: The default set of plugins, in order; the weight is that of the plugin's score.
-DEFAULT_PLUGINS: Final = tuple(
-    PluginRef(name, weight)
-    for name, weight in (
-        ("SchedulingGates", 0),
-        ("PrioritySort", 0),
-        ("NodeUnschedulable", 0),
-        ("NodeName", 0),
-        ("TaintToleration", 3),
-        ("NodeAffinity", 2),
-        ("NodePorts", 0),
-        ("NodeResourcesFit", 1),
-        ("VolumeRestrictions", 0),
-        ("NodeVolumeLimits", 0),
-        ("VolumeBinding", 0),
-        ("VolumeZone", 0),
-        ("PodTopologySpread", 2),
-        ("InterPodAffinity", 2),
-        ("DynamicResources", 2),
-        ("DefaultPreemption", 0),
-        ("NodeResourcesBalancedAllocation", 1),
-        ("ImageLocality", 1),
-        ("DefaultBinder", 0),
-        ("NodeDeclaredFeatures", 0),
-    )
-)
 _ALL: Final = "*"
 _DEFAULT_WEIGHT: Final = 1
 _GROUP_POINTS: Final = ("placementGenerate", "placementScore")
@@ -128,7 +103,7 @@ class MultiPointExpansion:
         disabled = {plugin.name for plugin in custom.disabled}
         own = self._wanted("multiPoint", custom.enabled)
         last = {plugin.name: index for index, plugin in enumerate(own)}
-        default = () if _ALL in disabled else DEFAULT_PLUGINS
+        default = () if _ALL in disabled else self._registry.default_plugins
         replaced: set[int] = set()
         merged: list[_PluginToEnable] = []
         for name, weight in (
@@ -220,10 +195,18 @@ class MultiPointExpansion:
         sorters = found["queueSort"]
         if len(sorters) != 1:
             have = f"{len(sorters)} plugins do ({', '.join(sorters)})" if sorters else "none does"
-            text = f"one plugin sorts the queue and {have}, enable only PrioritySort or another"
+            usual = self._default_at("queueSort")
+            wanted = f"only {usual} or another" if usual else "only one"
+            text = f"one plugin sorts the queue and {have}, enable {wanted}"
             self._problem(f"{self._path}.queueSort", text)
         if not found["bind"]:
-            self._problem(f"{self._path}.bind", "no plugin binds pods, enable DefaultBinder")
+            wanted = self._default_at("bind") or "one that does"
+            self._problem(f"{self._path}.bind", f"no plugin binds pods, enable {wanted}")
+
+    def _default_at(self, point: str) -> str:
+        """The first plugin of the default set that acts at an extension point, if there is one."""
+        defaults = (one.name for one in self._registry.default_plugins)
+        return next((name for name in defaults if point in self._registry.points(name)), "")
 
     def _problem(self, path: str, text: str) -> None:
         self._problems.append(FieldProblem(path, text))

@@ -22,6 +22,7 @@ from mooring.config.strict_decoding import (
 from mooring.config.types import API_VERSION
 from mooring.errors import InputError
 from mooring.framework import foreign, hook
+from mooring.framework.declarations import check_declarations
 from mooring.framework.handle import Handle
 
 #: The extension points, in the order in which they run, and the hooks that act there.
@@ -59,6 +60,8 @@ class PluginEntry(msgspec.Struct, frozen=True):
         args: the type of its arguments; None if it takes none.
         summary: one line of what it does.
         origin: the package it comes from.
+        ignored_resources_arg: the argument that gets the resources which the scheduler has to
+            ignore, as the plugin declares it; empty for none.
     """
 
     name: str
@@ -67,6 +70,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
     args: type[msgspec.Struct] | None = None
     summary: str = ""
     origin: str = ""
+    ignored_resources_arg: str = ""
 
     def read_args(
         self, raw: Mapping[str, Any] | None, path: str, problems: list[FieldProblem]
@@ -108,7 +112,8 @@ class PluginEntry(msgspec.Struct, frozen=True):
             path: where the arguments are, for messages.
 
         Raises:
-            InputError: its arguments are wrong, or its constructor fails.
+            InputError: its arguments are wrong, its constructor fails, or it declares about itself
+                what nobody can use.
         """
         problems: list[FieldProblem] = []
         args = self.read_args(raw_args, path, problems)
@@ -127,6 +132,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
         if plugin.name != self.name:
             # It may be registered under another name, and keeps its data under this one.
             plugin.name = self.name
+        check_declarations(plugin)
         return plugin
 
 
@@ -161,6 +167,7 @@ def describe_plugin(
         args=getattr(plugin, "Args", None) or getattr(made, "Args", None),
         summary=_first_line(plugin, made),
         origin=origin or str(getattr(plugin, "__module__", "")).partition(".")[0],
+        ignored_resources_arg=_ignored_resources_arg(called, made),
     )
 
 
@@ -205,6 +212,16 @@ def _points_of(
     if not found and not issubclass(made, hook.Preempt):
         raise InputError(f"{name} implements no extension point, inherit hook.Filter or another")
     return found
+
+
+def _ignored_resources_arg(name: str, made: type[hook.Hook] | None) -> str:
+    declared: object = made.ignored_resources_arg if made is not None else ""
+    if type(declared) is not str:
+        raise InputError(
+            f"ignored_resources_arg of plugin {name} is {shown(declared)}, give the name of one of "
+            f"its arguments"
+        )
+    return declared
 
 
 def _first_line(*sources: object) -> str:

@@ -6,19 +6,17 @@ profiles share.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from mooring.config.multi_point import DEFAULT_PLUGINS, EnabledPlugin, MultiPointExpansion
+from mooring.config.multi_point import EnabledPlugin, MultiPointExpansion
 from mooring.config.registry import Registry
 from mooring.config.strict_decoding import FieldProblem, raise_problems
 from mooring.config.types import KubeSchedulerConfiguration, KubeSchedulerProfile
 from mooring.errors import InputError
 
-__all__ = ["DEFAULT_PLUGINS", "EnabledPlugin", "Profile", "profiles_from"]
-
-_FIT: Final = "NodeResourcesFit"
+__all__ = ["EnabledPlugin", "Profile", "profiles_from"]
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -72,16 +70,19 @@ def profiles_from(
         expansion = MultiPointExpansion(registry, wanted, extra or {}, path, problems)
         args = {config.name: config.args for config in wanted.plugin_config}
         _check_args(registry, wanted, path, problems)
-        if ignored:
+        plugins = expansion.plugins()
+        for name in plugins if ignored else ():
             # parity v1.36.4: pkg/scheduler/scheduler.go buildExtenders; it replaces, not adds
-            args[_FIT] = {**args.get(_FIT, {}), "ignoredResources": ignored}
+            argument = registry.entry(name).ignored_resources_arg
+            if argument:
+                args[name] = {**args.get(name, {}), argument: ignored}
         percentage = wanted.percentage_of_nodes_to_score
         if percentage is None:
             percentage = configuration.percentage_of_nodes_to_score
         found[wanted.scheduler_name] = Profile(
             scheduler_name=wanted.scheduler_name,
             points=expansion.points(),
-            plugins=expansion.plugins(),
+            plugins=plugins,
             args=args,
             args_paths={
                 config.name: f"{path}.pluginConfig[{index}].args"

@@ -8,9 +8,6 @@ adds. The runtime makes plugins through it; it never runs one.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from mooring.config import plugin_entry
 from mooring.config.plugin_entry import (
     EXTENSION_POINTS,
     Factory,
@@ -19,6 +16,7 @@ from mooring.config.plugin_entry import (
     extension_points_of,
 )
 from mooring.config.strict_decoding import FieldProblem, nearest, shown
+from mooring.config.types import PluginRef
 from mooring.errors import InputError
 from mooring.framework import foreign, hook
 from mooring.framework.handle import Handle
@@ -46,9 +44,19 @@ class Registry:
 
     Args:
         installed: finds the entry points of installed packages; None looks for none.
+        default_plugins: those that every profile has unless it disables them, in order; the weight
+            is that of the plugin's score.
+
+    Attributes:
+        default_plugins: the same.
     """
 
-    def __init__(self, installed: "Callable[[], Iterable[EntryPoint]] | None" = None) -> None:
+    def __init__(
+        self,
+        installed: "Callable[[], Iterable[EntryPoint]] | None" = None,
+        default_plugins: Iterable[PluginRef] = (),
+    ) -> None:
+        self.default_plugins = tuple(default_plugins)
         self._entries: dict[str, PluginEntry] = {}
         self._installed = installed
         self._entry_points: dict[str, EntryPoint] | None = None
@@ -111,24 +119,13 @@ class Registry:
         # Names of plugins have words in common: Coscheduling is no slip for GangScheduling.
         return nearest(name, self.names(), likeness=0.8)
 
-    def points(self, plugin: str | type[hook.Hook]) -> tuple[str, ...]:
-        """The extension points of a plugin, given by its name or its class."""
-        if isinstance(plugin, str):
-            return self.entry(plugin).points
-        return plugin_entry.extension_points_of(plugin)
+    def points(self, name: str) -> tuple[str, ...]:
+        """The extension points of a plugin.
 
-    def read_args(
-        self, name: str, raw: Mapping[str, Any] | None, path: str, problems: list[FieldProblem]
-    ) -> msgspec.Struct | None:
-        """A plugin's arguments; None if it takes none or there is a mistake.
-
-        Args:
-            name: the plugin's name.
-            raw: the parsed YAML or JSON; None or empty means the defaults.
-            path: where they are, for messages.
-            problems: gets every mistake.
+        Raises:
+            InputError: there is none of this name, or the package that offers it is broken.
         """
-        return self.entry(name).read_args(raw, path, problems)
+        return self.entry(name).points
 
     def make(
         self,

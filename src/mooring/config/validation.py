@@ -18,6 +18,7 @@ from mooring.config.types import (
     PluginSet,
 )
 from mooring.model.label_syntax import is_label_key
+from mooring.model.resource_names import is_extended
 
 #: Plugins that Kubernetes removed, and what does their work now.
 REMOVED: Final = {
@@ -28,7 +29,6 @@ REMOVED: Final = {
 }
 #: A lease is renewed with up to this much delay.
 _JITTER: Final = 1.2
-_QUOTA: Final = "requests."
 
 
 def validate(configuration: KubeSchedulerConfiguration) -> Iterator[FieldProblem]:
@@ -162,7 +162,7 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[FieldProblem]:
             binders.append(place)
         for index, resource in enumerate(extender.managed_resources):
             name_path = f"{path}.managedResources[{index}].name"
-            if not _is_extended_resource(resource.name):
+            if not (is_label_key(resource.name) and is_extended(resource.name)):
                 yield FieldProblem(
                     name_path,
                     f"{shown(resource.name)} is no extended resource, write for example "
@@ -178,17 +178,6 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[FieldProblem]:
             f"extenders[{binders[1]}].bindVerb",
             f"extenders[{binders[0]}] binds already, only one extender can",
         )
-
-
-def _is_extended_resource(name: str) -> bool:
-    # parity v1.36.4: pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName
-    native = "/" not in name or "kubernetes.io/" in name
-    return (
-        is_label_key(name)
-        and not native
-        and not name.startswith(_QUOTA)
-        and is_label_key(_QUOTA + name)
-    )
 
 
 def _removed(path: str, name: str) -> FieldProblem:

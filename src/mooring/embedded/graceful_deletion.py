@@ -1,6 +1,7 @@
 """How an object is deleted: at once, after its grace period, or with its last finalizer.
 
-`api` calls it. It changes objects that are handed to it and stores nothing.
+`api` calls it, and so do controllers whose finalizers are done. It changes objects that are handed
+to it and stores nothing.
 """
 
 from datetime import datetime
@@ -86,6 +87,15 @@ def _set_deletion_timestamp(metadata: Obj, now: float, grace: int) -> None:
     metadata["deletionGracePeriodSeconds"] = grace
     if metadata.get("generation"):
         metadata["generation"] += 1
+
+
+def remove_finalizer(obj: Obj, finalizer: str) -> None:
+    """Take a finalizer from an object, in place."""
+    kept = [one for one in obj["metadata"].get("finalizers") or () if one != finalizer]
+    if kept:
+        obj["metadata"]["finalizers"] = kept
+    else:
+        obj["metadata"].pop("finalizers", None)
 
 
 def _add_finalizer(metadata: Obj, options: Obj) -> None:

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 
 from mooring.config.runtimes import build_profiles, build_runtime
-from mooring.errors import InputError
-from mooring.explaining.edits import with_spec
-from mooring.explaining.remedy import Suggestion
+from mooring.errors import InputError, PluginError
+from mooring.explaining.suggestion import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
-from mooring.framework.examine import examine
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.policy import Policy
-from mooring.framework.record import Record
 from mooring.framework.runtime import Runtime
+from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
 from mooring.snapshot.object_reader import ObjectReader, Objects
@@ -38,12 +38,14 @@ class Explanation(msgspec.Struct, frozen=True):
         record: the decision in full.
         bound_to: the node the pod is on already; it was asked about as if it were not.
         suggestions: if it does not fit, the smallest changes with which it does, each one tried.
+        failed: plugins that could not say what would help; the suggestions are without them.
     """
 
     pod: Pod
     record: Record
     bound_to: str = ""
     suggestions: tuple[Suggestion, ...] = ()
+    failed: tuple[PluginError, ...] = ()
 
 
 class Explainer:
@@ -53,7 +55,7 @@ class Explainer:
         objects: the cluster.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
         policy: a policy that takes part beside the default plugins.
-        pending: other waiting pods, which count where they are nominated.
+        pending: other pending pods, which count where they are nominated.
         now_ns: the clock, nanoseconds since 1970.
         before: called before each decision, those of what would help included; for a time limit.
 
@@ -130,11 +132,11 @@ class Explainer:
             record = self._record(pod)
             rejected = node not in record.feasible if node else not record.feasible
             suggestions: list[Suggestion] = []
+            search = SuggestionSearch(Trial(self.cluster, pod, self.runtime), self.profiles)
             if rejected or record.gated:
-                trial = Trial(self.cluster, pod, self.runtime)
-                suggestions = SuggestionSearch(trial, self.profiles).suggestions(record, node)
+                suggestions = search.suggestions(record, node)
         bound = asked.node_name if asked.node_name != pod.node_name else ""
-        return Explanation(pod, record, bound, tuple(suggestions))
+        return Explanation(pod, record, bound, tuple(suggestions), tuple(search.failed))
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
@@ -161,7 +163,7 @@ class Explainer:
     def _record(self, pod: Pod) -> Record:
         runtime = self.runtime(pod.scheduler_name)
         if runtime is not None:
-            return examine(runtime, pod)
+            return record_decision(runtime, pod)
         return Record(
             pod=pod.key,
             profile=pod.scheduler_name,
@@ -193,7 +195,7 @@ def explain(
         pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one of the objects;
             a pod that is on a node already is decided about as if it were not.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
-        pending: other waiting pods, which count where they are nominated.
+        pending: other pending pods, which count where they are nominated.
 
     Raises:
         InputError: an object or the configuration cannot be used; the text says which and why.

@@ -1,9 +1,9 @@
 """The smallest changes that would make a pending pod fit, each proved by asking again.
 
-A search for the cheapest plan: it starts at a few likely nodes, asks every plugin about the node
-as the plan leaves it, and goes on with the remedies against the first objection, cheapest plan
-first. A plan that leaves no objection is a suggestion. What a remedy costs is in
-`mooring.explaining.remedy`.
+A search for the cheapest combination of remedies: it starts at a few likely nodes, asks every
+plugin about the node as the combination leaves it, and goes on with what the first one that objects
+proposes (`hook.Remedies`), cheapest combination first. One that leaves no objection is a
+suggestion. What a remedy costs is in `mooring.framework.remedies.remedy`.
 """
 
 import heapq
@@ -13,18 +13,19 @@ from typing import Final
 
 import numpy as np
 
-from mooring.explaining import edits
-from mooring.explaining import remedy as costs
+from mooring.errors import PluginError
 from mooring.explaining.alike_nodes import alike_nodes
-from mooring.explaining.node_remedies import required_labels
-from mooring.explaining.plugin_remedies import RemedyCase, remedies
-from mooring.explaining.quantity_texts import show
-from mooring.explaining.remedy import MAX_REMEDIES, Remedy, RemedyPlan, Suggestion
-from mooring.explaining.trial import Objection, Trial
+from mooring.explaining.suggestion import Combination, Suggestion
+from mooring.explaining.trial import NO_PROFILE, Objection, Trial
 from mooring.framework.arrays import Floats
-from mooring.framework.record import Record
+from mooring.framework.decisions.record import Record
+from mooring.framework.hook import Hook
+from mooring.framework.remedies.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
+from mooring.framework.remedies.remedy_calls import remedy_questions
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.quantity_texts import show
 from mooring.model.resources import CPU, MEMORY, spec_requests
 
 #: So many suggestions are enough.
@@ -34,7 +35,7 @@ _PER_GROUP: Final = 2
 _GROUPS: Final = 12
 #: So many kinds of nodes are tried as a new node.
 _NEW_NODES: Final = 8
-#: Asking costs more on a large cluster, so fewer plans are tried there.
+#: Asking costs more on a large cluster, so fewer combinations are tried there.
 _FEWEST_ASKED, _MOST_ASKED, _ASKED_NODES = 60, 400, 400_000
 
 
@@ -44,18 +45,23 @@ class SuggestionSearch:
     Args:
         trial: the pod on the cluster.
         profiles: the scheduler names that have a profile.
+
+    Attributes:
+        failed: plugins that could not say what would help; each is asked no more.
     """
 
     def __init__(self, trial: Trial, profiles: Iterable[str] = ()) -> None:
         self._trial = trial
         self._profiles = tuple(profiles)
+        self.failed: list[PluginError] = []
+        self._failed_plugins: list[Hook] = []
 
     def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
-        """The cheapest plans of different kinds that work, cheapest first.
+        """The cheapest combinations of different kinds that work, cheapest first.
 
         Args:
             record: the decision that rejected the pod.
-            node: look for plans for this node only.
+            node: look for what helps on this node only.
         """
         if not record.nodes:
             return []
@@ -65,45 +71,76 @@ class SuggestionSearch:
             new = self._new_node()
             if new is not None:
                 found.append(new)
-        found.sort(key=lambda one: one.plan.cost)
+        found.sort(key=lambda one: one.combination.cost)
         return found[:_ENOUGH]
 
     def _cheapest(self, starts: Sequence[str], *, anywhere: bool) -> Iterator[Suggestion]:
         order = itertools.count()
-        heap = [(0.0, next(order), RemedyPlan(name)) for name in starts]
+        heap = [(0.0, next(order), Combination(name)) for name in starts]
         nodes = len(self._trial.cluster.columns)
         asked = max(_FEWEST_ASKED, min(_MOST_ASKED, _ASKED_NODES // nodes))
         seen: list[frozenset[str]] = []
         while heap and asked and len(seen) < _ENOUGH:
-            _, _, plan = heapq.heappop(heap)
-            if any(kinds <= plan.kinds for kinds in seen):
+            _, _, tried = heapq.heappop(heap)
+            if any(kinds <= tried.kinds for kinds in seen):
                 continue  # less is enough
             asked -= 1
-            with self._trial.carry_out(plan) as pod:
-                objections = self._trial.objections(pod, plan.node)
-                fitting = self._fitting(plan, pod, objections, anywhere=anywhere)
+            with self._trial.carry_out(tried) as pod:
+                objections = self._trial.objections(pod, tried.node)
+                fitting = self._fitting(tried, pod, objections, anywhere=anywhere)
                 if fitting:
-                    seen.append(plan.kinds)
-                    yield Suggestion(plan, tuple(fitting))
+                    seen.append(tried.kinds)
+                    yield Suggestion(tried, tuple(fitting))
                     continue
-                if len(plan.remedies) == MAX_REMEDIES or not objections:
+                if len(tried.remedies) == MAX_REMEDIES or not objections:
                     continue
-                # Every plan that works has a remedy against the first objection.
-                case = RemedyCase(self._trial, pod, self._trial.node(plan.node), objections[0])
-                for remedy in list(remedies(case, self._profiles)):
-                    longer = plan.then(remedy)
+                # Every combination that works has a remedy against the first objection.
+                for remedy in self._remedies(pod, tried.node, objections[0]):
+                    longer = tried.then(remedy)
                     heapq.heappush(heap, (longer.cost, next(order), longer))
 
+    def _remedies(self, pod: Pod, node: str, objection: Objection) -> list[Remedy]:
+        """What might help against an objection: what the plugin proposes whose it is."""
+        if objection.plugin == NO_PROFILE:
+            return [_use_scheduler(pod, name) for name in self._profiles]
+        plugin = self._trial.plugin(pod, objection.plugin)
+        if plugin is None:
+            return []
+
+        def accepts(changed: Pod) -> bool:
+            objections = self._trial.objections(changed, node)
+            return all(one.plugin != objection.plugin for one in objections)
+
+        case = RemedyCase(
+            pod,
+            self._trial.node(node),
+            objection.verdict,
+            self._trial.cluster,
+            accepts,
+            objection.nominated,
+        )
+        found: list[Remedy] = []
+        for question in remedy_questions(objection.plugin, plugin, case):
+            if any(question.plugin is one for one in self._failed_plugins):
+                continue
+            try:
+                found += question.ask()
+            except PluginError as error:
+                self.failed.append(error)
+                self._failed_plugins.append(question.plugin)
+        return found
+
     def _fitting(
-        self, plan: RemedyPlan, pod: Pod, objections: Sequence[Objection], *, anywhere: bool
+        self, tried: Combination, pod: Pod, objections: Sequence[Objection], *, anywhere: bool
     ) -> list[str]:
-        """The nodes on which the pod fits as the plan leaves it; none if the plan does not work."""
+        """The nodes on which the pod fits as a combination leaves it; none if it does not work."""
         if not objections:
             # Still none if a plugin fails on another node: the whole decision is given up then.
             found = self._trial.fitting(pod)
-            return found if plan.node in found else []
-        # A plan that changes the pod alone may help on another node.
-        if anywhere and plan.remedies and all(one.pod is not None for one in plan.remedies):
+            return found if tried.node in found else []
+        # What changes the pod alone, or adds nodes, may help on another node.
+        elsewhere = all(one.pod is not None or one.added is not None for one in tried.remedies)
+        if anywhere and tried.remedies and elsewhere:
             return self._trial.fitting(pod)
         return []
 
@@ -137,21 +174,21 @@ class SuggestionSearch:
             )
             remedy = Remedy(
                 f"add one more node like {node.name} ({amounts})",
-                costs.ADD_NODE,
+                Cost.ADD_NODE,
                 frozenset({"node"}),
-                added=edits.like(node, name),
+                added=changed_copies.like(node, name),
             )
-            plan = RemedyPlan(name, (remedy,))
-            with self._trial.carry_out(plan) as pod:
+            tried = Combination(name, (remedy,))
+            with self._trial.carry_out(tried) as pod:
                 fitting = self._trial.fitting(pod)
                 if name in fitting:
-                    return Suggestion(plan, tuple(fitting))
+                    return Suggestion(tried, tuple(fitting))
         return None
 
     def _kinds_of_nodes(self) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""
         requests = spec_requests(self._trial.pod)
-        keys = required_labels(self._trial.pod)
+        keys = _required_labels(self._trial.pod)
         kinds: dict[object, Node] = {}
         for node in self._trial.cluster.columns.nodes:
             if all(node.allocatable[name] >= amount for name, amount in requests.items()):
@@ -162,3 +199,23 @@ class SuggestionSearch:
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])
         )
         return smallest[:_NEW_NODES]
+
+
+def _use_scheduler(pod: Pod, name: str) -> Remedy:
+    return Remedy(
+        f"use the scheduler {name}",
+        Cost.TRIVIAL,
+        frozenset({"scheduler"}),
+        pod=changed_copies.with_spec(pod, scheduler_name=name),
+    )
+
+
+def _required_labels(pod: Pod) -> list[str]:
+    """The labels of nodes on which it depends whether the pod may go there."""
+    affinity = pod.spec.affinity
+    own = affinity.node_affinity if affinity is not None else None
+    required = own.required_during_scheduling_ignored_during_execution if own is not None else None
+    terms = (required.node_selector_terms or ()) if required is not None else ()
+    conditions = (one.key for term in terms for one in term.match_expressions or ())
+    spread = (one.topology_key for one in pod.spec.topology_spread_constraints or ())
+    return sorted({*pod.node_selector, *conditions, *spread})

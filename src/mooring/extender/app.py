@@ -23,8 +23,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mooring.errors import InputError, MooringError, PolicyError
+from mooring.extender.decision_turn import NotDecided, WaitingCaller
 from mooring.extender.service import ExtenderService
-from mooring.extender.turn import NotDecided, WaitingCaller
 from mooring.extender.wire import ExtenderBindingResult, ExtenderFilterResult
 from mooring.framework.hook_answers import shortened
 from mooring.framework.rules import ScoreRule

@@ -13,10 +13,10 @@ from functools import partial
 
 from mooring.errors import EscapeError, KubeError, MooringError, PolicyError
 from mooring.extender.answers import Answers
+from mooring.extender.async_functions import AsyncFunctions, NotFinished
+from mooring.extender.decision_turn import WaitingCaller
+from mooring.extender.decision_turns import FUNCTION_PART, Turns
 from mooring.extender.metrics import ExtenderMetrics
-from mooring.extender.turn import WaitingCaller
-from mooring.extender.turns import FUNCTION_PART, Turns
-from mooring.extender.waiting_functions import NotFinished, WaitingFunctions
 from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict
 from mooring.kube.binding import create_binding, endless_pauses
@@ -35,7 +35,7 @@ class Bindings:
         metrics: what the server counts.
     """
 
-    def __init__(self, turns: Turns, functions: WaitingFunctions, metrics: ExtenderMetrics) -> None:
+    def __init__(self, turns: Turns, functions: AsyncFunctions, metrics: ExtenderMetrics) -> None:
         self._turns = turns
         self._functions = functions
         self._metrics = metrics

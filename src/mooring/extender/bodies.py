@@ -34,6 +34,11 @@ _PLACEHOLDER: Final = b"%d" % secrets.randbits(62)
 _COMMA, _BRACE, _BRACKET = ord(","), ord("}"), ord("]")
 _KEEP_BYTES: Final = 256 << 20
 _KEEP_NAMES: Final = 100_000
+#: A short text becomes a large object: bytes alone bound neither the memory nor the time they cost.
+_MOST_NODES: Final = 100_000
+_MOST_PARTS: Final = 10_000_000
+#: The API server takes none that is larger.
+_LARGEST_POD_BYTES: Final = 3 << 20
 #: No node has a longer name, so nobody will ask for it again.
 _LONGEST_NAME: Final = 253
 
@@ -41,6 +46,7 @@ _LONGEST_NAME: Final = 253
 UsageOf = Callable[[str], Usage | None]
 
 _args = msgspec.json.Decoder(ExtenderArgs)
+_names = msgspec.json.Decoder(list[str] | None)
 
 
 def _unknown_usage(_: str) -> None:
@@ -209,6 +215,9 @@ class BodyReader:
             found = match(body, position)
             if found is None:
                 raise _UnusualLayout
+            if len(nodes) >= _MOST_NODES:
+                self._forget_some(())
+                raise _too_many_nodes()
             name = found[1]
             node = known.get(name)
             source = node.source if node is not None else None
@@ -232,7 +241,7 @@ class BodyReader:
         items = args.nodes.items if args.nodes is not None else None
         if items is None or len(items) != 1 or bytes(items[0]) != _PLACEHOLDER:
             raise _UnusualLayout
-        return Question(read_pod(args.pod), nodes, args.node_names, body, spans, decoded)
+        return Question(read_pod(args.pod), nodes, _node_names(args), body, spans, decoded)
 
     def _learn(self, body: bytes, position: int, name: bytes) -> tuple[Node, int]:
         """Decode the node that starts here; it ends where the next one or the list's end follows.
@@ -262,17 +271,19 @@ class BodyReader:
         self._known[name] = node
 
     def _forget_some(self, current: Sequence[Node]) -> None:
-        if self._known_bytes > _KEEP_BYTES:
+        if self._known_bytes > _KEEP_BYTES or len(self._known) > _MOST_NODES:
             self._known = {node.name.encode(): node for node in current}
             self._known_bytes = sum(map(_size, current))
 
     def _read_all(self, body: bytes) -> Question:
         args = _decode(_args, body)
-        pod = read_pod(args.pod)
+        pod, names = read_pod(args.pod), _node_names(args)
         if args.nodes is None:
-            if args.node_names is None:
+            if names is None:
                 raise InputError("the request has neither Nodes nor NodeNames")
-            return Question(pod, (), args.node_names, body, None)
+            return Question(pod, (), names, body, None)
+        if len(args.nodes.items or ()) > _MOST_NODES:
+            raise _too_many_nodes()
         nodes: list[Node] = []
         parts = []
         spans = []
@@ -286,7 +297,7 @@ class BodyReader:
             parts.append(source)
             spans.append((position, position + len(source)))
             position += len(source) + 1
-        return Question(pod, nodes, args.node_names, b",".join(parts), spans, len(nodes))
+        return Question(pod, nodes, names, b",".join(parts), spans, len(nodes))
 
     def _read_node(self, data: bytes) -> Node:
         node = Node.from_json(data)
@@ -302,9 +313,23 @@ def _size(node: Node) -> int:
     return len(node.source or b"")
 
 
+def _node_names(args: ExtenderArgs) -> list[str] | None:
+    raw = bytes(args.node_names)
+    if raw.count(b",") >= _MOST_NODES:
+        raise _too_many_nodes()
+    names: list[str] | None = _decode(_names, raw)
+    return names
+
+
+def _too_many_nodes() -> InputError:
+    return InputError(f"the request has more than {_MOST_NODES} nodes")
+
+
 def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     if not body:
         raise InputError("the request has no body; send JSON as kube-scheduler does")
+    if body.count(b",") > _MOST_PARTS:
+        raise InputError(f"the request has more than {_MOST_PARTS} parts")
     try:
         return decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -324,8 +349,11 @@ def read_pod(raw: msgspec.Raw) -> Pod:
     """Read the pod of a request.
 
     Raises:
-        InputError: there is none, or a field has the wrong type.
+        InputError: there is none, it is too large, or a field has the wrong type.
     """
-    if bytes(raw) == b"null":
+    data = bytes(raw)
+    if data == b"null":
         raise InputError("the request has no Pod")
-    return Pod.from_json(bytes(raw))
+    if len(data) > _LARGEST_POD_BYTES:
+        raise InputError(f"the request's pod has more than {_LARGEST_POD_BYTES >> 20} MiB")
+    return Pod.from_json(data)

@@ -3,7 +3,7 @@
 ``moor serve`` decides on its main thread, the only one that signals of the operating system reach:
 there a function that does not return can be interrupted (`process`). Elsewhere `DecisionThread`
 decides; it does not keep the process alive, so a function that never returns cannot hold up the
-exit. A call reports what came of it in its own way (`turns`) and must not raise.
+exit. A call reports what came of it in its own way (`decision_turns`) and must not raise.
 """
 
 import logging

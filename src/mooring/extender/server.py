@@ -19,11 +19,11 @@ import msgspec
 from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp, Routes
 from mooring.extender.decision_thread import DecisionQueue
+from mooring.extender.decision_turns import FUNCTION_PART, TimeLimit
 from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.reloading import reload
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
-from mooring.extender.turns import FUNCTION_PART, TimeLimit
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.http.limited_connections import limited_connections

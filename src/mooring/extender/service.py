@@ -22,13 +22,13 @@ import msgspec
 
 from mooring.errors import InputError
 from mooring.extender.answers import Answers
+from mooring.extender.async_functions import AsyncFunctions
 from mooring.extender.bindings import Bindings
 from mooring.extender.decision_thread import DecisionQueue, DecisionThread
+from mooring.extender.decision_turn import WaitingCaller
+from mooring.extender.decision_turns import TimeLimit, Turns
 from mooring.extender.in_progress import InProgress
 from mooring.extender.metrics import ExtenderMetrics
-from mooring.extender.turn import WaitingCaller
-from mooring.extender.turns import TimeLimit, Turns
-from mooring.extender.waiting_functions import WaitingFunctions
 from mooring.framework.policy import Policy
 from mooring.kube.client import Client
 from mooring.kube.cluster_config import ClusterConfig
@@ -105,7 +105,7 @@ class ExtenderService:
             interrupt=interrupt,
         )
         self.turns.on_stuck = self._on_stuck
-        self._functions = WaitingFunctions(_now, limits.timeout)
+        self._functions = AsyncFunctions(_now, limits.timeout)
         self._bindings = Bindings(self.turns, self._functions, self.metrics)
         self._stack = AsyncExitStack()
         self.answers = self._make_answers(policy)

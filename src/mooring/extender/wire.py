@@ -22,7 +22,7 @@ class ExtenderArgs(msgspec.Struct, rename="pascal"):
 
     pod: msgspec.Raw = msgspec.Raw(b"null")
     nodes: NodeList | None = None
-    node_names: list[str] | None = None
+    node_names: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class HostPriority(msgspec.Struct, rename="pascal", gc=False):

@@ -1,12 +1,13 @@
 """The hooks after a node was chosen: reserve, permit, and those around binding.
 
-Built from a profile's points, like the runtime that has it. `reserve` and `permit` belong to the
-decision. Those around binding run beside later decisions and may wait for the outside world; who
-carries out effects runs them one by one and asks here what their answers mean.
+Built from a profile's points, like the runtime that has it. `reserve`, `permit` and
+`pre_bind_check` belong to the decision. Those around binding run beside later decisions and may
+wait for the outside world; who carries out effects runs them one by one and asks here what their
+answers mean.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final, NoReturn
 
 from mooring.errors import PluginError
@@ -15,7 +16,15 @@ from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Rejection
-from mooring.framework.hook_answers import legal_binding, legal_wait, one_verdict, shortened
+from mooring.framework.hook_answers import (
+    legal_binding,
+    legal_pre_bind_check,
+    legal_wait,
+    one_verdict,
+    shortened,
+)
+from mooring.framework.plans.plan import Plan, PluginPlan
+from mooring.framework.plans.plan_answers import legal_plan
 from mooring.framework.verdict import Verdict
 from mooring.log_kinds import failure_of
 from mooring.model.node import Node
@@ -25,6 +34,8 @@ log = logging.getLogger("mooring.framework")
 
 #: How long a pod has to wait for each plugin before it is bound, in seconds.
 Waits = Mapping[str, float]
+#: The plans that the plugins made in `reserve`, in their order.
+Plans = tuple[PluginPlan, ...]
 #: Makes the way to call a function that may be foreign.
 Entry = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -65,6 +76,9 @@ class BindingHooks:
             for one in points.get("preBind", ())
             if isinstance(one.plugin, hook.PreBind)
         ]
+        self._pre_bind_checks = [
+            (name, entry(plugin.pre_bind_check)) for name, plugin in self.pre_binds
+        ]
         self.binds = [
             (one.name, one.plugin)
             for one in points.get("bind", ())
@@ -76,22 +90,29 @@ class BindingHooks:
             if isinstance(one.plugin, hook.PostBind)
         ]
 
-    def reserve(self, cycle: Cycle, node: Node) -> Rejection | None:
+    def reserve(self, cycle: Cycle, node: Node) -> Rejection | Plans:
         """Tell the plugins which node was chosen; a rejection takes everything back.
 
         Raises:
             PluginError: a plugin failed; everything is taken back.
         """
+        plans: Plans = ()
         for name, reserve, _ in self._reserves:
             try:
-                verdict = one_verdict(reserve(cycle, node), name)
+                answer = reserve(cycle, node)
+                if answer is None:
+                    continue
+                if type(answer) is Plan:
+                    plans = (*plans, PluginPlan(name, foreign.call(legal_plan, answer)))
+                    continue
+                verdict = one_verdict(answer, name)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 self.unreserve(cycle, node)
                 blame(error, name, "reserve", cycle.pod)
             if not verdict.accepted:
                 self.unreserve(cycle, node)
                 return Rejection(name, verdict)
-        return None
+        return plans
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:
         """Let the plugins give back what they took, the last one first.
@@ -126,6 +147,25 @@ class BindingHooks:
             if not verdict.accepted:
                 return Rejection(name, verdict)
         return waits
+
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> Set[str]:
+        """Ask which plugins have something to do before the pod is bound; their names.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        taking_part = set()
+        for name, check in self._pre_bind_checks:
+            try:
+                answer = check(cycle, node)
+                if answer is hook.SKIP:
+                    continue
+                if answer is not None:
+                    foreign.call(legal_pre_bind_check, answer)
+            except Exception as error:  # noqa: BLE001
+                blame(error, name, "pre_bind_check", cycle.pod)
+            taking_part.add(name)
+        return taking_part
 
 
 def next_binding(binding: Binding, answer: object, name: str) -> Binding | Rejection:

@@ -52,7 +52,7 @@ _LABELS: Final = {
 
 
 class ClusterEvent(NamedTuple):
-    """A change that may concern waiting pods.
+    """A change that may concern pending pods.
 
     Attributes:
         kind: the object's class.

@@ -13,7 +13,7 @@ import functools
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, FunctionType, MemberDescriptorType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -116,7 +116,8 @@ _LOCKING: Final = frozenset(
 #: (an iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
     f"mooring.{name}"
-    for name in ("cli.log_lines", "framework.hook_answers", "framework.post_filter_answers",
+    for name in ("cli.log_lines", "framework.hook_answers", "framework.plans.plan_answers",
+                 "framework.decisions.post_filter_answers", "framework.remedies.remedy_answers",
                  "framework.rules", "framework.verdict", "framework.nodes", "framework.binding",
                  "model.selectors", "model.taints", "model.quantity")
 )  # fmt: skip
@@ -152,13 +153,27 @@ def is_crossed(frame: FrameType | None) -> bool:
     Args:
         frame: the innermost frame.
     """
+    return any(_crossings(frame))
+
+
+def first_crossing(frame: FrameType | None) -> FrameType | None:
+    """The border that was crossed first in this stack: all other foreign code is called behind it.
+
+    Args:
+        frame: the innermost frame.
+    """
+    crossings = list(_crossings(frame))
+    return crossings[-1] if crossings else None
+
+
+def _crossings(frame: FrameType | None) -> Iterator[FrameType]:
+    """The borders with foreign code behind them, the innermost first."""
     own = False
     while frame is not None:
         if not own and _is_crossing(frame):
-            return True
+            yield frame
         own = _is_own(frame)
         frame = frame.f_back
-    return False
 
 
 def is_foreign(thing: type | Callable[..., object]) -> bool:

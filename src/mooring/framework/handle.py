@@ -4,11 +4,14 @@ The runtime implements it; plugins take it in their constructor. Those that are 
 get one that ends their what-ifs with the hook (`what_ifs`).
 """
 
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence, Set
+from typing import Final, NamedTuple, Protocol
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
+from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
+from mooring.framework.verdict import Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -59,6 +62,68 @@ class NobodyWaits:
         return 0
 
 
+class Preemptions(Protocol):
+    """The preemptions in progress, of all profiles."""
+
+    @property
+    def preemptors(self) -> Set[str]:
+        """The unique ids of the pods for which victims are being preempted."""
+
+    def leaving(self, node: str) -> Set[str]:
+        """The unique ids of the victims that are to leave a node, until the state shows it."""
+
+
+class NoPreemptions:
+    """No preemptions: whoever explains decisions preempts nobody."""
+
+    preemptors: Set[str] = frozenset()
+
+    def leaving(self, node: str) -> Set[str]:  # noqa: ARG002
+        """Nobody leaves."""
+        return self.preemptors
+
+
+class Ongoing(NamedTuple):
+    """What a scheduler has in progress besides the decision that is being made.
+
+    Attributes:
+        waiting: the pods that wait for permission.
+        preemptions: the preemptions in progress.
+    """
+
+    waiting: Waiting = NobodyWaits()
+    preemptions: Preemptions = NoPreemptions()
+
+
+#: Nothing is in progress: nobody waits and nobody is preempted.
+NOTHING_ONGOING: Final = Ongoing()
+
+
+class AskFilter(Protocol):
+    """A filter plugin of the profile, ready to be asked."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def scope(self) -> Scope:
+        """What its answers depend on, as the plugin declares it."""
+
+    @property
+    def by_node(self) -> bool:
+        """Whether asking costs time for each node, so that only possible nodes are worth asking."""
+
+    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
+        """The verdicts for nodes of the decision; None if all are accepted.
+
+        Only after `pre_filter` in the same decision, and not if the plugin is in `Cycle.skipped`.
+
+        Raises:
+            Exception: whatever the plugin raises.
+        """
+
+
 class Handle(Protocol):
     """The scheduler, seen from a plugin."""
 
@@ -79,6 +144,20 @@ class Handle(Protocol):
         """The pods that wait for permission to be bound, to allow or reject them.
 
         To be used on the scheduler's thread: in any hook, or in a task of its event loop.
+        """
+
+    @property
+    def preempting(self) -> Set[str]:
+        """The unique ids of the pods for which victims are being preempted now.
+
+        Who makes room for pods holds them back meanwhile, in `pre_enqueue`.
+        """
+
+    @property
+    def filters(self) -> Sequence[AskFilter]:
+        """The profile's filters in order, for a search that asks them often.
+
+        `rejection` asks them all, with the pods that are nominated to the node.
         """
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:

@@ -6,13 +6,15 @@ the plugin is broken: the pod is not scheduled now and its event names the plugi
 
 For one pod the hooks run in this order, those of one kind in the profile's order of plugins:
 
-    pre_enqueue · sort_key           before a pod is taken from the queue
-    pre_filter · filter              which nodes are possible
-    post_filter                      only if none is: make room
-    pre_score · score · normalize    which of them is best
-    reserve · permit                 the node is chosen
-    pre_bind · bind · post_bind      the pod is bound
-    unreserve                        only if something failed after reserve
+    pre_enqueue · sort_key               before a pod is taken from the queue
+    pre_filter · filter                  which nodes are possible
+    post_filter                          only if none is: make room
+    pre_score · score · normalize        which of them is best
+    reserve · permit · pre_bind_check    the node is chosen
+    pre_bind · bind · post_bind          plans are carried out, the pod is bound
+    unreserve                            only if something failed after reserve
+
+`requeue_on` and `remedies` are about pods that were rejected: what may help a pod, and what would.
 
 Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
 `ScoreNodes`; preempt → `Preempt`; bind → `Bind`.
@@ -20,7 +22,7 @@ Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize �
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -31,6 +33,9 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.plans.plan import Plan
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -60,6 +65,10 @@ SKIP: Final = Skip.SKIP
 PreFilterAnswer = Collection[str] | Skip | Verdict | None
 #: What `pre_score` may return: ``None`` to go on, or `SKIP`.
 PreScoreAnswer = Skip | None
+#: What `reserve` may return: like a filter, or what has to be done before the pod is bound.
+ReserveAnswer = FilterAnswer | Plan
+#: What `pre_bind_check` may return: ``None`` to take part, or `SKIP`.
+PreBindCheckAnswer = Skip | None
 
 
 class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
@@ -67,12 +76,28 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
 
     A plugin that can be named in a configuration is made from its class: its constructor takes
     ``args`` (an `Args`, filled from ``pluginConfig``) and ``handle`` (a `Handle`), or none of them.
+
+    A plugin also declares what it is. Whoever says nothing is asked about everything, as often as
+    possible. Whoever declares too little gets its own old answers where new ones would differ; no
+    other plugin's answer and nothing in the state depends on it.
     """
 
     #: The plugin's name in routes, logs and events; the class's name if empty.
     name: str = ""
     #: The plugin's arguments: a msgspec Struct whose fields have defaults.
     Args: ClassVar[type[msgspec.Struct] | None] = None
+    #: The kinds of objects it looks up besides nodes and pods, such as ``(StorageClass,)``: they
+    #: are watched for it. None: those that its `requeue_on` names.
+    reads: Collection[type[KubeObject]] | None = None
+    #: Kinds that it looks up as well, but only if they are watched for another plugin.
+    reads_if_watched: Collection[type[KubeObject]] = ()
+    #: What its filter depends on besides the pod.
+    filter_scope: Scope = Scope.CLUSTER
+    #: What its score depends on besides the pod.
+    score_scope: Scope = Scope.CLUSTER
+    #: The argument, as ``pluginConfig`` spells it, that gets the names of the resources which an
+    #: extender manages and the scheduler has to ignore; empty for none.
+    ignored_resources_arg: ClassVar[str] = ""
 
     def attach(self, handle: Handle) -> None:  # noqa: B027 - most plugins need it not
         """Take the scheduler that will run it, once for each profile and before the first pod.
@@ -146,14 +171,14 @@ class Action(enum.Flag):
 class RequeueHint(msgspec.Struct, frozen=True):
     """A kind of cluster event that may make a rejected pod schedulable, and whether it does.
 
-    Events about a `Pod` are of two sorts: pods on nodes, for every waiting pod (a pod that gets its
-    node is added, one that finishes is deleted), and updates of the waiting pod itself, for it
-    alone, with a `uid` equal to its own. Other waiting pods cause none.
+    Events about a `Pod` are of two sorts: pods on nodes, for every pending pod (a pod that gets its
+    node is added, one that finishes is deleted), and updates of the pending pod itself, for it
+    alone, with a `uid` equal to its own. Other pending pods cause none.
 
     Attributes:
         kind: the class of object, such as `Node`; `KubeObject` for all kinds.
         actions: what happens to it; one of them is enough.
-        helps: asked with the waiting pod, the object before (None if it is new) and the object
+        helps: asked with the pending pod, the object before (None if it is new) and the object
             after (None if it is gone), both of this kind; an exception counts as yes, and None
             always does.
     """
@@ -172,6 +197,22 @@ class Requeues(Hook):
     @abstractmethod
     def requeue_on(self) -> Sequence[RequeueHint]:
         """The events that may help."""
+
+
+class Remedies(Hook):
+    """Says what would help a pod that this plugin rejected. Runs when a decision is explained.
+
+    Each remedy is tried as a what-if, up to three together, those of other plugins among them, and
+    only what makes the pod fit is suggested. A plugin that fails proposes nothing: the explanation
+    goes on without it and names it.
+    """
+
+    @abstractmethod
+    def remedies(self, case: RemedyCase) -> Iterable[Remedy]:
+        """Changes of the pod, the node or the cluster that might help, 100 at most.
+
+        Asked about one node that this plugin rejects, or a pod that it rejects as such.
+        """
 
 
 class PreFilter(Hook):
@@ -288,8 +329,12 @@ class Reserve(Hook):
     """Is told which node was chosen. Runs once for each decision, before the pod is bound."""
 
     @abstractmethod
-    def reserve(self, cycle: Cycle, node: Node) -> FilterAnswer:
-        """Take what the pod needs; a rejection undoes the decision."""
+    def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
+        """Take what the pod needs; a rejection undoes the decision.
+
+        What has to be written or waited for before the pod is bound is returned as a `Plan`: who
+        runs the scheduler carries it out beside later decisions, before all `pre_bind` hooks.
+        """
 
     @abstractmethod
     def unreserve(self, cycle: Cycle, node: Node) -> None:
@@ -327,11 +372,27 @@ class Preempt(Hook):
 
 
 class PreBind(Hook):
-    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions."""
+    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions.
+
+    For what is in the API server alone, `reserve` may return a `Plan` instead.
+    """
+
+    # parity v1.36.4: kube-scheduler/framework/interface.go PreBindPreFlight
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
+        """Say whether `pre_bind` has something to do for this pod; after `SKIP` it is not run.
+
+        Runs once for each decision, after `permit`, and returns at once. If some plugin takes part,
+        the pod gets its ``nominatedNodeName`` before that: others learn where it is going to be.
+        """
+        return None
 
     @abstractmethod
     async def pre_bind(self, binding: Binding) -> BindAnswer:
-        """Do what has to be done; a rejection undoes the decision and the pod is tried again."""
+        """Do what has to be done; a rejection undoes the decision and the pod is tried again.
+
+        It is cancelled when the scheduler stops, and when the pod is to make room for a more
+        important one, which gives its place back.
+        """
 
 
 class Bind(Hook):
@@ -355,14 +416,22 @@ class PostBind(Hook):
 
 
 class Sign(Hook):
-    """Says which pods are alike for this plugin. Runs once for each pod.
+    """Says which pods are alike for this plugin's filter and score. Runs once for each decision.
 
-    Pods to whom all plugins give equal signatures get the same answers on the same cluster.
+    Nothing but tests asks for signatures yet. The scheduler will: for pods to whom all plugins give
+    equal signatures it keeps the answers, and asks anew only about nodes that changed. Until then a
+    wrong signature shows in no decision. A plugin without filter and score need not sign.
     """
 
     @abstractmethod
     def sign(self, pod: Pod) -> Hashable | None:
-        """Equal for pods this plugin treats alike; None if it cannot say."""
+        """All that filter and score read of the pod, as little as possible; None: it cannot say.
+
+        On the same cluster, pods with equal signatures get the same verdict and the same raw score
+        for every node. What the plugin looks up for the pod in objects of the kinds it reads, such
+        as the selector of its Service, belongs into the signature. Labels that nobody reads do not:
+        pods of one StatefulSet differ in them.
+        """
 
 
 #: Hooks that prepare the plugin's own filter or score: it cannot do without them.

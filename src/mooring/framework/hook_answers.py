@@ -46,14 +46,15 @@ def is_yes(answer: object) -> bool | None:
 
 def rejection(answer: object, default: str, *, unresolvable: bool = False) -> Verdict:
     """The verdict of an answer that does not accept; the default is the reason of a bare no."""
+    note = ""
     if isinstance(answer, Verdict):
         verdict = legal_verdict(answer)
         if verdict.reason and not (verdict.also or verdict.error or unresolvable):
             return verdict
         unresolvable = unresolvable or verdict.unresolvable
-        answer = verdict.reason
+        answer, note = verdict.reason, verdict.note
     reason = shortened(answer) if isinstance(answer, str) and answer else default
-    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
+    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable, note=note)
 
 
 def one_verdict(answer: object, name: str) -> Verdict:
@@ -82,7 +83,7 @@ def legal_verdict(verdict: Verdict) -> Verdict:
     """A verdict that a plugin made, with plain parts and reasons that can be shown.
 
     Raises:
-        AnswerError: its flags are no truth values, or its reasons no texts.
+        AnswerError: its flags are no truth values, or its reasons and note no texts.
     """
     if _is_plain(verdict):
         return verdict
@@ -92,25 +93,34 @@ def legal_verdict(verdict: Verdict) -> Verdict:
             "it returned a Verdict with something else than a truth value; accepted, unresolvable "
             "and error must be True or False"
         )
-    reasons: tuple[object, ...] = (verdict.reason, *islice(verdict.also, _MOST_REASONS))
-    texts = [one for one in reasons if isinstance(one, str)]
-    if len(texts) < len(reasons):
-        raise AnswerError(f"it returned {shown(verdict)}; the reasons of a Verdict must be texts")
-    legal = tuple(map(shortened, texts))
+    said: tuple[object, ...] = (
+        verdict.note,
+        verdict.reason,
+        *islice(verdict.also, _MOST_REASONS),
+    )
+    texts = [one for one in said if isinstance(one, str)]
+    if len(texts) < len(said):
+        raise AnswerError(
+            f"it returned {shown(verdict)}; the reasons and the note of a Verdict must be texts"
+        )
+    note, reason, *also = map(shortened, texts)
     accepted, unresolvable, error = map(bool, flags)
-    return Verdict(accepted, legal[0], unresolvable, legal[1:], error)
+    return Verdict(accepted, reason, unresolvable, tuple(also), error, note)
 
 
 def _is_plain(verdict: Verdict) -> bool:
-    """Whether it is as most are: of one short reason. There may be one for each node."""
+    """Whether it is as most are: of one short reason, no note. There may be one for each node."""
     flags: tuple[object, ...] = (verdict.accepted, verdict.unresolvable, verdict.error)
     reason: object = verdict.reason
     also: object = verdict.also
+    note: object = verdict.note
     return (
         type(verdict) is Verdict
         and type(flags[0]) is type(flags[1]) is type(flags[2]) is bool
         and type(also) is tuple
         and not also
+        and type(note) is str
+        and not note
         and type(reason) is str
         and len(reason) <= _MOST_REASON
         and reason.isascii()
@@ -173,6 +183,17 @@ def legal_wait(wait: Wait) -> float:
     if math.isnan(seconds):
         raise AnswerError(f"it returned Wait({shown(given)}); it takes a number of seconds")
     return max(seconds, 0.0)
+
+
+def legal_pre_bind_check(answer: object) -> None:
+    """Look at what `pre_bind_check` returned instead of `SKIP`.
+
+    Raises:
+        AnswerError: it is not None.
+    """
+    # parity v1.36.4: framework/runtime/framework.go RunPreBindPreFlights
+    if answer is not None:
+        raise AnswerError(f"it returned {shown(answer)}; it must return None or SKIP")
 
 
 def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verdict:

@@ -1,8 +1,8 @@
 """How much foreign code that was cancelled may go on all the same.
 
 A coroutine that catches its cancellation cannot be ended. It is left behind, and whoever leaves so
-many behind is not asked any more before one of them has ended: `live.bind_hooks` for a plugin,
-`extender.waiting_functions` for a policy.
+many behind is not asked any more before one of them has ended: `live.async_hooks` for a plugin,
+`extender.async_functions` for a policy.
 """
 
 from typing import Final

@@ -172,8 +172,3 @@ class Nodes(Sequence[Node]):
 
     def __repr__(self) -> str:
         return f"<Nodes {len(self)}>"
-
-
-def row_of(nodes: Nodes, index: int) -> int:
-    """The row in the columns of the node at a position."""
-    return index if nodes.rows is None else int(nodes.rows[index])

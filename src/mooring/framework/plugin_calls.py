@@ -14,6 +14,8 @@ import numpy.typing as npt
 from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Floats, Scores
 from mooring.framework.cycle import Cycle
+from mooring.framework.declarations import filter_scope
+from mooring.framework.handle import AskFilter
 from mooring.framework.hook_answers import legal_verdicts
 from mooring.framework.nodes import Nodes
 from mooring.framework.rules import FilterRule, ScoreRule
@@ -22,17 +24,6 @@ from mooring.model.pod import Pod
 
 #: The best normalised score.
 MAX_SCORE = 100
-
-
-class AskFilter(Protocol):
-    """A filter plugin, ready to be asked."""
-
-    #: Whether asking costs time for each node, so that only possible nodes are worth asking.
-    by_node: bool
-    name: str
-
-    def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
-        """The verdicts for the nodes; None if all are accepted."""
 
 
 class AskScore(Protocol):
@@ -65,6 +56,7 @@ class _PluralFilter:
 
     def __init__(self, plugin: hook.FilterNodes, name: str) -> None:
         self.name = name
+        self.scope = filter_scope(plugin)
         self._filter_nodes = foreign.entry(plugin.filter_nodes)
         self._is_foreign = foreign.is_foreign(plugin.filter_nodes)
         self._rule = FilterRule(
@@ -90,6 +82,7 @@ class _SingularFilter:
 
     def __init__(self, plugin: hook.Filter, name: str) -> None:
         self.name = name
+        self.scope = filter_scope(plugin)
         self._rule = FilterRule(kind="filter", name=name, function=plugin.filter)
 
     def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:

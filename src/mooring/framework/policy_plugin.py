@@ -4,14 +4,20 @@ All filters and scores of the policy run under the policy's name, with the very 
 kube-scheduler's webhook, so both give the same verdicts and the same scores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec.structs import replace
 
 from mooring.framework import hook
 from mooring.framework.arrays import Scores
 from mooring.framework.binding import Binding
+from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
+from mooring.framework.remedies.remedy import RemedyCase
+from mooring.framework.rules import FilterRule
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -31,6 +37,26 @@ class PolicyFilter(hook.FilterNodes):
             for index, verdict in rejections:
                 verdicts[index] = _both(verdicts[index], verdict)
         return Verdicts.each(verdicts)
+
+    def remedy_cases(self, case: RemedyCase) -> Iterator[tuple[str, hook.Remedies, RemedyCase]]:
+        """The plugins that were added to the policy and reject the node, each with its own case."""
+        askable = [
+            (rule, plugin)
+            for rule in self._policy.filters
+            if isinstance(plugin := getattr(rule.function, "__self__", None), hook.Remedies)
+        ]
+        if case.nominated:
+            # It is the nominated pods that a plugin minds, and which one does is not known.
+            yield from ((rule.name, plugin, case) for rule, plugin in askable)
+            return
+        for rule, plugin in askable:
+            verdict = _verdict(rule, case, case.pod)
+            if not verdict.accepted:
+
+                def accepts(pod: Pod, rule: FilterRule = rule) -> bool:
+                    return _verdict(rule, case, pod).accepted
+
+                yield rule.name, plugin, replace(case, verdict=verdict, accepts=accepts)
 
 
 class PolicyScore(hook.ScoreNodes):
@@ -79,6 +105,13 @@ class PolicyBind(hook.Bind):
         return binding
 
 
+def _verdict(rule: FilterRule, case: RemedyCase, pod: Pod) -> Verdict:
+    row = case.cluster.columns.row_of[case.node.name]
+    nodes = Cycle(pod, case.cluster).nodes.subset(np.array([row]))
+    rejections = rule.rejections(pod, nodes)
+    return rejections[0][1] if rejections else ACCEPT
+
+
 def _both(one: Verdict, other: Verdict) -> Verdict:
     if one.accepted:
         return other
@@ -87,6 +120,7 @@ def _both(one: Verdict, other: Verdict) -> Verdict:
         reason=one.reason,
         also=(*one.also, *other.reasons),
         unresolvable=one.unresolvable or other.unresolvable,
+        note=one.note or other.note,
     )
 
 

@@ -28,6 +28,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
         unresolvable: preempting other pods would not help, so preemption need not try this node.
         also: more reasons, where one plugin has several.
         error: the question could not be answered, so the pod is not scheduled now.
+        note: what `moor explain` adds to the reasons; in no event and no condition.
     """
 
     accepted: bool
@@ -35,6 +36,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     unresolvable: bool = False
     also: tuple[str, ...] = ()
     error: bool = False
+    note: str = ""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -56,6 +58,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
             accepted=False,
             reason=f"{self.reason},{other.reason}",
             unresolvable=self.unresolvable or other.unresolvable,
+            note=self.note or other.note,
         )
 
     def __bool__(self) -> bool:
@@ -104,12 +107,6 @@ class Verdicts(Sequence[Verdict]):
         """How many bytes the answers take; the few reasons hardly count."""
         return self.choice.nbytes
 
-    @property
-    def accepted_mask(self) -> Mask:
-        """Which nodes are accepted."""
-        mask: Mask = self.choice == 0
-        return mask
-
     def __getitem__(self, index: int) -> Verdict:  # type: ignore[override]
         return self.table[int(self.choice[index])]
 
@@ -126,14 +123,15 @@ def accept() -> Verdict:
     return ACCEPT
 
 
-def reject(reason: str, *, unresolvable: bool = False) -> Verdict:
+def reject(reason: str, *, unresolvable: bool = False, note: str = "") -> Verdict:
     """The node is not acceptable.
 
     Args:
         reason: why, in a few words; kube-scheduler counts nodes by reason, so leave numbers out.
         unresolvable: preempting other pods would not help.
+        note: what `moor explain` adds in parentheses; numbers may be in it.
     """
-    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable)
+    return Verdict(accepted=False, reason=reason, unresolvable=unresolvable, note=note)
 
 
 def fail(reason: str) -> Verdict:

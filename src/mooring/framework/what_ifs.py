@@ -11,9 +11,9 @@ Mooring's own plugins have the runtime itself as their handle and put things rig
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from mooring.errors import MooringError
 from mooring.framework import foreign
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
-from mooring.framework.handle import Handle, Waiting
-from mooring.framework.plugin_calls import AskFilter
+from mooring.framework.handle import AskFilter, Handle, Waiting
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
@@ -37,12 +36,6 @@ _WHOLE: Final = (int, np.int64, np.int32)
 _FRAMES: Final = 40
 
 
-class Deciding(Handle, Protocol):
-    """Who decides, and has the filters: the runtime."""
-
-    filters: list[AskFilter]
-
-
 class HookWhatIfs:
     """What one hook changes in thought.
 
@@ -53,7 +46,7 @@ class HookWhatIfs:
 
     __slots__ = ("_before", "_busy", "cycle", "runtime")
 
-    def __init__(self, runtime: Deciding, cycle: Cycle) -> None:
+    def __init__(self, runtime: Handle, cycle: Cycle) -> None:
         self.runtime = runtime
         self.cycle = cycle
         self._before: dict[int, tuple[Pod, ...]] = {}
@@ -104,12 +97,12 @@ class HookWhatIfs:
             raise failed
 
 
-def guarded(runtime: Deciding, function: Callable[..., T]) -> Callable[..., T]:
+def guarded(runtime: Handle, function: Callable[..., T]) -> Callable[..., T]:
     """The way to call a hook that gets the cycle first: `foreign.entry`, and its what-ifs end."""
     return functools.partial(_ask, runtime, function) if foreign.is_foreign(function) else function
 
 
-def _ask(runtime: Deciding, function: Callable[..., T], cycle: Cycle, *args: object) -> T:
+def _ask(runtime: Handle, function: Callable[..., T], cycle: Cycle, *args: object) -> T:
     hook_what_ifs = HookWhatIfs(runtime, cycle)
     open_what_ifs: list[object] = runtime.cluster.open_what_ifs
     open_what_ifs.append(hook_what_ifs)
@@ -135,7 +128,7 @@ class PluginHandle:
         plain: whether it turned out to be a plugin of mooring's own, which a foreign function made.
     """
 
-    def __init__(self, runtime: Deciding) -> None:
+    def __init__(self, runtime: Handle) -> None:
         self._runtime = runtime
         self.plain = False
 
@@ -160,15 +153,20 @@ class PluginHandle:
         return self._runtime.waiting
 
     @property
-    def filters(self) -> list[AskFilter]:
-        """The profile's filters, for those who extend mooring's own preemption."""
+    def preempting(self) -> Set[str]:
+        """The pods for which victims are being preempted now."""
+        return self._runtime.preempting
+
+    @property
+    def filters(self) -> Sequence[AskFilter]:
+        """The profile's filters in order."""
         return self._runtime.filters
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
         """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
         if type(cycle) is not Cycle:
             raise MooringError(_NOT_NOW)
-        _need_stack(_FRAMES)
+        need_stack(_FRAMES)
         return self._runtime.rejection(cycle, _row(row, self.cluster))
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -190,7 +188,7 @@ class PluginHandle:
             raise MooringError(_NOT_NOW)
         if type(pod) is not Pod:
             raise MooringError("only a Pod can be on a node, in thought, too")
-        _need_stack(_FRAMES)
+        need_stack(_FRAMES)
         open_what_ifs[-1].change(pod, _row(row, self.cluster), add=add)
 
 
@@ -203,7 +201,7 @@ def _row(row: int, cluster: Cluster) -> int:
     return number
 
 
-def _need_stack(frames: int) -> None:
+def need_stack(frames: int) -> None:
     """Fail at the end of the stack before anything has changed, and not in the middle."""
     if frames:
-        _need_stack(frames - 1)
+        need_stack(frames - 1)

@@ -2,7 +2,7 @@
 
     options ──> settings ──> scheduler.core_building (Cluster, Runtimes, Queue, Core)
                                   │
-    informers ──changes──> loop ──┴──effects──> binder, volume_binder ──> API server
+    informers ──changes──> loop ──┴──effects──> binder, plan_executor ──> API server
                             │
     run, lifecycle: stop_signals, leader election, server (health, metrics), state_comparison
 

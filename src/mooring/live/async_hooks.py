@@ -7,13 +7,13 @@ happens in a hook, its caller gets an answer or a `PluginError`. Called by `Bind
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from types import FrameType
 from typing import Any, Final, NoReturn
 
 from mooring.errors import EscapeError
-from mooring.framework import foreign
+from mooring.framework import foreign, hook
 from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import BindingHooks, blame, next_binding
 from mooring.framework.filtering import Rejection
@@ -23,8 +23,8 @@ from mooring.live.waiting_bindings import WaitingBindings
 from mooring.process.deadline import Deadline
 from mooring.wording import counted
 
-#: Hooks of these modules wait for nobody. A policy's plugin is mooring's own, too, but runs the
-#: policy's functions.
+#: Hooks of in-tree plugins wait for nobody. `foreign.is_foreign` is another question: a policy's
+#: plugin is mooring's own code, too, but runs the policy's functions.
 _IN_TREE: Final = "mooring.plugins."
 #: So long hooks that were cancelled may take to end before they count as left behind at a stop.
 _END_SECONDS: Final = 0.5
@@ -52,14 +52,15 @@ class AsyncHooks:
         self._given_up: set[asyncio.Task[Any]] = set()
         self._left_behind: Counter[str] = Counter()
 
-    async def pre_bind(self, binding_hooks: BindingHooks, binding: Binding) -> Binding | Rejection:
-        """Prepare what the pod needs before it is bound.
+    async def pre_bind(
+        self, name: str, plugin: hook.PreBind, binding: Binding
+    ) -> Binding | Rejection:
+        """Let a plugin prepare what the pod needs before it is bound.
 
         Raises:
-            PluginError: a plugin failed.
+            PluginError: it failed.
         """
-        hooks = [(name, plugin.pre_bind) for name, plugin in binding_hooks.pre_binds]
-        return await self._chain("pre_bind", hooks, binding)
+        return await self._ask("pre_bind", name, plugin.pre_bind, binding)
 
     async def bind(self, binding_hooks: BindingHooks, binding: Binding) -> Binding | Rejection:
         """Ask the bind hooks; the caller creates the binding that comes back.
@@ -67,8 +68,12 @@ class AsyncHooks:
         Raises:
             PluginError: a plugin failed.
         """
-        hooks = [(name, plugin.bind) for name, plugin in binding_hooks.binds]
-        return await self._chain("bind", hooks, binding)
+        for name, plugin in binding_hooks.binds:
+            answer = await self._ask("bind", name, plugin.bind, binding)
+            if isinstance(answer, Rejection):
+                return answer
+            binding = answer
+        return binding
 
     async def post_bind(self, binding_hooks: BindingHooks, binding: Binding) -> None:
         """Inform the plugins that the pod is bound.
@@ -79,19 +84,12 @@ class AsyncHooks:
         for name, plugin in binding_hooks.post_binds:
             await self._run(name, "post_bind", plugin.post_bind, binding, pause=False)
 
-    async def _chain(
-        self, point: str, hooks: Sequence[tuple[str, Run]], binding: Binding
-    ) -> Binding | Rejection:
-        for name, run in hooks:
-            answer = await self._run(name, point, run, binding)
-            try:
-                found = next_binding(binding, answer, name)
-            except Exception as error:  # noqa: BLE001 - a plugin may return anything
-                blame(error, name, point, binding.pod)
-            if isinstance(found, Rejection):
-                return found
-            binding = found
-        return binding
+    async def _ask(self, point: str, name: str, run: Run, binding: Binding) -> Binding | Rejection:
+        answer = await self._run(name, point, run, binding)
+        try:
+            return next_binding(binding, answer, name)
+        except Exception as error:  # noqa: BLE001 - a plugin may return anything
+            blame(error, name, point, binding.pod)
 
     async def _run(
         self, name: str, point: str, run: Run, binding: Binding, *, pause: bool = True

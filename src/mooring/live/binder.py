@@ -1,7 +1,8 @@
 """Carrying out the scheduler's effects on a live cluster.
 
-`Binder` runs the hooks around a binding, creates it, patches statuses and preempts victims. Each
-method turns whatever goes wrong into a report or a log line; nothing here decides anything.
+`Binder` carries out plans, runs the hooks around a binding, creates it, patches statuses and
+preempts victims. Each method turns whatever goes wrong into a report or a log line; nothing here
+decides anything.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 
-from mooring.errors import ApiError, KubeError, MooringError, PluginError
+from mooring.errors import KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Rejection
@@ -21,7 +22,8 @@ from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.client import LiveClient
-from mooring.live.volume_binder import VolumeBinder
+from mooring.live.plan_executor import PlanExecutor, PlanFailed
+from mooring.live.pods_in_pre_bind import PodInPreBind, PodsInPreBind
 from mooring.log_kinds import failure_of
 from mooring.model.pod import Pod
 from mooring.scheduler.effects import (
@@ -32,6 +34,7 @@ from mooring.scheduler.effects import (
     PreemptVictims,
     RecordEvent,
     VictimsPreempted,
+    preempted,
 )
 
 log = logging.getLogger("mooring.live")
@@ -47,7 +50,7 @@ class Binder:
         client: the API server.
         recorder: records Kubernetes events.
         runtimes: the plugins by scheduler name.
-        volume_binder: binds volumes before pods.
+        plans: carries out what has to be done before.
         hooks: runs the plugins' hooks around a binding.
         extenders: the configuration's extenders; one of them may bind.
         sleep: waits for an API server that is away.
@@ -58,7 +61,7 @@ class Binder:
         client: LiveClient,
         recorder: EventRecorder,
         runtimes: Mapping[str, Runtime],
-        volume_binder: VolumeBinder,
+        plans: PlanExecutor,
         hooks: AsyncHooks,
         *,
         extenders: ExtenderClients | None = None,
@@ -69,41 +72,83 @@ class Binder:
         self._client = client
         self._recorder = recorder
         self._runtimes = runtimes
-        self._volume_binder = volume_binder
+        self._plans = plans
+        self._pods_in_pre_bind = PodsInPreBind()
         self._extenders = extenders
         self._reporters: dict[str, Reporter] = {}
 
-    async def bind(self, effect: Bind) -> Bound | BindFailed:
-        """Run the hooks before a binding, and create it; whatever goes wrong is reported."""
+    async def bind(
+        self, effect: Bind, before: asyncio.Task[None] | None = None
+    ) -> Bound | BindFailed:
+        """Do what has to be done before a binding, and create it; whatever goes wrong is reported.
+
+        Args:
+            effect: the pod and its node.
+            before: has to be over first: a patch of the pod's status that comes late would say of a
+                bound pod that it is not scheduled.
+        """
         pod, node = effect.pod, effect.binding.node_name
+        in_pre_bind = self._pods_in_pre_bind.add(pod.uid) if effect.takes_time else None
         try:
-            return await self._bind(effect)
-        except MooringError as error:
+            if before is not None:
+                await asyncio.wait({before})
+            return await self._bind(effect, in_pre_bind)
+        except asyncio.CancelledError:
+            if in_pre_bind is None or not in_pre_bind.is_ours():
+                raise
+            return BindFailed(pod, node, in_pre_bind.message)
+        except PlanFailed as error:
+            return BindFailed(pod, node, str(error), error.plugin, error.rejected)
+        except PluginError as error:
             _log_plugin(error)
+            return BindFailed(pod, node, str(error), error.plugin)
+        except MooringError as error:
             return BindFailed(pod, node, str(error))
         except Exception as error:
             log.exception("the binding of pod %s failed inside mooring", pod.key)
             return BindFailed(pod, node, f"mooring failed: {type(error).__name__}: {error}")
+        finally:
+            if in_pre_bind is not None:
+                self._pods_in_pre_bind.remove(pod.uid)
 
-    async def _bind(self, effect: Bind) -> Bound | BindFailed:
+    async def _bind(self, effect: Bind, in_pre_bind: PodInPreBind | None) -> Bound | BindFailed:
         pod, node = effect.pod, effect.binding.node_name
+        binding = effect.binding
+        if in_pre_bind is not None:
+            prepared = await self._pre_bind(effect, in_pre_bind)
+            if isinstance(prepared, Rejection):
+                return _rejected(effect, "PreBind", prepared)
+            if not in_pre_bind.finish():
+                return BindFailed(pod, node, in_pre_bind.message)
+            binding = prepared
         binding_hooks = self._runtimes[effect.profile].binding_hooks
-        if self._volume_binder.needs_writes(effect):
-            # Others should know where the pod goes: an autoscaler must keep that node.
-            await self.patch(PatchStatus(pod, nominated_node=node))
-            await self._volume_binder.bind(effect)
-        binding = await self._hooks.pre_bind(binding_hooks, effect.binding)
-        try:
-            if not isinstance(binding, Rejection):
-                binding = await self._hooks.bind(binding_hooks, binding)
-            if isinstance(binding, Rejection):
-                reasons = ", ".join(binding.verdict.reasons)
-                return BindFailed(pod, node, reasons, plugin=binding.plugin, rejected=True)
-            await self._create(pod, binding)
-        except MooringError as error:
-            _log_plugin(error)
-            return BindFailed(pod, node, f"binding rejected: {error}")
+        answer = await self._hooks.bind(binding_hooks, binding)
+        if isinstance(answer, Rejection):
+            return _rejected(effect, "Bind", answer)
+        if self._extenders is None or not await self._extenders.bind(pod, answer):
+            try:
+                await self._create(answer)
+            except KubeError as error:
+                binder = next((name for name, _ in binding_hooks.binds), "")
+                return BindFailed(pod, node, _running("Bind", binder, str(error)))
         return Bound(pod, node)
+
+    async def _pre_bind(self, effect: Bind, in_pre_bind: PodInPreBind) -> Binding | Rejection:
+        """Carry out the plans, then run the hooks that have something to do."""
+        if effect.plans:
+            in_pre_bind.running = effect.plans[0].plugin
+            await self._plans.carry_out(effect)
+        binding = effect.binding
+        for name, plugin in self._runtimes[effect.profile].binding_hooks.pre_binds:
+            if name not in effect.pre_binds:
+                continue
+            in_pre_bind.running = name
+            answer = await self._hooks.pre_bind(name, plugin, binding)
+            if isinstance(answer, Rejection):
+                return answer
+            binding = answer
+        in_pre_bind.running = ""
+        return binding
 
     async def post_bind(self, effect: Bind) -> None:
         """Run the hooks after a binding."""
@@ -114,9 +159,7 @@ class Binder:
         except PluginError as error:
             _log_plugin(error)
 
-    async def _create(self, pod: Pod, binding: Binding) -> None:
-        if self._extenders is not None and await self._extenders.bind(pod, binding):
-            return
+    async def _create(self, binding: Binding) -> None:
         # As long as it is not known what came of it, it counts as a write under way.
         with ExitStack() as doubt:
             await create_binding(
@@ -150,23 +193,27 @@ class Binder:
                 log.warning("the status of pod %s could not be patched: %s", pod.key, error)
 
     async def preempt(self, effect: PreemptVictims) -> VictimsPreempted:
-        """Delete victims, each with a condition and an event that say why."""
+        """Have victims leave, all at the same time, each with an event that says why."""
         # parity v1.36.4: framework/preemption/executor.go
-        errors = []
-        for victim in effect.victims:
-            if victim.deleting:
-                continue
-            try:
-                await self._delete(victim, effect)
-            except ApiError as error:
-                # It is gone, or another pod has its name; the watch will show it.
-                if error.status not in (_NOT_FOUND, _CONFLICT):
-                    errors.append(f"{victim.key}: {error}")
-            except KubeError as error:
-                errors.append(f"{victim.key}: {error}")
-        for error_text in errors:
-            log.error("a victim could not be deleted: %s", error_text)
+        victims = [victim for victim in effect.victims if not victim.deleting]
+        told = await asyncio.gather(*(self._evict(victim, effect) for victim in victims))
+        errors = [error for error in told if error]
+        for error in errors:
+            log.error("a victim could not be deleted: %s", error)
         return VictimsPreempted(effect.preemptor, "; ".join(errors))
+
+    async def _evict(self, victim: Pod, effect: PreemptVictims) -> str:
+        """Have one victim leave; says why that is not possible, else nothing."""
+        if self._pods_in_pre_bind.cancel(victim.uid, f"preempted by {effect.plugin}"):
+            self.record_event(preempted(effect, victim, in_memory=True))
+            return ""
+        try:
+            await self._delete(victim, effect)
+        except KubeError as error:
+            # It is gone, or another pod has its name; the watch will show it.
+            if getattr(error, "status", 0) not in (_NOT_FOUND, _CONFLICT):
+                return f"{victim.key}: {error}"
+        return ""
 
     async def _delete(self, victim: Pod, effect: PreemptVictims) -> None:
         condition = pod_condition(
@@ -181,18 +228,7 @@ class Binder:
             victim.namespace, victim.name, victim.uid, conditions=[condition]
         )
         await self._client.delete_pod(victim.namespace, victim.name, victim.uid)
-        preemptor = effect.preemptor
-        note = f"Preempted by pod {preemptor.uid} on node {effect.node}"
-        self.record_event(
-            RecordEvent(
-                victim,
-                "Preempted",
-                "Preempting",
-                note,
-                reporter=effect.profile,
-                related=preemptor,
-            )
-        )
+        self.record_event(preempted(effect, victim))
 
     def record_event(self, effect: RecordEvent) -> None:
         """Hand an event to the recorder."""
@@ -211,10 +247,24 @@ class Binder:
         )
 
 
-def _log_plugin(error: MooringError) -> None:
+def _log_plugin(error: PluginError) -> None:
     """Write down where a plugin failed; other errors are in the pod's event alone."""
-    if isinstance(error, PluginError):
-        log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))
+    log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))
+
+
+def _rejected(effect: Bind, point: str, rejection: Rejection) -> BindFailed:
+    """A hook said no, or that it cannot say."""
+    name, reasons = rejection.plugin, ", ".join(rejection.verdict.reasons)
+    failed = rejection.verdict.error
+    message = _running(point, name, reasons) if failed else reasons
+    node = effect.binding.node_name
+    return BindFailed(effect.pod, node, message, plugin=name, rejected=not failed)
+
+
+def _running(point: str, plugin: str, text: str) -> str:
+    """What failed at an extension point, in kube-scheduler's words."""
+    # parity v1.36.4: framework/runtime/framework.go RunPreBindPlugins, RunBindPlugins
+    return f'running {point} plugin "{plugin}": {text}' if plugin else text
 
 
 def _conditions(effect: PatchStatus) -> list[PodCondition]:

@@ -4,99 +4,38 @@ Nodes and pods always; others only if an enabled plugin reads them, so that a sc
 plugins needs few permissions and little memory. Called once when a scheduler is put together.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from mooring.framework.cluster_events import hints_of
-from mooring.framework.hook import Hook, Requeues
+from mooring.framework.declarations import kinds_to_watch
 from mooring.framework.policy import Policy
 from mooring.framework.runtime import Runtime
 from mooring.kube.client import Client
 from mooring.kube.informer import Informer
 from mooring.kube.resources import UNFINISHED_PODS, reflector_for
 from mooring.model.change import Change
-from mooring.model.devices import DeviceClass
 from mooring.model.kinds import KINDS, Kind
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
-from mooring.model.workloads import (
-    Namespace,
-    PodDisruptionBudget,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-)
-
-#: What plugins look up besides nodes, pods and the kinds whose changes requeue their pods.
-_READ: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
-    "DefaultPreemption": (PodDisruptionBudget,),
-    "DynamicResources": (DeviceClass,),
-    "InterPodAffinity": (Namespace,),
-    "NodeVolumeLimits": (
-        CSINode,
-        CSIDriver,
-        PersistentVolume,
-        PersistentVolumeClaim,
-        StorageClass,
-        VolumeAttachment,
-    ),
-    "PodTopologySpread": (ReplicaSet, ReplicationController, Service, StatefulSet),
-    "VolumeBinding": (
-        CSIDriver,
-        CSINode,
-        CSIStorageCapacity,
-        PersistentVolume,
-        PersistentVolumeClaim,
-        StorageClass,
-    ),
-    "VolumeRestrictions": (PersistentVolumeClaim,),
-    "VolumeZone": (PersistentVolume, PersistentVolumeClaim, StorageClass),
-}
-
-#: What requeues pods of a plugin and matters only together with another plugin, which reads it:
-#: NodeResourcesFit leaves resources of device classes to DynamicResources, if it is there.
-_READ_BY_OTHERS: Final[Mapping[str, tuple[type[KubeObject], ...]]] = {
-    "NodeResourcesFit": (DeviceClass,),
-}
 
 
 def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) -> list[Kind]:
     """The kinds to watch for some profiles' plugins, in the order of `KINDS`.
 
-    A plugin of a policy or of another package has the kinds watched that its `requeue_on` names.
+    Each plugin declares what it looks up (`hook.Hook.reads`).
 
     Args:
         runtimes: the profiles' plugins.
         policies: their plugins run within the policy, so that no profile knows them.
     """
-    wanted: set[type[KubeObject]] = {Node, Pod}
-    for policy in policies:
-        wanted |= _requeuing_kinds(policy.plugins)
+    plugins = [plugin for policy in policies for plugin in policy.plugins]
     for runtime in runtimes:
-        placed = [one for at_point in runtime.points.values() for one in at_point]
-        wanted.update(kind for one in placed for kind in _READ.get(one.name, ()))
-        plugins = {one.name: one.plugin for one in placed}
-        for name, plugin in plugins.items():
-            wanted |= _requeuing_kinds([plugin]).difference(_READ_BY_OTHERS.get(name, ()))
+        plugins += [one.plugin for at_point in runtime.points.values() for one in at_point]
+    wanted: set[type[KubeObject]] = {Node, Pod}
+    for plugin in {id(one): one for one in plugins}.values():
+        wanted |= kinds_to_watch(plugin)
     return [kind for kind in KINDS if kind.type in wanted]
-
-
-def _requeuing_kinds(plugins: Iterable[Hook]) -> set[type[KubeObject]]:
-    """The kinds whose changes requeue pods of some plugins."""
-    return {
-        hint.kind for plugin in plugins if isinstance(plugin, Requeues) for hint in hints_of(plugin)
-    }
 
 
 def make_informers(
@@ -113,7 +52,7 @@ def make_informers(
         client: where.
         kinds: what.
         on_changes: called with changes of any kind.
-        whole_objects: keep every field of nodes and waiting pods.
+        whole_objects: keep every field of nodes and pending pods.
         whole_victims: keep every field of pods on nodes.
     """
     found: dict[str, Informer[Any]] = {}

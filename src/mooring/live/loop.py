@@ -2,11 +2,11 @@
 
     informers ──on_changes──> changes ─┐
                                        v
-    reports <── tasks <── core.handle, core.turn, core.tick     one turn after the other
-                                                                 on the event loop's thread
+    reports <── tasks <── core.handle, core.tick, core.schedule_one    one turn after the other
+                                                                        on the event loop's thread
 
 Decisions never wait for the API server; what they ask for is carried out by tasks. What waits for
-volumes or plugins is no work; only when many writes wait for the API server, no more decisions are
+plans or plugins is no work; only when many writes wait for the API server, no more decisions are
 made until it has caught up. A loop that cannot go on rests. While extenders are asked in the middle
 of a decision, changes and reports wait.
 """
@@ -21,21 +21,22 @@ from typing import Any, Protocol
 
 from mooring.errors import InputError
 from mooring.extender.client import ExtenderClients
+from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.binder import Binder
+from mooring.live.change_intake import handle_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
+from mooring.live.plan_executor import PlanExecutor
 from mooring.live.sync_hooks import SyncHooks
-from mooring.live.volume_binder import VolumeBinder
 from mooring.live.waiting_bindings import WaitingBindings
 from mooring.model.change import Change, Put
 from mooring.model.pod import Pod
 from mooring.process.deadline import Deadline
 from mooring.scheduler.core import Core, SchedulingCycle
 from mooring.scheduler.effects import (
-    AskExtenders,
     Bind,
     BindFailed,
     Bound,
@@ -82,6 +83,9 @@ class LoopMetrics(Protocol):
     def preempted(self, victims: int) -> None:
         """Victims are to be preempted for a pod."""
 
+    def event_handled(self, event: str, seconds: float) -> None:
+        """A change of one kind was applied."""
+
     def foreign_bind(self, scheduler_name: str) -> None:
         """Another scheduler bound a pod."""
 
@@ -127,10 +131,11 @@ class LiveScheduler:
         self._sync_hooks = SyncHooks(deadline)
         self._change_hooks = SyncHooks(deadline, "the change")
         self._waiting_bindings = WaitingBindings()
-        self._volume_binder = VolumeBinder(client, runtimes, self._waiting_bindings)
+        plan_hooks = SyncHooks(deadline, "a function of a plan")
+        self._plans = PlanExecutor(client, runtimes, plan_hooks, self._waiting_bindings)
         self._hooks = AsyncHooks(deadline, binding_seconds, self._waiting_bindings)
         self._binder = Binder(
-            client, recorder, runtimes, self._volume_binder, self._hooks, extenders=extenders
+            client, recorder, runtimes, self._plans, self._hooks, extenders=extenders
         )
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
@@ -169,15 +174,16 @@ class LiveScheduler:
                 await self._rest()
 
     def _tick(self) -> bool:
-        """Let time pass; whether that had effects."""
+        """Let time pass; whether that had effects, or plugins took long over it."""
+        now = self._clock()
         try:
             with self._sync_hooks:
-                effects = self.core.tick(self._clock())
+                effects = self.core.tick(now, lambda: self._clock() > now + _SLICE_SECONDS)
         except Exception:
             log.exception("mooring failed as time passed")
             return False
         self._dispatch(effects)
-        return bool(effects)
+        return bool(effects) or self._clock() - now > _LONG_SECONDS
 
     async def _yield_to_network(self, seconds: float) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.
@@ -210,9 +216,12 @@ class LiveScheduler:
         self._waiting_bindings.cancel_all()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
+                while self._tasks or self._reports:
+                    if not self._reports:
+                        await asyncio.wait(self._tasks)
+                    began = self._clock()
                     self._apply()
+                    await self._yield_to_network(self._clock() - began)
 
     @property
     def left_behind(self) -> int:
@@ -227,7 +236,10 @@ class LiveScheduler:
             one.queued.key
             for one in self.core.binding
             if (uid := one.queued.pod.uid) not in reported
-            and (uid not in self._bindings or now - one.since > self._overdue_seconds)
+            and (
+                uid not in self._bindings
+                or now - one.since > self._overdue_seconds + one.plan_seconds
+            )
         ]
 
     async def _rest(self) -> None:
@@ -252,27 +264,29 @@ class LiveScheduler:
                 self._apply_change(change)
                 if self._clock() > until and number < len(changes):
                     # Plugins may hang over each of them: the network and the Lease must not.
-                    self._volume_binder.on_changes(changes[:number])
+                    self._plans.on_changes(changes[:number])
                     self._changes.appendleft(changes[number:])
                     return True
-            self._volume_binder.on_changes(changes)
-        while self._reports:
-            report = self._reports.popleft()
-            try:
-                with self._sync_hooks:
-                    effects = self.core.report(report, self._clock())
-                self._dispatch(effects)
-            except Exception:
-                log.exception("mooring failed on %r", report)
+            self._plans.on_changes(changes)
+        until = self._clock() + _SLICE_SECONDS
+        while self._reports and self._clock() <= until:  # plugins may hang over these as well
+            self._apply_report(self._reports.popleft())
         return worked
+
+    def _apply_report(self, report: Report) -> None:
+        try:
+            with self._sync_hooks:
+                effects = self.core.report(report, self._clock())
+            self._dispatch(effects)
+        except Exception:
+            log.exception("mooring failed on %r", report)
 
     def _apply_change(self, change: Change[Any]) -> None:
         if self._started:
             self._count_foreign_bind(change)
         try:
             with self._change_hooks:
-                effects = self.core.handle((change,), self._clock())
-            self._dispatch(effects)
+                handle_change(self.core, change, self._clock, self.metrics)
         except InputError as error:  # one object that cannot be used holds up no other
             log.warning("skipped %r: %s", change.object, error)
         except Exception:
@@ -285,7 +299,8 @@ class LiveScheduler:
         while now - start < _SLICE_SECONDS and not self._stopped:
             if self._client.writes >= _MOST_WRITES:
                 break
-            cycle = self.core.schedule_one(now)
+            with self._sync_hooks:  # pods whose backoff is over come into the order of a plugin
+                cycle = self.core.schedule_one(now)
             if cycle is None:
                 break
             worked = True
@@ -364,10 +379,7 @@ class LiveScheduler:
         report: Bound | BindFailed
         report = BindFailed(effect.pod, effect.binding.node_name, "the binding broke off")
         try:
-            if before is not None:
-                # A patch that comes late would say of a bound pod that it is not scheduled.
-                await asyncio.wait({before})
-            report = await self._binder.bind(effect)
+            report = await self._binder.bind(effect, before)
         finally:
             # Without a report the pod would keep its place for ever.
             self._report(report)

@@ -108,7 +108,7 @@ class SchedulerMetrics:
         )  # fmt: skip
         self.inflight_events = Gauge(
             "scheduler_inflight_events",
-            "Changes kept for pods that are being decided.", ["event"], registry=registry,
+            "Cluster events kept for pods in flight.", ["event"], registry=registry,
         )  # fmt: skip
         self.unschedulable = Gauge(
             "scheduler_unschedulable_pods",
@@ -117,8 +117,8 @@ class SchedulerMetrics:
         )  # fmt: skip
         self.cache_size = Gauge(
             "scheduler_cache_size",
-            "What the scheduler knows of the cluster: nodes, pods, and assumed_pods, which are "
-            "being bound.",
+            "What the scheduler knows of the cluster: nodes, pods, and assumed_pods, which wait "
+            "for a Permit plugin or are being bound.",
             ["type"], registry=registry,
         )  # fmt: skip
         self.leading = Gauge(

@@ -88,7 +88,7 @@ async def scheduling(
     Args:
         settings: what is configured, as `read_settings` makes it.
         drain: how long bindings under way are waited for at the end, in seconds.
-        leave: ends the process at once, for a plugin that ignores every interruption.
+        exit_now: ends the process at once, for a plugin that ignores every interruption.
 
     Raises:
         InputError: a plugin or an extender cannot be used.

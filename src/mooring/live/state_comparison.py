@@ -1,7 +1,7 @@
 """Comparing the scheduler's state with the cluster as the API server lists it.
 
 What kube-scheduler does on SIGUSR2, and what tests ask at their end: the same nodes, the same pods
-on them, the same amounts in use, no waiting pod and no binding forgotten. It only looks; nothing is
+on them, the same amounts in use, no pending pod and no binding forgotten. It only looks; nothing is
 mended.
 """
 
@@ -50,13 +50,13 @@ class StateComparison(NamedTuple):
     Attributes:
         nodes: how many nodes the cluster has.
         pods: how many pods that are not finished.
-        binding: how many pods have a node in the state and none yet in the cluster.
+        assumed: how many pods have a node in the state and none yet in the cluster.
         differences: what differs.
     """
 
     nodes: int
     pods: int
-    binding: int
+    assumed: int
     differences: list[Difference]
 
 
@@ -117,7 +117,7 @@ def compare(
     for node in nodes:
         fresh.put_node(node)
     listed = {pod.key: pod for pod in pods if not pod.finished}
-    binding = 0
+    assumed = 0
     differences: list[Difference] = []
     worked_on = {one.queued.pod.uid for one in core.binding}
     worked_on |= {one.pod.uid for one in core.waiting}
@@ -127,19 +127,19 @@ def compare(
             fresh.put_pod(pod)
         elif known is not None and known.uid == pod.uid and known.node_name:
             fresh.assume(pod, known.node_name)
-            binding += 1
+            assumed += 1
             if pod.uid not in worked_on:
                 about = f"pod {pod.key} assumed"
                 text = f"pod {pod.key} has a node in the state only, and nobody binds it"
                 differences.append(Difference(about, text))
     differences += [*_nodes(state, fresh), *_queue(core, listed, schedulers)]
-    return StateComparison(len(fresh.nodes), len(listed), binding, differences)
+    return StateComparison(len(fresh.nodes), len(listed), assumed, differences)
 
 
 def log_comparison(found: StateComparison) -> None:
     """Log what came of comparing."""
     nodes, pods = counted(found.nodes, "node"), counted(found.pods, "pod")
-    seen = f"{nodes}, {pods}, {found.binding} of them being bound"
+    seen = f"{nodes}, {pods}, {found.assumed} of them assumed"
     if not found.differences:
         log.info("the state equals the cluster: %s", seen)
         return

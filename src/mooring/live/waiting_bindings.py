@@ -1,8 +1,8 @@
-"""Bindings that wait for something else than the API server, such as volumes or a plugin.
+"""Bindings that wait for something else than the API server, such as a plan or a plugin.
 
 They hold no request and nothing half-written, so they count as no work of the loop, and a scheduler
 that stops breaks them off at once: the pods are tried again by whoever schedules next. Kept by the
-loop; `AsyncHooks` and `VolumeBinder` say when they wait.
+loop; `AsyncHooks` and `PlanExecutor` say when they wait.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What plugins ask about a pod that changed, before they say whether that helps a waiting pod.
+"""What plugins ask about a pod that changed, before they say whether that helps a pending pod.
 
 Called by the `requeue_on` parts of plugins. It looks at the two pods and at nothing else.
 """
@@ -12,5 +12,5 @@ def is_assigned_or_nominated(pod: Pod) -> bool:
 
 
 def is_same_pod(pod: Pod, changed: Pod) -> bool:
-    """Whether the pod that changed is the waiting pod."""
+    """Whether the pod that changed is the pending pod."""
     return pod.uid == changed.uid

@@ -19,7 +19,12 @@ from collections.abc import Callable, Coroutine, Generator
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-from mooring.framework.foreign import Interruption, crossing, interruption_in, is_crossed
+from mooring.framework.foreign import (
+    Interruption,
+    crossing,
+    first_crossing,
+    interruption_in,
+)
 from mooring.framework.interruptions import interrupted
 from mooring.wording import counted
 
@@ -61,6 +66,7 @@ class Deadline:
         self._spent = 0.0
         self._last: float | None = None
         self._interruptions = 0
+        self._interrupted: FrameType | None = None
         self._ignored = ignored
         self._before: Any = None
         self._usable = False
@@ -100,7 +106,7 @@ class Deadline:
         self._limit = self.seconds if seconds is None else min(seconds, self.seconds)
         self._spent = 0.0
         self._last = None
-        self._interruptions = 0
+        self._interrupted = None
 
     def expire(self, why: str) -> None:
         """No foreign code has any time from now on: interrupt what runs. From any thread.
@@ -136,15 +142,18 @@ class Deadline:
         if self._last is not None:
             # More than two rings' time means that the whole process stood still.
             self._spent += min(now - self._last, 2 * self._apart)
-        foreign = is_crossed(frame)
-        self._last = now if foreign else None
-        if not foreign or (self._spent < self._limit and not self._expired):
+        foreign = first_crossing(frame)
+        self._last = now if foreign is not None else None
+        if foreign is None or (self._spent < self._limit and not self._expired):
             return False
         if crossing(frame) is None or _in_collector(frame):
             return True
         # Who catches everything is interrupted again, but not while this one is on its way out.
         self._spent = self._limit / 2
-        self._interruptions += 1
+        # Another call from mooring means that the one before came back: it ignored nothing.
+        same = foreign is self._interrupted
+        self._interrupted = foreign
+        self._interruptions = self._interruptions + 1 if same else 1
         if self._ignored is not None and self._interruptions > 1:
             self._ignored(self._interruptions - 1, frame)
         raise Interruption(interrupted(self._expired or self._late()))

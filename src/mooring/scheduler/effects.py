@@ -4,12 +4,14 @@
 `Bind` and `PreemptVictims` with a report. Nothing is lost if an effect fails: the report says so.
 """
 
-from typing import Any, Final
+from collections.abc import Set
+from typing import Final
 
 import msgspec
 
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
+from mooring.framework.plans.plan import PluginPlan
 from mooring.model.pod import Pod
 
 #: A note of a Kubernetes event has at most so many bytes.
@@ -19,7 +21,10 @@ _MESSAGE: Final = 32 * 1024
 
 
 class Bind(msgspec.Struct, frozen=True, gc=False):
-    """Run PreBind, create the binding, run PostBind; answered by `Bound` or `BindFailed`.
+    """Carry out plans, run PreBind, create the binding, run PostBind.
+
+    Answered by `Bound` or `BindFailed`, whatever happens. Until the binding is sent, it may be
+    broken off because the pod is somebody's victim (see `PreemptVictims`).
 
     Attributes:
         pod: the pod, not yet bound; it is already assumed on the node.
@@ -28,6 +33,8 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
         profile: the scheduler name whose plugins are run.
         attempt: how often the pod was tried, this time included.
         first_tried: when it was tried first, by the clock that decisions are made with.
+        plans: what has to be written and waited for, and who says so.
+        pre_binds: the plugins whose `pre_bind` has something to do for this pod.
     """
 
     pod: Pod
@@ -36,6 +43,13 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
     profile: str
     attempt: int = 1
     first_tried: float = 0.0
+    plans: tuple[PluginPlan, ...] = ()
+    pre_binds: Set[str] = frozenset()
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether something has to be done before the binding is sent."""
+        return bool(self.plans or self.pre_binds)
 
 
 class PatchStatus(msgspec.Struct, frozen=True, gc=False):
@@ -77,19 +91,24 @@ class RecordEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class PreemptVictims(msgspec.Struct, frozen=True, gc=False):
-    """Delete victims so that a pod fits; answered by `VictimsPreempted`.
+    """Have victims leave a node so that a pod fits; answered by `VictimsPreempted`.
+
+    A victim in PreBind, whose `Bind` takes time and whose binding is not sent yet, is not deleted:
+    its binding cycle is broken off, which its `BindFailed` reports, and it goes back to the queue.
 
     Attributes:
         victims: the pods to delete, each with the condition ``DisruptionTarget`` before.
         preemptor: the pod they make room for.
         node: where.
         profile: the preemptor's scheduler name.
+        plugin: who found them.
     """
 
     victims: tuple[Pod, ...]
     preemptor: Pod
     node: str
     profile: str
+    plugin: str = ""
 
 
 Effect = Bind | PatchStatus | RecordEvent | PreemptVictims
@@ -115,6 +134,23 @@ def _cut(text: str, most: int) -> str:
     return text if len(data) == len(text) else data.decode()
 
 
+def preempted(effect: PreemptVictims, victim: Pod, *, in_memory: bool = False) -> RecordEvent:
+    """The event of a victim.
+
+    Args:
+        effect: for whom it has to go.
+        victim: who.
+        in_memory: it is not deleted, it only gives its place back.
+    """
+    # parity v1.36.4: framework/preemption/executor.go
+    note = f"Preempted by pod {effect.preemptor.uid} on node {effect.node}"
+    if in_memory:
+        note += " (in kube-scheduler memory)."
+    return RecordEvent(
+        victim, "Preempted", "Preempting", note, reporter=effect.profile, related=effect.preemptor
+    )
+
+
 class Bound(msgspec.Struct, frozen=True, gc=False):
     """The API server bound a pod."""
 
@@ -129,8 +165,9 @@ class BindFailed(msgspec.Struct, frozen=True, gc=False):
         pod: the pod.
         node: where it was to go.
         message: why, for the event.
-        plugin: whose hook rejected or failed; empty if the API server did.
-        rejected: a plugin said no; otherwise something failed.
+        plugin: whose hook or plan rejected or failed; empty if the API server did.
+        rejected: the plugin said no, which makes the pod ``Unschedulable``; otherwise something
+            failed.
     """
 
     pod: Pod
@@ -153,20 +190,3 @@ class VictimsPreempted(msgspec.Struct, frozen=True, gc=False):
 
 
 Report = Bound | BindFailed | VictimsPreempted
-
-
-class AskExtenders(msgspec.Struct, frozen=True):
-    """A question to the configuration's extenders in the middle of a decision.
-
-    The cycle stops until the answer is there; no change is applied meanwhile.
-
-    Attributes:
-        verb: ``filter``, ``prioritize`` or ``preempt``.
-        pod: the pod.
-        nodes: the names of the nodes it is about; for ``preempt``, with their victims.
-    """
-
-    verb: str
-    pod: Pod
-    nodes: tuple[str, ...]
-    victims: Any = None

@@ -24,6 +24,8 @@ it is about, and `on_event` only at those whose rejecting plugins want to know. 
 `pre_enqueue` are plugins; who builds the queue turns their failures into answers.
 """
 
+import math
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -33,8 +35,8 @@ from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, Strategy, own_update
-from mooring.scheduler.sub_queues import Order, PreEnqueue, SubQueues
+from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, own_update
+from mooring.scheduler.sub_queues import Order, Patience, PreEnqueue, SubQueues
 
 __all__ = ["Queue", "QueueSettings"]
 
@@ -42,6 +44,8 @@ __all__ = ["Queue", "QueueSettings"]
 _ADDED: Final = "UnschedulablePodAdd"
 _FAILED: Final = "ScheduleAttemptFailure"
 _ACTIVATED: Final = "ForceActivate"
+#: Pods here need not be moved to be tried.
+_UNDER_WAY: Final = (SubQueue.ACTIVE, SubQueue.IN_FLIGHT, SubQueue.OUT)
 
 
 class Queue:
@@ -55,11 +59,12 @@ class Queue:
         pre_enqueue: the plugin that holds a pod back; None if none does.
         settings: how long pods wait.
         hint_failed: called when a hint fails; the event then counts as one that helps.
+        patience: whether plugins hang.
 
     Attributes:
         incoming: how often pods came to a sub-queue and why (``queue_incoming_pods_total``).
-        rejected: how many waiting pods each plugin of a profile rejected (``unschedulable_pods``).
-        flights: the pods that are being decided.
+        rejected: how many pending pods each plugin of a profile rejected (``unschedulable_pods``).
+        in_flight: pods taken from here, and neither put back nor in their binding cycle yet.
     """
 
     def __init__(
@@ -69,12 +74,17 @@ class Queue:
         pre_enqueue: PreEnqueue,
         settings: QueueSettings,
         hint_failed: HintFailed | None = None,
+        patience: Patience | None = None,
     ) -> None:
+        self._patience = patience or Patience()
         self._settings = settings
         self._hints = RequeueHints(hints, hint_failed)
-        self._sub_queues = SubQueues(order, pre_enqueue, settings)
+        self._sub_queues = SubQueues(order, pre_enqueue, settings, self._patience)
         self.in_flight = InFlightPods()
         self._pods: dict[str, QueuedPod] = {}
+        # The pods whose move waits for the next flush, because plugins hang: whether they need not
+        # back off, and why they move.
+        self._postponed: OrderedDict[QueuedPod, tuple[bool, str]] = OrderedDict()
         self.incoming = self._sub_queues.incoming
         self.rejected = self._sub_queues.rejected
 
@@ -92,7 +102,7 @@ class Queue:
         self._sub_queues.admit(queued, _ADDED, now)
 
     def update(self, old: Pod | None, new: Pod, now: float) -> None:
-        """A waiting pod changed; one that is not known yet is added.
+        """A pending pod changed; one that is not known yet is added.
 
         An unschedulable pod is requeued if the plugins that rejected it say that this helps, as
         when its last gate is removed.
@@ -120,6 +130,7 @@ class Queue:
 
     def _remove(self, queued: QueuedPod) -> None:
         del self._pods[queued.key]
+        self._postponed.pop(queued, None)
         if queued.sub_queue is SubQueue.IN_FLIGHT:
             queued.sub_queue = SubQueue.OUT
         else:
@@ -148,7 +159,6 @@ class Queue:
         plugins: Collection[str],
         now: float,
         *,
-        pending: Collection[str] = (),
         error: bool = False,
         pod: Pod | None = None,
         bind_failed: bool = False,
@@ -161,7 +171,6 @@ class Queue:
             queued: what `pop` gave.
             plugins: who rejected.
             now: the time.
-            pending: who said that the pod waits for something of theirs; that ends the backoff.
             error: something went wrong and nobody rejected; `plugins` do not matter then.
             pod: the pod as it is known now, if the queue was not told.
             bind_failed: it was `done` before, and its binding cycle failed; the caller knows that
@@ -175,16 +184,19 @@ class Queue:
             return queued.sub_queue
         if pod is not None:
             queued.pod = pod
-        queued.fail(() if error else plugins, () if error else pending, now)
+        queued.fail(() if error else plugins, now)
         queued.backoff_until = self._settings.backoff_end(queued)
         # Nobody kept what happened while a pod was being bound: it must be tried again.
         helped = bind_failed or self.in_flight.helped(queued)
-        strategy = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
+        again = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
         self.in_flight.finish(queued)
         self._sub_queues.rejected.update(
-            (plugin, queued.profile) for plugin in queued.rejector_plugins
+            (plugin, queued.profile) for plugin in queued.unschedulable_plugins
         )
-        self._sub_queues.retry(queued, strategy, _FAILED, now)
+        if again:
+            self._sub_queues.retry(queued, _FAILED, now)
+        else:
+            self._sub_queues.hold(queued, _FAILED)
         return queued.sub_queue
 
     # -- cluster events
@@ -203,7 +215,7 @@ class Queue:
         self.in_flight.record(event)
 
     def nomination_removed(self, pod: Pod, now: float) -> None:
-        """A waiting pod lost its nominated node; pods of no higher priority have room there."""
+        """A pending pod lost its nominated node; pods of no higher priority have room there."""
         # parity v1.36.4: scheduler/eventhandlers.go getLEPriorityPreCheck
         gone = ClusterEvent(Pod, Action.DELETE, pod, None)
         self.on_event(
@@ -219,22 +231,37 @@ class Queue:
                 continue
             if queued.sub_queue is SubQueue.IN_FLIGHT:
                 self.in_flight.help(queued)
+            elif self._patience.lost:
+                self._postponed[queued] = True, _ACTIVATED
             elif queued.waits_for_event:
                 self._sub_queues.admit(queued, _ACTIVATED, now)
             elif queued.sub_queue is not SubQueue.ACTIVE:
                 self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
     def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
-        strategy = self._hints.strategy(queued, event)
-        if strategy is not Strategy.SKIP:
-            self._sub_queues.retry(queued, strategy, event.label(), now)
+        if self._patience.lost:
+            # Nor are plugins asked whether it helps: it may.
+            self._postponed.setdefault(queued, (False, event.label()))
+        elif self._hints.worth_requeuing(queued, event):
+            self._sub_queues.retry(queued, event.label(), now)
 
     def flush(self, now: float) -> None:
-        """Time passed: backoffs are over, pods were unschedulable for too long."""
+        """Time passed: backoffs are over, pods were unschedulable for too long.
+
+        Also moves the pods that wait for that because plugins hung over others.
+        """
+        self._patience.lost = False
+        while self._postponed and not self._patience.lost:
+            queued, (at_once, event) = self._postponed.popitem(last=False)
+            if queued.sub_queue not in _UNDER_WAY:
+                move = self._sub_queues.admit if at_once else self._sub_queues.retry
+                move(queued, event, now)
         self._sub_queues.flush(now)
 
     def next_time(self) -> float | None:
-        """When `flush` has something to do; None if never."""
+        """When `flush` has something to do; long ago if pods wait for it, None if never."""
+        if self._postponed:
+            return -math.inf
         return self._sub_queues.next_time()
 
     # -- what is known

@@ -1,49 +1,48 @@
 """Pods that were given a node and wait for a `Permit` plugin before they are bound.
 
-Kept by `Core`. A plugin lets a pod go, or rejects it, through its handle; when the time is up the
-pod is rejected.
+Kept by `BindingCycles`. A plugin lets a pod go, or rejects it, through its handle; when the time is
+up the pod is rejected.
 """
 
 import math
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from mooring.errors import MooringError
 from mooring.framework import foreign
-from mooring.framework.cycle import Cycle
 from mooring.framework.hook_answers import shortened
 from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.placement import Placement
 
 
 class WaitingPod:
     """A pod that waits for plugins.
 
     Attributes:
+        placement: the pod, its node and what follows.
         pod: the pod.
         queued: its entry of the queue.
-        cycle: the decision.
         node: where it is to go.
-        deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+        since: when it began to wait, by the clock that decisions are made with.
+        deadlines: until when it waits for each plugin, by the same clock.
+        reason: why it waits no more and is not bound; empty if it is not so.
+        rejected_by: the plugin that says so.
+        preempted: whether it has to make room for another pod.
     """
 
-    def __init__(
-        self,
-        queued: QueuedPod,
-        cycle: Cycle,
-        node: Node,
-        waits: Mapping[str, float],
-        now: float,
-    ) -> None:
-        self.pod: Pod = queued.pod
-        self.queued = queued
-        self.cycle = cycle
-        self.node = node
+    def __init__(self, placement: Placement, waits: Mapping[str, float], now: float) -> None:
+        self.placement = placement
+        self.queued = placement.queued
+        self.pod: Pod = self.queued.pod
+        self.node: Node = placement.node
+        self.since = now
         self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
         self._waits = waits
         self.rejected_by = ""
         self.reason = ""
+        self.preempted = False
 
     def allow(self, plugin: str) -> None:
         """A plugin lets the pod go; the pod is bound when all do.
@@ -67,6 +66,12 @@ class WaitingPod:
             self.rejected_by = foreign.plain(plugin)
             self.reason = shortened(reason) or f"rejected by {self.rejected_by}"
 
+    def preempt(self, plugin: str) -> None:
+        """The pod has to make room for another one; `plugin` found that out."""
+        if not self.reason:
+            self.preempted = True
+            self.rejected_by, self.reason = plugin, "preempted"
+
     def expire(self, plugin: str) -> None:
         """The time that a plugin gave is up."""
         # parity v1.36.4: framework/runtime/waiting_pods_map.go
@@ -79,6 +84,7 @@ class WaitingPods:
 
     def __init__(self) -> None:
         self._pods: dict[str, WaitingPod] = {}
+        self._over: deque[WaitingPod] = deque()
 
     def add(self, waiting: WaitingPod) -> None:
         """A pod begins to wait."""
@@ -88,23 +94,31 @@ class WaitingPods:
         """A waiting pod by ``namespace/name``."""
         return self._pods.get(key)
 
-    def remove(self, key: str) -> WaitingPod | None:
-        """A pod waits no more."""
-        return self._pods.pop(key, None)
+    def reject(self, key: str, reason: str) -> None:
+        """A pod waits no more, if it does, whatever plugins say; another may have its name soon."""
+        waiting = self._pods.pop(key, None)
+        if waiting is not None:
+            waiting.reject("", reason)
+            self._over.append(waiting)
 
-    def settled(self, now: float) -> list[WaitingPod]:
-        """The pods that need not wait any longer, taken out: allowed, rejected, or too late."""
-        found = []
+    def settled(self, now: float) -> Iterator[WaitingPod]:
+        """The pods that need not wait any longer: allowed, rejected, or too late.
+
+        Each is taken out when it is its turn.
+        """
+        while self._over:
+            yield self._over.popleft()
         for waiting in list(self._pods.values()):
             late = [plugin for plugin, until in waiting.deadlines.items() if until <= now]
             if late:
                 waiting.expire(late[0])
             if waiting.reason or not waiting.deadlines:
-                found.append(self._pods.pop(waiting.pod.key))
-        return found
+                yield self._pods.pop(waiting.pod.key)
 
     def next_time(self) -> float | None:
         """When the next pod's time is up; long ago if one need not wait any longer."""
+        if self._over:
+            return -math.inf
         return min(
             (
                 -math.inf if one.reason else min(one.deadlines.values(), default=-math.inf)

@@ -12,7 +12,7 @@ from typing import Final
 
 from mooring.model.devices import DEVICE_CLASS_PREFIX
 from mooring.model.label_syntax import is_label_key
-from mooring.plugins.resources.resource_names import is_extended
+from mooring.model.resource_names import is_extended
 from mooring.snapshot.well_known_names import (
     DEFAULT_SCHEDULER,
     DRIVERS,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from mooring.model import storage
-from mooring.plugins.nodes.feature_requirements import KNOWN_FEATURES
-from mooring.plugins.volumes.csi_translation import PLUGINS
+from mooring.model.csi_migration import IN_TREE_PLUGINS
+from mooring.model.node_features import KNOWN_FEATURES
 
 #: Values of fields that have a few possible ones.
 WORDS: Final = frozenset(
@@ -57,7 +57,12 @@ ADDRESSES: Final = frozenset(("", "0.0.0.0", "::", "127.0.0.1", "::1"))  # noqa:
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 #: Storage drivers that the volume plugins know by name.
 DRIVERS: Final = frozenset(
-    ("", storage.NO_PROVISIONER, *PLUGINS, *(plugin.driver for plugin in PLUGINS.values()))
+    (
+        "",
+        storage.NO_PROVISIONER,
+        *IN_TREE_PLUGINS,
+        *(plugin.driver for plugin in IN_TREE_PLUGINS.values()),
+    )
 )
 
 _RESOURCES: Final = re.compile(
@@ -98,7 +103,7 @@ _KEYS: Final = frozenset(
         storage.MIGRATED_PLUGINS,
         *(f"node.kubernetes.io/{name}" for name in _NODE),
         *(f"app.kubernetes.io/{name}" for name in _APP),
-        *(plugin.topology for plugin in PLUGINS.values() if plugin.topology),
+        *(plugin.topology for plugin in IN_TREE_PLUGINS.values() if plugin.topology),
     )
 )  # fmt: skip
 

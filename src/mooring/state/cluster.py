@@ -25,6 +25,7 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.state.assumed_objects import AssumedObjects
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
@@ -61,12 +62,13 @@ class Cluster:
         nodes: the nodes by name, each with its usage if pods are known.
         columns: the nodes as rows, what is known of them as columns.
         shapes: the compiled descriptions of the pods.
-        catalog: all other objects.
+        catalog: all other objects, as the API server has them.
+        assumed_objects: the same as the next decision sees them.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
         preferred: the preferred terms of the pods on the nodes.
-        nominations: the waiting pods that have a nominated node.
+        nominations: the pending pods that have a nominated node.
         open_what_ifs: those of the hooks under way, the innermost last; kept by
             `framework.what_ifs`.
     """
@@ -76,6 +78,7 @@ class Cluster:
         self.columns = Columns(bounds)
         self.shapes = Shapes(bounds)
         self.catalog = Catalog()
+        self.assumed_objects = AssumedObjects(self.catalog)
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)
@@ -119,6 +122,7 @@ class Cluster:
         self.columns = self.columns.fork()
         table = self.columns.table
         self.catalog = self.catalog.fork()
+        self.assumed_objects = self.assumed_objects.copy(self.catalog)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
         self.affinity = self.affinity.fork(table)

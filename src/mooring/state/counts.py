@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mooring.model.selectors import LabelSelector
 from mooring.state.copy_on_write import Owner, SharedDict
 from mooring.state.lru_cache import LruCache, size_of
-from mooring.state.selector_index import LabelIndex, SelectorIndex
+from mooring.state.selector_index import LabelIndex, SelectorIndex, keys_read_by
 from mooring.state.shapes import AffinityTerm, Shape
 from mooring.state.table import GrowingColumn, SparseColumn, Table, fill
 
@@ -245,6 +245,8 @@ class TermCounts:
         self._terms: SharedDict[Hashable, TermCount] = SharedDict()
         self._empty = 0
         self._by_selector: SelectorIndex[_TermKey] = SelectorIndex(table)
+        #: The keys of the labels that the terms read; a term that is gone may count for a while.
+        self.label_keys: frozenset[str] = frozenset()
         self._remember_nothing(table)
 
     def _remember_nothing(self, table: Table) -> None:
@@ -294,6 +296,7 @@ class TermCounts:
         selector = found.term.selector
         if selector is not None:  # else it matches nobody
             self._by_selector.add((selector,), found.known_as)
+            self.label_keys = self.label_keys.union(keys_read_by(selector))
 
     def _forget_empty(self) -> None:
         kept = {key: one for key, one in self._terms.entries.items() if one.rows}
@@ -301,6 +304,7 @@ class TermCounts:
         self._terms.writable().update(kept)
         self._empty = 0
         self._by_selector = SelectorIndex(self._table)
+        self.label_keys = frozenset()
         for one in kept.values():
             self._index(one)
         self._matching_terms.clear()

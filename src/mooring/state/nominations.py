@@ -29,7 +29,7 @@ class Nominations:
         return Nominations(self._by_node.fork(), self._node_of.fork())
 
     def put(self, pod: Pod, node_name: str) -> None:
-        """Nominate a node for a waiting pod; replaces an earlier nomination."""
+        """Nominate a node for a pending pod; replaces an earlier nomination."""
         key = pod.key
         self.remove(key)
         self._by_node.writable()[node_name] = {**self._on(node_name), key: pod}

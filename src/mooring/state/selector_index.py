@@ -129,6 +129,13 @@ def _add(by_label: dict[Label, OwnedList[T]], label: Label, thing: T, owner: Own
             by_label[label] = owned
 
 
+def keys_read_by(selector: LabelSelector) -> Iterator[str]:
+    """The keys of the labels that decide whether a selector selects something."""
+    yield from selector.match_labels or ()
+    for one in selector.match_expressions or ():
+        yield one.key
+
+
 def _needs(selector: LabelSelector) -> Iterator[tuple[Label, ...]]:
     """Labels of which all selected things have one, for each condition that names values."""
     for label in (selector.match_labels or {}).items():

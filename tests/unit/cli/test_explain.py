@@ -37,6 +37,7 @@ NODES = [
     make_node("b", cpu="8", labels={"disk": "ssd"}),
     make_node("c", unschedulable=True),
 ]
+INTERRUPTED = "it was interrupted because the decision took longer than 0.1 seconds"
 BUSY = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
 
 
@@ -432,6 +433,18 @@ class TestConfigurationAndPolicy:
         assert "mine: no pod network" in out
         assert "✓ shop/web goes to b, the only node that fits." in out
 
+    def test_a_policy_adds_a_note_to_its_reason(self, explain: Explain, tmp_path: Path) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def f(pod, node):\n"
+            "    return mr.reject('too far', note='by 3 miles')\n"
+        )
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "--policy", "mine.py")
+        assert "mine: too far (by 3 miles)" in out
+        assert "2 too far." in out
+
     def test_a_policy_that_raises_is_wrong_input(self, explain: Explain, tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(
             "import mooring as mr\n"
@@ -464,6 +477,37 @@ class TestConfigurationAndPolicy:
         )
         assert err.endswith("; correct it, or allow more with --hook-timeout\n")
         assert len(err.splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        ("goes_wrong", "said"),
+        [
+            ("raise KeyError('rack')", "KeyError: 'rack'"),
+            ("while True: pass", f"{INTERRUPTED}; correct it, or allow more with --hook-timeout"),
+        ],
+        ids=["raises", "hangs"],
+    )
+    def test_a_plugin_that_cannot_say_what_would_help_is_named_beside_the_explanation(
+        self, explain: Explain, tmp_path: Path, goes_wrong: str, said: str
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "class Racks(mr.hook.Filter, mr.hook.Remedies):\n"
+            "    def filter(self, pod, node):\n"
+            "        return 'no rack'\n"
+            "    def remedies(self, case):\n"
+            f"        {goes_wrong}\n"
+            "        yield\n"
+            "policy = mr.Policy('mine')\n"
+            "policy.add(Racks())\n"
+        )
+        things = [*NODES, WAITING]
+        code, out, err = explain("shop/web", things, "--policy", "mine.py", "--hook-timeout", "0.1")
+        assert code == 1
+        assert "mine: no rack" in out
+        assert err == (
+            f"moor: plugin Racks failed in remedies for pod shop/web: {said}; "
+            "what would help is said without it\n"
+        )
 
 
 def test_json_is_what_the_library_says(explain: Explain) -> None:

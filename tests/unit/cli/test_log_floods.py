@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mooring.cli.log_floods import _MOST_PLACES, MOST_LINES, FloodHandler
+from mooring.cli.log_floods import _MOST_SITES, MOST_LINES, FloodHandler
 from mooring.errors import PluginError, PolicyError
 from mooring.live.binder import _log_plugin
 from mooring.process.repeated_log_lines import RepeatedLogLines
@@ -23,7 +23,7 @@ class Log:
     def write(
         self, text: object, *, line: int = 7, level: int = logging.ERROR, kind: object = ()
     ) -> None:
-        """Write a line from some place in the code."""
+        """Write a line from some call site."""
         record = logging.LogRecord("x", level, "file.py", line, "%s", (text,), None)
         vars(record)["mooring_kind"] = kind
         self.handler.handle(record)
@@ -41,13 +41,13 @@ def log() -> Log:
     return Log()
 
 
-def test_each_place_may_write_so_many_lines_a_minute(log: Log) -> None:
+def test_each_call_site_may_write_so_many_lines_a_minute(log: Log) -> None:
     for number in range(10_000):
         log.write(number)
         if number in (0, 9_999):
-            log.write("another place", line=8)
+            log.write("another site", line=8)
     lines = [str(number) for number in range(MOST_LINES)]
-    assert log.read() == [lines[0], "another place", *lines[1:], "another place"]
+    assert log.read() == [lines[0], "another site", *lines[1:], "another site"]
 
 
 def test_lines_below_a_warning_are_not_limited(log: Log) -> None:
@@ -147,10 +147,10 @@ def test_a_plugin_that_fails_for_every_pod_hides_no_other_one(written: Log) -> N
 
 
 def test_what_is_remembered_is_bounded(log: Log) -> None:
-    for number in range(3 * _MOST_PLACES):
+    for number in range(3 * _MOST_SITES):
         log.write("x", kind=(str(number),))
-    assert len(log.handler._sites) <= _MOST_PLACES + 1
-    assert len(log.read()) == _MOST_PLACES + MOST_LINES
+    assert len(log.handler._sites) <= _MOST_SITES + 1
+    assert len(log.read()) == _MOST_SITES + MOST_LINES
     log.now = 60.0
     log.write("x", kind=("another",))
     assert len(log.handler._sites) == 1

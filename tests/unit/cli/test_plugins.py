@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mooring.cli import main as cli
-from mooring.config.profiles import DEFAULT_PLUGINS
+from mooring.plugins.in_tree import DEFAULT_PLUGINS
 
 Run = Callable[..., str]
 

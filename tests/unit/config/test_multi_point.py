@@ -14,6 +14,7 @@ from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry
 from mooring.errors import InputError
 from mooring.framework import hook
+from mooring.plugins.in_tree import DEFAULT_PLUGINS
 from tests.unit.framework.in_tree import IN_TREE
 
 DEFAULT_SCORES = [
@@ -42,7 +43,7 @@ def unused() -> hook.Hook:
 
 
 def expand(extra: tuple[str, ...] = (), **plugins: Any) -> Profile:
-    registry = Registry()
+    registry = Registry(default_plugins=DEFAULT_PLUGINS)
     for name, points in IN_TREE.items():
         registry.add(unused, name, points=points)
     registry.add(unused, "Mine", points=["filter", "score"])

@@ -12,6 +12,7 @@ from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry
 from mooring.errors import InputError
 from mooring.framework import hook
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
 
@@ -226,3 +227,50 @@ def test_resources_that_an_extender_looks_after_are_not_checked_for_fit(registry
         "ignoredResourceGroups": ["c.com"],
     }
     assert args["ignoredResources"] == ["b.com/x"]
+
+
+class CountingArgs(msgspec.Struct, rename="camel"):
+    left_out: tuple[str, ...] = ()
+
+
+class Counting(hook.Filter):
+    """Counts resources, but for those that extenders look after."""
+
+    Args: ClassVar[type[msgspec.Struct] | None] = CountingArgs
+    ignored_resources_arg = "leftOut"
+
+    def filter(self, pod: Pod, node: Node) -> bool:
+        return True
+
+
+def test_a_plugin_says_where_it_takes_the_resources_that_extenders_look_after() -> None:
+    registry = default_registry()
+    registry.add(Counting)
+    plugins = {
+        "multiPoint": {
+            "enabled": [{"name": "Counting"}],
+            "disabled": [{"name": "NodeResourcesFit"}],
+        }
+    }
+    extender = {"managedResources": [{"name": "a.com/x", "ignoredByScheduler": True}]}
+    profile = {"schedulerName": "a", "plugins": plugins}
+    found = profiles(registry, profile, extenders=[extender])
+    assert found["a"].args == {"Counting": {"leftOut": ["a.com/x"]}}
+    assert profiles(registry, profile)["a"].args == {}
+
+
+def test_the_place_for_such_resources_is_a_name() -> None:
+    class Wrong(Counting):
+        ignored_resources_arg = 3  # type: ignore[assignment]
+
+    with pytest.raises(InputError, match="ignored_resources_arg of plugin Wrong is 3, give the "):
+        default_registry().add(Wrong)
+
+
+def test_without_a_default_set_nobody_is_named() -> None:
+    registry = Registry()
+    registry.add(Counting)
+    assert rejected(registry, {"schedulerName": "a"}) == (
+        "profiles[0].plugins.queueSort: one plugin sorts the queue and none does, enable only one; "
+        "profiles[0].plugins.bind: no plugin binds pods, enable one that does"
+    )

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from mooring.config.profiles import DEFAULT_PLUGINS
 from mooring.config.registry import EXTENSION_POINTS, PluginEntry, Registry, extension_points_of
 from mooring.config.strict_decoding import FieldProblem
 from mooring.errors import InputError
@@ -23,7 +22,7 @@ from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins import in_tree
-from mooring.plugins.in_tree import default_registry
+from mooring.plugins.in_tree import DEFAULT_PLUGINS, default_registry
 from tests.unit.framework.in_tree import IN_TREE
 
 HERE = "tests.unit.config.test_registry"
@@ -115,7 +114,6 @@ class TestPoints:
         assert extension_points_of(Plain) == ("filter",)
         assert extension_points_of(hook.WhatIf) == ("preFilter",)
         assert extension_points_of(Idle) == ()
-        assert Registry().points(Plain) == ("filter",)
 
     def test_every_point_once(self) -> None:
         assert list(EXTENSION_POINTS) == [
@@ -234,7 +232,7 @@ class TestMaking:
         registry.add(Best)
         problems: list[FieldProblem] = []
         raw = {"kind": "X", "topWeight": "y", "z": 1}
-        assert registry.read_args("Best", raw, "a", problems) is None
+        assert registry.entry("Best").read_args(raw, "a", problems) is None
         assert [problem.path for problem in problems] == ["a.kind", "a.topWeight", "a.z"]
 
     def test_arguments_for_a_plugin_that_takes_none(self, registry: Registry) -> None:

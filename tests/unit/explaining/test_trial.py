@@ -5,22 +5,25 @@ from contextlib import contextmanager
 
 import pytest
 
-from mooring.explaining import edits
 from mooring.explaining.explainer import Explainer
-from mooring.explaining.remedy import Remedy, RemedyPlan
+from mooring.explaining.suggestion import Combination
 from mooring.explaining.trial import NO_PROFILE, Trial
+from mooring.framework.remedies.remedy import Remedy
+from mooring.model import changed_copies
 from mooring.model.meta import ObjectMeta
 from mooring.model.storage import PersistentVolumeClaim
 from mooring.testing import make_node, make_pod
 
 NONE: frozenset[str] = frozenset()
+A = make_node("a", cpu="4")
+WEB = make_pod("web", requests={"cpu": "2"})
 
 
 def trial() -> Trial:
     claim = PersistentVolumeClaim(metadata=ObjectMeta(name="old", namespace="default"))
     pods = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
-    explainer = Explainer([make_node("a", cpu="4"), make_node("b", cpu="2"), *pods, claim])
-    return Trial(explainer.cluster, make_pod("web", requests={"cpu": "2"}), explainer.runtime)
+    explainer = Explainer([A, make_node("b", cpu="2"), *pods, claim])
+    return Trial(explainer.cluster, WEB, explainer.runtime)
 
 
 @contextmanager
@@ -49,8 +52,8 @@ OLD_CLAIM = PersistentVolumeClaim(
     metadata=ObjectMeta(name="old", namespace="default", labels={"changed": "yes"})
 )
 REMEDIES = {
-    "pod": Remedy("", 1, NONE, pod=lambda pod: edits.with_spec(pod, scheduler_name="other")),
-    "node": Remedy("", 1, NONE, node=lambda node: edits.with_labels(node, {"x": "1"})),
+    "pod": Remedy("", 1, NONE, pod=changed_copies.with_spec(WEB, scheduler_name="other")),
+    "node": Remedy("", 1, NONE, node=changed_copies.with_labels(A, {"x": "1"})),
     "moved": Remedy("", 1, NONE, moved="default/x"),
     "added": Remedy("", 1, NONE, added=make_node("c", cpu="8")),
     "created": Remedy("", 1, NONE, created=(NEW_CLAIM,)),
@@ -61,25 +64,25 @@ REMEDIES = {
 @pytest.mark.parametrize("name", REMEDIES)
 def test_a_change_is_taken_back(name: str) -> None:
     asked = trial()
-    with unchanged(asked), asked.carry_out(RemedyPlan("a", (REMEDIES[name],))):
+    with unchanged(asked), asked.carry_out(Combination("a", (REMEDIES[name],))):
         pass
 
 
 def test_all_changes_together_are_taken_back_after_a_failure() -> None:
     asked = trial()
-    plan = RemedyPlan("a", tuple(REMEDIES.values()))
-    with unchanged(asked), pytest.raises(RuntimeError, match="broken"), asked.carry_out(plan):
+    every = Combination("a", tuple(REMEDIES.values()))
+    with unchanged(asked), pytest.raises(RuntimeError, match="broken"), asked.carry_out(every):
         raise RuntimeError("broken")
 
 
 def test_changes_show_while_they_last() -> None:
     asked = trial()
     assert asked.fitting(asked.pod) == ["b"]
-    with asked.carry_out(RemedyPlan("a", (REMEDIES["moved"],))) as pod:
+    with asked.carry_out(Combination("a", (REMEDIES["moved"],))) as pod:
         assert asked.fitting(pod) == ["a", "b"]
-    with asked.carry_out(RemedyPlan("c", (REMEDIES["added"],))) as pod:
+    with asked.carry_out(Combination("c", (REMEDIES["added"],))) as pod:
         assert asked.fitting(pod) == ["b", "c"]
-    with asked.carry_out(RemedyPlan("a", (REMEDIES["node"],))):
+    with asked.carry_out(Combination("a", (REMEDIES["node"],))):
         assert asked.node("a").labels["x"] == "1"
 
 

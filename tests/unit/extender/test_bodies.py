@@ -1,6 +1,8 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from mooring.errors import InputError, NotAvailable
@@ -189,6 +191,27 @@ class TestMemory:
             assert len(reader.read(body).nodes) == 3
             assert self.known(reader) <= 2_000
 
+    def test_is_bounded_for_nodes_of_few_bytes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A node that is read has a thousand bytes, however short its text is."""
+        monkeypatch.setattr(bodies, "_MOST_NODES", 3)
+        reader = BodyReader()
+        for number in range(20):
+            body = args(POD, nodes(f"n{number}", f"m{number}"))
+            reader.read(body)
+            assert self.known(reader)
+            assert len(reader._known) <= 3
+            assert reader.read(body).decoded == 0
+
+    def test_is_bounded_for_bodies_with_too_many_nodes(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bodies, "_MOST_NODES", 3)
+        reader = BodyReader()
+        for number in range(20):
+            with pytest.raises(InputError):
+                reader.read(args(POD, nodes(*(f"{letter}{number}" for letter in "abcd"))))
+            assert len(reader._known) <= 3
+
     def test_of_names_is_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(bodies, "_KEEP_NAMES", 10)
         reader = BodyReader()
@@ -197,6 +220,48 @@ class TestMemory:
             assert [node.name for node in reader.named(names)] == names
             assert reader.named(names)[0] is reader.named(names)[0]
             assert len(reader._named) <= 10 + len(names)
+
+
+def usual(count: int) -> bytes:
+    return args(POD, nodes(*map(str, range(count))))
+
+
+def unusual(count: int) -> bytes:
+    return json.dumps(json.loads(usual(count))).encode()
+
+
+def names_only(count: int) -> bytes:
+    return compact({"Pod": POD.raw, "Nodes": None, "NodeNames": list(map(str, range(count)))})
+
+
+@pytest.mark.parametrize("body", [usual, unusual, names_only])
+def test_more_nodes_than_any_cluster_has_are_rejected(
+    body: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each costs a thousand bytes and some time, of which a large body could make very many."""
+    monkeypatch.setattr(bodies, "_MOST_NODES", 3)
+    reader = BodyReader()
+    question = reader.read(body(3))
+    assert len(question.nodes or question.names or ()) == 3
+    with pytest.raises(InputError, match="the request has more than 3 nodes"):
+        reader.read(body(4))
+
+
+def test_a_body_of_very_many_parts_is_rejected_before_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bodies, "_MOST_PARTS", 100)
+    parts = b",".join([b"1"] * 102)
+    with pytest.raises(InputError, match="the request has more than 100 parts"):
+        BodyReader().read(b'{"Nodes":{"items":[' + parts + b"]}}")
+    with pytest.raises(InputError, match="the request has more than 100 parts"):
+        read(ExtenderPreemptionArgs, b"[" + parts + b"]")
+
+
+def test_a_pod_larger_than_the_api_server_takes_is_rejected() -> None:
+    text = b"x" * (3 << 20)
+    with pytest.raises(InputError, match="the request's pod has more than 3 MiB"):
+        read_pod(msgspec.Raw(b'{"metadata":{"name":"' + text + b'"}}'))
 
 
 def test_names_that_no_node_can_have_are_not_remembered() -> None:

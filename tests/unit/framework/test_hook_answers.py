@@ -2,15 +2,19 @@
 
 from collections.abc import Collection, Iterator
 
+import pytest
+
+from mooring.errors import AnswerError
 from mooring.framework.binding import Binding
+from mooring.framework.decisions.post_filter_answers import legal_post_filter
 from mooring.framework.filtering import Preemption
 from mooring.framework.hook_answers import (
     legal_binding,
     legal_pre_filter,
     legal_verdict,
+    rejection,
 )
-from mooring.framework.post_filter_answers import legal_post_filter
-from mooring.framework.verdict import Verdict
+from mooring.framework.verdict import Verdict, reject
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod
 
@@ -57,6 +61,14 @@ def test_annotations_become_texts_that_can_be_sent() -> None:
     assert found.annotations == {"why": "a?"}
     fine = BINDING.annotate({"why": "so"})
     assert legal_binding(BINDING, fine, "Mine") == fine
+
+
+def test_a_note_is_a_text_that_can_be_shown() -> None:
+    assert legal_verdict(reject("no", note="only 3")) == reject("no", note="only 3")
+    assert len(legal_verdict(reject("no", note="x" * 5000)).note) == 1027
+    assert rejection(reject("no", note="why"), "", unresolvable=True).note == "why"
+    with pytest.raises(AnswerError, match="the note of a Verdict must be texts"):
+        legal_verdict(reject("no", note=3))  # type: ignore[arg-type]
 
 
 def test_long_reasons_are_cut_wherever_they_stand() -> None:

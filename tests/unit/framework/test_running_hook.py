@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MethodType
 from typing import Any
 
@@ -17,6 +17,7 @@ from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import filter_asker
 from mooring.framework.policy_plugin import PolicyBind, PolicyFilter, PolicyPreempt, PolicyScore
+from mooring.framework.remedies.remedy_calls import RemedyQuestion
 from mooring.framework.running_hook import Asked, asked_in, rule_in, traceback_of, waiting_frames
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
@@ -62,10 +63,24 @@ class Gate(hook.Filter, hook.Reserve, hook.Permit, hook.PreBind, hook.WhatIf):
         look()
 
 
+class Proposing(hook.Remedies):
+    """Knows what would help."""
+
+    def remedies(self, case: hook.RemedyCase) -> Iterator[hook.Remedy]:
+        look()
+        yield from ()
+
+
 def told() -> list[str]:
     found = [str(one) for one in seen]
     seen.clear()
     return found
+
+
+def test_a_plugin_that_says_what_would_help() -> None:
+    case = hook.RemedyCase(POD, NODE, mr.reject("no"), Cluster(), lambda _: False)
+    assert RemedyQuestion("Proposing", Proposing(), case).ask() == []
+    assert told() == ["plugin Proposing in remedies for pod default/web"]
 
 
 def test_a_plugin_with_hooks() -> None:

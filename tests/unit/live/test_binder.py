@@ -45,7 +45,7 @@ class FakeClient:
         parts: Any = self
         binder = Binder(parts, parts, {}, parts, parts, sleep=self.sleep)
         binding = Binding(namespace="default", name="p", uid=pod.uid, node_name="a")
-        asyncio.run(binder._create(pod, binding))
+        asyncio.run(binder._create(binding))
 
     @property
     def asked_all(self) -> bool:
@@ -132,3 +132,26 @@ def test_a_victim_that_is_gone_is_no_failure(status: int, failed: bool) -> None:
     report = asyncio.run(binder.preempt(effect))
     assert (client.deleted, client.told) == (["two"], ["two"])
     assert bool(report.error) is failed
+
+
+class Slow(Deleting):
+    """Deletes nobody before all are to be deleted."""
+
+    def __init__(self, victims: int) -> None:
+        super().__init__("", 0)
+        self._all = asyncio.Barrier(victims)
+
+    async def delete_pod(self, namespace: str, name: str, uid: str) -> None:
+        await self._all.wait()
+        self.deleted.append(name)
+
+
+def test_victims_are_deleted_at_the_same_time() -> None:
+    """One after the other, the first would wait for the others for ever."""
+    client: Any = Slow(20)
+    binder = Binder(client, client, {}, client, client)
+    victims = tuple(make_pod(f"victim-{number}") for number in range(20))
+    effect = PreemptVictims(victims, make_pod("vip"), "a", "default-scheduler", "Mine")
+    report = asyncio.run(binder.preempt(effect))
+    assert report.error == ""
+    assert sorted(client.deleted) == sorted(client.told) == sorted(one.name for one in victims)

@@ -40,9 +40,10 @@ CONFIG = {
 }
 #: Where a failure keeps the pod from its node until the next try, and its event says why.
 TOLD = (
-    "pre_filter", "filter_nodes", "pre_score", "score_nodes", "normalize", "reserve", "permit",
-    "pre_bind", "bind", "filter function", "filter_nodes function", "score function",
-    "score_nodes function", "bind function",
+    "pre_filter", "filter_nodes", "pre_score", "score_nodes", "normalize", "reserve", "plan",
+    "permit", "pre_bind_check", "plan.writes", "plan.ready", "pre_bind", "bind",
+    "filter function", "filter_nodes function", "score function", "score_nodes function",
+    "bind function",
 )  # fmt: skip
 #: The same for hooks that are asked only when pods have to be preempted.
 PREEMPTING = ("add_pod", "remove_pod", "post_filter", "preempt", "preempt function")
@@ -52,13 +53,15 @@ LOGGED = ("pre_enqueue", "sort_key", "helps", "unreserve", "post_bind")
 REJECTING = {
     (hook, "huge")
     for hook in (
-        "pre_filter", "filter_nodes", "reserve", "permit", "pre_bind", "bind", "bind function"
+        "pre_filter", "filter_nodes", "reserve", "permit", "plan.writes", "plan.ready", "pre_bind",
+        "bind", "bind function",
     )
 }  # fmt: skip
 #: Other answers that are legal after all: they reject one node of several, or are not looked at.
 LEGAL = {
     *REJECTING,
     ("pre_filter", "too-much"),
+    ("plan", "huge"),
     *((hook, "huge") for hook in ("filter function", "post_filter", "preempt", "preempt function")),
     *(
         (hook, failure)
@@ -225,7 +228,7 @@ def _names_it(note: str, hook: str) -> bool:
         )
     if hook == "preempt":
         return "preempt 'Wild'" in note
-    asked = "score" if hook == "normalize" else hook.removesuffix("_nodes")
+    asked = {"normalize": "score", "plan": "reserve"}.get(hook, hook.removesuffix("_nodes"))
     return f"plugin Wild failed in {asked} for pod " in note
 
 

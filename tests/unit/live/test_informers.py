@@ -1,6 +1,7 @@
 """Which kinds are watched for which plugins, and what is kept of the objects."""
 
 import asyncio
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ from mooring.kube.client import Client
 from mooring.live.informers import make_informers, watched_kinds
 from mooring.model.kinds import BY_NAME
 from mooring.model.meta import KubeObject
+from mooring.model.storage import StorageClass
 from mooring.model.workloads import PriorityClass
+from mooring.plugins.in_tree import DEFAULT_PLUGINS
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
 from tests.unit.scheduler.world import World
@@ -32,6 +35,27 @@ def only(*plugins: str) -> dict[str, Any]:
 
 ALL = [{"name": "*"}]
 CLAIMS = {"persistentvolumes", "persistentvolumeclaims", "storageclasses"}
+#: What is watched for each plugin of the default set, besides nodes and pods.
+WATCHED: dict[str, set[str]] = {
+    "SchedulingGates": set(),
+    "NodeUnschedulable": set(),
+    "NodeName": set(),
+    "TaintToleration": set(),
+    "NodeAffinity": set(),
+    "NodePorts": set(),
+    "NodeResourcesFit": set(),
+    "VolumeRestrictions": {"persistentvolumeclaims"},
+    "NodeVolumeLimits": {"csinodes", "csidrivers", "volumeattachments", *CLAIMS},
+    "VolumeBinding": {"csinodes", "csidrivers", "csistoragecapacities", *CLAIMS},
+    "VolumeZone": CLAIMS,
+    "PodTopologySpread": {"services", "replicasets", "statefulsets", "replicationcontrollers"},
+    "InterPodAffinity": {"namespaces"},
+    "DynamicResources": {"deviceclasses"},
+    "DefaultPreemption": {"poddisruptionbudgets"},
+    "NodeResourcesBalancedAllocation": set(),
+    "ImageLocality": set(),
+    "NodeDeclaredFeatures": set(),
+}
 
 
 class TestKinds:
@@ -43,26 +67,20 @@ class TestKinds:
             "deviceclasses",
         }  # fmt: skip
 
-    @pytest.mark.parametrize(
-        ("plugin", "more"),
-        [
-            ("NodeName", set()),
-            ("NodeResourcesFit", set()),
-            ("DynamicResources", {"deviceclasses"}),
-            ("TaintToleration", set()),
-            ("ImageLocality", set()),
-            ("InterPodAffinity", {"namespaces"}),
-            ("DefaultPreemption", {"poddisruptionbudgets"}),
-            ("VolumeRestrictions", {"persistentvolumeclaims"}),
-            ("VolumeZone", CLAIMS),
-            (
-                "PodTopologySpread",
-                {"services", "replicasets", "statefulsets", "replicationcontrollers"},
-            ),
-        ],
-    )
-    def test_one_plugin(self, plugin: str, more: set[str]) -> None:
-        assert kinds(only(plugin)) == {"nodes", "pods", *more}
+    def test_the_table_has_all_default_plugins(self) -> None:
+        every = {one.name for one in DEFAULT_PLUGINS}
+        assert {*WATCHED, "PrioritySort", "DefaultBinder"} == every  # these two are always there
+
+    @pytest.mark.parametrize("plugin", WATCHED)
+    def test_one_plugin(self, plugin: str) -> None:
+        assert kinds(only(plugin)) == {"nodes", "pods", *WATCHED[plugin]}
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_some_plugins(self, seed: int) -> None:
+        chance = random.Random(seed)
+        some = chance.sample(list(WATCHED), chance.randint(2, 8))
+        more = set().union(*(WATCHED[one] for one in some))
+        assert kinds(only(*some)) == {"nodes", "pods", *more}
 
     def test_a_plugin_names_kinds_of_its_own(self) -> None:
         class Classes(hook.Filter, hook.Requeues):
@@ -79,6 +97,23 @@ class TestKinds:
         policy = mr.Policy("mine")
         policy.add(Classes())
         assert kinds(only(), policy) == {"nodes", "pods", "priorityclasses"}
+
+    def test_a_plugin_reads_more_than_requeues_its_pods(self) -> None:
+        class Quiet(hook.Filter, hook.Requeues):
+            """Looks at storage classes, whose changes help nobody."""
+
+            name = "Quiet"
+            reads = (StorageClass,)
+
+            def filter(self, pod: mr.Pod, node: mr.Node) -> bool:
+                return True
+
+            def requeue_on(self) -> Sequence[hook.RequeueHint]:
+                return [hook.RequeueHint(PriorityClass, hook.Action.ADD)]
+
+        policy = mr.Policy("mine")
+        policy.add(Quiet())
+        assert kinds(only(), policy) == {"nodes", "pods", "storageclasses"}
 
     def test_a_plugin_that_says_nothing_has_nothing_watched(self) -> None:
         policy = mr.Policy("mine")

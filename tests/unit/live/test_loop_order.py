@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,7 +34,9 @@ class SlowBinder:
         await self.patched.wait()
         self.done.append(f"{effect.pod.name} {effect.nominated_node}")
 
-    async def bind(self, effect: Bind) -> Bound:
+    async def bind(self, effect: Bind, before: asyncio.Task[None] | None) -> Bound:
+        if before is not None:
+            await asyncio.wait({before})
         self.done.append(f"{effect.pod.name} bound")
         return Bound(effect.pod, effect.binding.node_name)
 
@@ -127,7 +130,7 @@ class Moody:
         self.ticks = 0
         self.live: Any = None
 
-    def tick(self, now: float) -> list[Effect]:
+    def tick(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
         self.ticks += 1
         if self.ticks == 1:
             raise ZeroDivisionError("by zero")

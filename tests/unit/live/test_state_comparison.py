@@ -236,15 +236,14 @@ class TestReport:
         with caplog.at_level("INFO"):
             log_comparison(StateComparison(3, 7, 1, []))
         assert caplog.messages == [
-            "the state equals the cluster: 3 nodes, 7 pods, 1 of them being bound"
+            "the state equals the cluster: 3 nodes, 7 pods, 1 of them assumed"
         ]
 
     def test_different(self, caplog: pytest.LogCaptureFixture) -> None:
         found = [Difference(f"{number}", f"thing {number} differs") for number in range(30)]
         log_comparison(StateComparison(3, 7, 0, found))
         assert caplog.messages[0] == (
-            "the state differs from the cluster in 30 points "
-            "(3 nodes, 7 pods, 0 of them being bound):"
+            "the state differs from the cluster in 30 points (3 nodes, 7 pods, 0 of them assumed):"
         )
         assert caplog.messages[1] == "  thing 0 differs"
         assert len(caplog.messages) == 11

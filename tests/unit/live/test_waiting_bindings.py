@@ -33,13 +33,17 @@ class Patient(hook.PreBind):
         self.waiting: set[str] = set()
         self.go = asyncio.Event()
 
+    def pre_bind_check(self, cycle: hook.Cycle, node: mr.Node) -> hook.PreBindCheckAnswer:
+        return None if "waits" in cycle.pod.labels else hook.SKIP
+
     async def pre_bind(self, binding: mr.Binding) -> None:
-        if binding.pod is not None and "waits" in binding.pod.labels:
-            self.waiting.add(binding.name)
-            try:
-                await self.go.wait()
-            finally:
-                self.waiting.discard(binding.name)
+        assert binding.pod is not None
+        assert "waits" in binding.pod.labels
+        self.waiting.add(binding.name)
+        try:
+            await self.go.wait()
+        finally:
+            self.waiting.discard(binding.name)
 
 
 def settings(cluster: FakeCluster, *plugins: hook.Hook, **more: Any) -> SchedulerSettings:
@@ -63,10 +67,10 @@ def counted_turns(components: SchedulerComponents) -> Iterator[Callable[[], int]
     core, turns = components.live.core, 0
     tick = core.tick
 
-    def count(now: float) -> Any:
+    def count(now: float, enough: Callable[[], bool] = lambda: False) -> Any:
         nonlocal turns
         turns += 1
-        return tick(now)
+        return tick(now, enough)
 
     core.tick = count  # type: ignore[method-assign]
     try:
@@ -106,6 +110,9 @@ def test_six_hundred_waiting_bindings_hold_up_no_other_pod() -> None:
                 cluster.put_pod(make_pod("other"))
                 await cluster.until(lambda: cluster.bindings)
                 assert [name for name, _ in cluster.bindings] == ["other"]
+                nominated = [name for name, body in cluster.patches]
+                assert len(nominated) == WAITING
+                assert "other" not in nominated
                 await until(lambda: len(components.live.core.binding) == WAITING)
                 assert components.live.overdue() == []
                 assert await turns_while_nothing_happens(components) <= 2
@@ -128,7 +135,9 @@ def test_a_scheduler_that_stops_breaks_off_what_only_waits() -> None:
                 await until(lambda: len(patient.waiting) == 50)
             assert patient.waiting == set()
             # Nothing is wrong with these pods, and nobody waits until they are told otherwise.
-            assert cluster.patches == []
+            assert [list(body["status"]) for _, body in cluster.patches] == [
+                ["nominatedNodeName"]
+            ] * 50
             assert cluster.events == []
             return cluster.bindings
 
@@ -191,9 +200,12 @@ def test_a_hook_that_waits_too_long_is_ended_and_the_pod_tried_again() -> None:
             cluster.put_pod(make_pod("waits", labels={"waits": "yes"}))
             limits = HookLimits(binding_seconds=0.05)
             async with scheduling(settings(cluster, patient, hook_limits=limits)) as components:
-                await cluster.until(lambda: cluster.patches)
-                name, body = cluster.patches[0]
+                await cluster.until(lambda: len(cluster.patches) == 2)
+                (_, nominated), (name, body) = cluster.patches
+                assert nominated["status"]["nominatedNodeName"].startswith("node-")
                 assert name == "waits"
+                # The watch of this cluster never shows the nominated node, which is taken back.
+                assert body["status"]["nominatedNodeName"] is None
                 assert "plugin Patient failed in pre_bind for pod default/waits: " in str(body)
                 assert "it did not finish within 0.05 seconds" in str(body)
                 patient.go.set()
@@ -228,7 +240,7 @@ def test_a_hook_that_ignores_its_cancellation_is_left_behind() -> None:
             cluster.put_pod(make_pod("p"))
             limits = HookLimits(binding_seconds=0.05)
             async with scheduling(settings(cluster, stubborn, hook_limits=limits)):
-                await cluster.until(lambda: cluster.patches)
+                await cluster.until(lambda: len(cluster.patches) == 2)
                 assert stubborn.cancelled == 1
                 stubborn.go.set()
                 await cluster.until(lambda: cluster.bindings)

@@ -253,7 +253,30 @@ class Wild(
         return scores if answer is _NORMAL else answer
 
     def reserve(self, cycle: Cycle, node: Node) -> Any:
-        return _or_none(self.act("reserve", cycle.pod, much=[None] * 1000))
+        pod, at = cycle.pod, cycle.pod.labels.get("hook")
+        if at == "plan":
+            much = hook.Plan(
+                writes=(hook.Write(verb="patch", kind=mr.Node, key="a", body={}),) * 1001
+            )
+            part = lambda: hook.Plan(doing=Hostile())  # type: ignore[arg-type]  # noqa: E731
+            wrong = hook.Plan(seconds="soon")  # type: ignore[arg-type]
+            answer = self.act("plan", pod, much=much, wrong=wrong, part=part)
+            return hook.Plan(doing=HUGE) if answer is HUGE else _or_none(answer)
+        if at in ("plan.ready", "plan.writes"):
+            return hook.Plan(writes=(self._step(pod),), ready=self._ready(pod))
+        return _or_none(self.act("reserve", pod, much=[None] * 1000))
+
+    def _step(self, pod: Pod) -> Any:
+        wrong = hook.Write(verb="delete", kind=mr.Node, key="a", body={})  # type: ignore[arg-type]
+        part = lambda: hook.Write(verb="patch", kind=mr.Node, key="a", body=Hostile())  # type: ignore[arg-type]  # noqa: E731
+        return lambda _: _or_none(self.act("plan.writes", pod, wrong=wrong, much=42, part=part))
+
+    def _ready(self, pod: Pod) -> Any:
+        def ready(cluster: object) -> Any:
+            answer = self.act("plan.ready", pod, much=[True])
+            return True if answer is _NORMAL else answer
+
+        return ready
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:
         self.act("unreserve", cycle.pod)
@@ -271,6 +294,9 @@ class Wild(
         bystander = mr.Pod.from_dict({"metadata": {"name": "bystander", "uid": "b"}})
         answer = self.act("preempt", pod, much=[*victims, bystander], wrong=[1, 2])
         return _or_none(answer)
+
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> Any:
+        return _or_none(self.act("pre_bind_check", cycle.pod, much=[hook.SKIP]))
 
     async def pre_bind(self, binding: mr.Binding) -> Any:
         much = binding.annotate({"x": object()})  # type: ignore[dict-item]

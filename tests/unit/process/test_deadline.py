@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -364,6 +365,31 @@ def test_who_catches_every_interruption_is_reported() -> None:
     with pytest.raises(EscapeError):
         foreign.call(_works, clock, deadline)
     assert told == []
+
+
+def test_who_comes_back_when_interrupted_ignores_nothing_however_often_it_is_called() -> None:
+    """One change of the cluster may ask a hook about many pods."""
+    clock = Clock()
+    told: list[int] = []
+    deadline = Deadline(1.0, clock=clock, ignored=lambda times, _: told.append(times))
+    for _ in range(10):
+        with pytest.raises(EscapeError):
+            foreign.call(_works, clock, deadline)
+    assert told == []
+
+
+def test_who_goes_on_when_a_hook_that_it_asked_was_interrupted_ignores_it() -> None:
+    clock = Clock()
+    told: list[int] = []
+    deadline = Deadline(1.0, clock=clock, ignored=lambda times, _: told.append(times))
+
+    def asks() -> None:
+        for _ in range(4):
+            with suppress(EscapeError):
+                foreign.call(_works, clock, deadline)
+
+    foreign.call(asks)
+    assert told == [1, 2, 3]
 
 
 def _works(clock: Clock, deadline: Deadline, times: int = 30) -> None:

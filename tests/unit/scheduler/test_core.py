@@ -1,10 +1,16 @@
 """The core: pods get nodes once, nothing is lost, and everybody is told what happened."""
 
+import math
 from typing import Any
+
+import pytest
+from msgspec.structs import replace
 
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
+from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.verdict import fail
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -152,6 +158,37 @@ def test_room_is_made_and_the_pod_goes_there() -> None:
     assert [one.pod.name for one in world.binds] == ["vip"]
 
 
+def test_a_plugin_that_makes_room_is_not_asked_for_what_it_does_not_offer() -> None:
+    """Nobody could interrupt it there, and its failure would be mooring's own."""
+
+    class Makes(hook.PostFilter):
+        name = "Makes"
+
+        @property
+        def preempting(self) -> set[str]:
+            raise ValueError("no")
+
+        def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption:
+            victims = {"a": Candidate("a", cycle.cluster.pods_on(0), 0)}
+            return Preemption(mr.accept(), eligible=True, candidates=victims)
+
+    policy = mr.Policy("makes-room")
+    policy.add(Makes())
+    plugins = {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    world = World(node("a"), pod("low", cpu="4", nodeName="a"), config=config, policy=policy)
+    world.put(pod("vip", cpu="4", priority=100))
+    world.run()
+    assert [one.name for one in world.evicts[0].victims] == ["low"]
+    world.wait(2)
+    assert world.where("vip") == "a"
+
+
 def test_victims_that_are_gone_before_the_report_leave_nobody_behind() -> None:
     victim = pod("victim", "4", nodeName="a")
     world = World(node("a"), victim, pod("vip", "4", priority=100))
@@ -245,6 +282,47 @@ def test_a_deleted_pod_waits_no_more() -> None:
     assert len(world.core.queue) == 0
 
 
+def test_of_pods_that_need_not_wait_any_longer_only_some_are_settled_when_that_is_enough() -> None:
+    """Plugins may hang over each of them."""
+    world, keeper = guarded(hook.Wait(30))
+    world.put(pod("q"))
+    world.run()
+    world.now += 31
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), len(keeper.held)) == (1, 1)
+    assert (world.core.next_time() or math.inf) <= world.now
+    world.do(world.core.tick(world.now, enough=lambda: True))
+    assert (len(world.core.waiting), keeper.held) == (0, [])
+
+
+def test_a_pod_that_waits_under_the_name_of_one_that_was_not_settled_yet_is_another() -> None:
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    first = world.pods["default/p"]
+    world.delete(first)
+    world.put(replace(first, metadata=replace(first.metadata, uid="another-uid")))
+    cycle = world.core.schedule_one(world.now)
+    assert cycle is not None
+    assert list(cycle) == []
+    assert (len(world.core.waiting), keeper.held) == (1, ["p", "p"])
+    world.run()
+    assert (len(world.core.waiting), keeper.held, world.used) == (1, ["p"], [1000])
+    assert [one.pod.uid for one in world.core.queue.in_flight] == ["another-uid"]
+
+
+@pytest.mark.parametrize("uid", ["p-uid", "another-uid"])
+def test_a_pod_that_somebody_else_bound_waits_no_more(uid: str) -> None:
+    """With another id it is a new pod of the name, seen before the first one was seen to go."""
+    world, keeper = guarded(hook.Wait(30))
+    world.run()
+    bound = pod("p", nodeName="elsewhere")
+    world.put(replace(bound, metadata=replace(bound.metadata, uid=uid)))
+    world.run()
+    assert (len(world.core.waiting), world.used, keeper.held) == (0, [0], [])
+    assert (len(world.core.queue), len(world.core.queue.in_flight)) == (0, 0)
+    assert world.where("p") == "elsewhere"
+
+
 def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
     policy = mr.Policy("broken")
 
@@ -263,3 +341,82 @@ def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
     queued = world.core.queue.get("default/bad")
     assert queued is not None
     assert queued.sub_queue is SubQueue.ERROR_BACKOFF
+
+
+# -- what the decision says, and what the queue makes of it
+
+
+def queued_as(world: World, name: str) -> SubQueue:
+    queued = world.core.queue.get(f"default/{name}")
+    assert queued is not None
+    return queued.sub_queue
+
+
+def test_a_cluster_without_nodes() -> None:
+    world = World(pod("p"))
+    world.run()
+    assert world.events == [("p", "FailedScheduling", "no nodes available to schedule pods")]
+    assert queued_as(world, "p") is SubQueue.ERROR_BACKOFF  # as in kube-scheduler: nobody rejected
+    world.put(node("a"))
+    world.wait(3)
+    assert world.where("p") == "a"
+
+
+def test_a_pod_of_a_group_waits_for_any_change() -> None:
+    world = World(node("a"), pod("p", schedulingGroup={"podGroupName": "all"}))
+    world.run()
+    ((_, reason, note),) = world.events
+    assert reason == "FailedScheduling"
+    assert "pod groups (spec.schedulingGroup) are not supported by mooring yet" in note
+    assert queued_as(world, "p") is SubQueue.UNSCHEDULABLE
+    world.put(node("b"))
+    assert queued_as(world, "p") is SubQueue.BACKOFF
+
+
+class Narrow(hook.PreFilter):
+    """Answers one thing."""
+
+    name = "Narrow"
+
+    def __init__(self, answer: hook.PreFilterAnswer) -> None:
+        self.answer = answer
+
+    def pre_filter(self, cycle: Cycle) -> hook.PreFilterAnswer:
+        return self.answer
+
+
+def narrowed(answer: hook.PreFilterAnswer) -> World:
+    policy = mr.Policy("narrow")
+    policy.add(Narrow(answer))
+    world = World(node("a"), pod("p"), policy=policy)
+    world.run()
+    return world
+
+
+def test_plugins_that_leave_no_node_have_rejected_the_pod() -> None:
+    world = narrowed(())
+    assert world.events[0][2].startswith("0/1 nodes are available: node(s) didn't satisfy plugin N")
+    assert world.core.queue.rejected == {("Narrow", "default-scheduler"): 1}
+
+
+def test_a_pre_filter_plugin_that_cannot_answer_is_an_error() -> None:
+    world = narrowed(fail("no idea"))
+    note = 'running PreFilter plugin "Narrow": no idea'
+    assert world.events == [("p", "FailedScheduling", note)]
+    assert queued_as(world, "p") is SubQueue.ERROR_BACKOFF
+
+
+def test_preempt_hooks_that_leave_nobody_are_told_of() -> None:
+    policy = mr.Policy("kind")
+
+    @policy.preempt
+    def spare(pod: Pod, node: Node, victims: Any) -> bool:
+        return False
+
+    low = make_pod("low", node="a", requests={"cpu": "4"}, priority=-1)
+    world = World(node("a"), low, pod("p", "4", priority=5), policy=policy)
+    world.run()
+    assert world.evicts == []
+    assert world.events[0][2] == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: no candidate node for preemption"
+    )

@@ -126,7 +126,7 @@ class Forgetful(Crowd):
 
 
 def test_a_promise_the_watch_has_not_shown_yet_is_as_good_as_one_it_has() -> None:
-    """Otherwise the victim that is ending on the promised node would not be noticed."""
+    """Otherwise the victim that is ending on the nominated node would not be noticed."""
     world = Forgetful()
     evict = world.make_room()
     world.wake()
@@ -251,7 +251,7 @@ def test_a_pod_does_not_take_more_while_its_node_is_emptied_for_another() -> Non
     second = world.ask("second")
     assert second is not None
     marked(world, second)
-    # The first one's place is free, but the second one's is not, which is promised there as well.
+    # The first one's place is free, but the second one's is not, which is nominated there as well.
     world.told(first)
     assert (world.evicts, world.binds) == ([], [])
     world.told(second)

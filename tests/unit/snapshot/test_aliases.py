@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mooring.model.label_syntax import is_label_key, is_label_value
-from mooring.plugins.resources.resource_names import is_counted, is_extended, is_scalar
+from mooring.model.resource_names import is_counted, is_extended, is_scalar
 from mooring.snapshot.aliases import Aliases
 from mooring.snapshot.well_known_names import is_well_known, is_well_known_resource
 

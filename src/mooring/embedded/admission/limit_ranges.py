@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mooring.embedded.defaults.pod_level import of_containers
+from mooring.embedded.defaults.pod_level_resources import of_containers
 from mooring.embedded.resources import (
     LIMIT_RANGES,
     PERSISTENT_VOLUME_CLAIMS,

@@ -5,18 +5,25 @@ from typing import Final
 from mooring.embedded.api import Api
 from mooring.embedded.controllers.controller import Controller
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.daemon_set import DaemonSetController
-from mooring.embedded.controllers.deployment import DeploymentController
-from mooring.embedded.controllers.disruption import DisruptionController
 from mooring.embedded.controllers.garbage_collector import GarbageCollector
-from mooring.embedded.controllers.job import JobController
 from mooring.embedded.controllers.namespace import NamespaceController
-from mooring.embedded.controllers.node_lifecycle import NodeLifecycleController
-from mooring.embedded.controllers.persistent_volume import PersistentVolumeController
+from mooring.embedded.controllers.nodes.node_lifecycle import NodeLifecycleController
+from mooring.embedded.controllers.nodes.taint_eviction import TaintEvictionController
 from mooring.embedded.controllers.pod_index import PodIndex
-from mooring.embedded.controllers.replica_set import ReplicaSetController, ReplicationManager
-from mooring.embedded.controllers.stateful_set import StatefulSetController
-from mooring.embedded.controllers.taint_eviction import TaintEvictionController
+from mooring.embedded.controllers.volumes.persistent_volume import PersistentVolumeController
+from mooring.embedded.controllers.workloads.daemon_set.daemon_set_controller import (
+    DaemonSetController,
+)
+from mooring.embedded.controllers.workloads.deployment.deployment_controller import (
+    DeploymentController,
+)
+from mooring.embedded.controllers.workloads.disruption import DisruptionController
+from mooring.embedded.controllers.workloads.job.job_controller import JobController
+from mooring.embedded.controllers.workloads.replica_set import (
+    ReplicaSetController,
+    ReplicationManager,
+)
+from mooring.embedded.controllers.workloads.stateful_set import StatefulSetController
 
 _CONTROLLERS: Final[tuple[tuple[str, type[Controller]], ...]] = (
     ("namespace-controller", NamespaceController),

@@ -14,7 +14,6 @@ import msgspec
 
 from mooring.embedded.controllers.controller import Controller, EventHandler
 from mooring.embedded.controllers.controller_client import ControllerClient
-from mooring.embedded.controllers.controller_utils import remove_finalizer
 from mooring.embedded.controllers.pod_index import (
     Key,
     OwnerRef,
@@ -22,7 +21,7 @@ from mooring.embedded.controllers.pod_index import (
     PodIndex,
     PodSummary,
 )
-from mooring.embedded.graceful_deletion import FOREGROUND, ORPHAN
+from mooring.embedded.graceful_deletion import FOREGROUND, ORPHAN, remove_finalizer
 from mooring.embedded.resources import (
     BINDINGS,
     BY_KIND,

@@ -7,7 +7,7 @@ on the path of every pod that is created: plain loops, nothing copied.
 from typing import Final
 
 from mooring.embedded.defaults.images import pull_policy
-from mooring.embedded.defaults.pod_level import default_pod_level
+from mooring.embedded.defaults.pod_level_resources import default_pod_level
 from mooring.embedded.defaults.volumes import default_volume
 from mooring.embedded.resources import Obj
 

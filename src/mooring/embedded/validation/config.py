@@ -1,9 +1,8 @@
-"""Checks of ConfigMaps, Secrets, ServiceAccounts and ResourceQuotas."""
+"""Checks of ConfigMaps, Secrets and ServiceAccounts."""
 
-# parity v1.36.4: core/validation/validation.go ValidateConfigMap, ValidateSecret,
-# ValidateResourceQuota
+# parity v1.36.4: core/validation/validation.go ValidateConfigMap, ValidateSecret
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.embedded.validation import names
@@ -16,11 +15,6 @@ from mooring.embedded.validation.field_errors import (
     too_long,
 )
 from mooring.embedded.validation.object_meta import check_meta, check_meta_update
-from mooring.embedded.validation.resources import (
-    check_amount,
-    check_resource_name,
-    is_quota_name,
-)
 from mooring.embedded.validation.semantic_equality import check_same, same
 
 _LIMIT: Final = 1024 * 1024
@@ -110,23 +104,3 @@ def check_service_account_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of a ServiceAccount."""
     check_meta_update(obj, old, errors)
     check_meta(obj, names.subdomain, errors)
-
-
-def check_quota(obj: Obj, errors: ErrorList) -> None:
-    """Check a new ResourceQuota."""
-    check_meta(obj, names.subdomain, errors)
-    for name, amount in ((obj.get("spec") or {}).get("hard") or {}).items():
-        path = f"spec.hard[{name}]"
-        check_resource_name(name, path, errors)
-        if "/" not in name and not is_quota_name(name):
-            errors.append(invalid(path, name, "must be a standard resource for quota"))
-        check_amount(name, amount, path, errors)
-
-
-def check_quota_update(obj: Obj, old: Obj, errors: ErrorList) -> None:
-    """Check a change of a ResourceQuota."""
-    check_meta_update(obj, old, errors)
-    check_quota(obj, errors)
-    scopes: Any = (obj.get("spec") or {}).get("scopes")
-    if not same(scopes, (old.get("spec") or {}).get("scopes")):
-        errors.append(invalid("spec.scopes", scopes, "field is immutable"))

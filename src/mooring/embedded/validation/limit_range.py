@@ -15,7 +15,7 @@ from mooring.embedded.validation.field_errors import (
     texts,
 )
 from mooring.embedded.validation.object_meta import check_meta
-from mooring.embedded.validation.resources import (
+from mooring.embedded.validation.resource_amounts import (
     Amount,
     check_container_resource_name,
     check_resource_name,

@@ -15,22 +15,25 @@ from mooring.embedded.resources import EVENTS, Obj, Resource
 from mooring.embedded.status_errors import Cause
 from mooring.embedded.validation import (
     config,
-    csi,
     events,
-    jobs,
+    lease,
     names,
+    namespace,
     node,
-    persistent_volumes,
-    policy,
-    service,
-    workloads,
+    pod_disruption_budget,
+    priority_class,
+    rbac,
+    resource_quota,
 )
 from mooring.embedded.validation.field_errors import ErrorList, not_supported, required
 from mooring.embedded.validation.limit_range import check_limit_range
 from mooring.embedded.validation.numbers import StatusCounts
 from mooring.embedded.validation.object_meta import check_meta, check_meta_update
-from mooring.embedded.validation.pod import check_pod
-from mooring.embedded.validation.pod_update import check_pod_status, check_pod_update
+from mooring.embedded.validation.pod.pod import check_pod
+from mooring.embedded.validation.pod.pod_update import check_pod_status, check_pod_update
+from mooring.embedded.validation.service import service
+from mooring.embedded.validation.storage import csi, persistent_volumes
+from mooring.embedded.validation.workloads import apps, jobs
 
 New = Callable[[Obj, ErrorList], None]
 Changed = Callable[[Obj, Obj, ErrorList], None]
@@ -118,9 +121,12 @@ _CHECKS: Final[dict[str, _Checks]] = {
     "pods": _Checks(check_pod, check_pod_update, {"status": check_pod_status}),
     "nodes": _Checks(node.check_node, node.check_node_update, {"status": node.check_node_status}),
     "namespaces": _Checks(
-        node.check_namespace,
-        node.check_namespace_update,
-        {"status": node.check_namespace_status, "finalize": node.check_namespace_finalize},
+        namespace.check_namespace,
+        namespace.check_namespace_update,
+        {
+            "status": namespace.check_namespace_status,
+            "finalize": namespace.check_namespace_finalize,
+        },
     ),
     "bindings": _Checks(_check_binding),
     "events": _Checks(
@@ -133,16 +139,16 @@ _CHECKS: Final[dict[str, _Checks]] = {
         config.check_service_account, config.check_service_account_update
     ),
     "limitranges": _Checks(check_limit_range),
-    "resourcequotas": _Checks(config.check_quota, config.check_quota_update),
+    "resourcequotas": _Checks(resource_quota.check_quota, resource_quota.check_quota_update),
     "services": _Checks(
         service.check_service, service.check_service_update, {"status": check_meta_update}
     ),
     "endpoints": _Checks(service.check_endpoints, service.check_endpoints_update),
-    "podtemplates": _Checks(workloads.check_pod_template, workloads.check_pod_template_update),
-    "controllerrevisions": _Checks(workloads.check_revision, workloads.check_revision_update),
+    "podtemplates": _Checks(apps.check_pod_template, apps.check_pod_template_update),
+    "controllerrevisions": _Checks(apps.check_revision, apps.check_revision_update),
     "deployments": _Checks(
-        workloads.check_deployment,
-        workloads.check_deployment_update,
+        apps.check_deployment,
+        apps.check_deployment_update,
         {
             "status": StatusCounts(
                 "observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
@@ -154,16 +160,16 @@ _CHECKS: Final[dict[str, _Checks]] = {
         },
     ),
     "replicasets": _Checks(
-        workloads.check_replica_set, workloads.check_replica_set_update, {"status": _REPLICAS}
+        apps.check_replica_set, apps.check_replica_set_update, {"status": _REPLICAS}
     ),
     "replicationcontrollers": _Checks(
-        workloads.check_replication_controller,
-        workloads.check_replication_controller_update,
+        apps.check_replication_controller,
+        apps.check_replication_controller_update,
         {"status": _REPLICAS},
     ),
     "statefulsets": _Checks(
-        workloads.check_stateful_set,
-        workloads.check_stateful_set_update,
+        apps.check_stateful_set,
+        apps.check_stateful_set_update,
         {
             "status": StatusCounts(
                 "replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
@@ -174,8 +180,8 @@ _CHECKS: Final[dict[str, _Checks]] = {
         },
     ),
     "daemonsets": _Checks(
-        workloads.check_daemon_set,
-        workloads.check_daemon_set_update,
+        apps.check_daemon_set,
+        apps.check_daemon_set_update,
         {
             "status": StatusCounts(
                 "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
@@ -202,18 +208,22 @@ _CHECKS: Final[dict[str, _Checks]] = {
     "csistoragecapacities": _Checks(csi.check_capacity, csi.check_capacity_update),
     "volumeattachments": _Checks(csi.check_attachment, csi.check_attachment_update),
     "poddisruptionbudgets": _Checks(
-        policy.check_budget, parts={"status": policy.check_budget_status}, new_meta=True
+        pod_disruption_budget.check_budget,
+        parts={"status": pod_disruption_budget.check_budget_status},
+        new_meta=True,
     ),
-    "priorityclasses": _Checks(policy.check_priority_class, policy.check_priority_class_update),
-    "leases": _Checks(policy.check_lease, policy.check_lease_update),
+    "priorityclasses": _Checks(
+        priority_class.check_priority_class, priority_class.check_priority_class_update
+    ),
+    "leases": _Checks(lease.check_lease, lease.check_lease_update),
     "resourceclaims": _Checks(_named(namespaced=True)),
     "resourceclaimtemplates": _Checks(_named(namespaced=True)),
     "resourceslices": _Checks(_named(namespaced=False)),
     "deviceclasses": _Checks(_named(namespaced=False)),
-    "roles": _Checks(policy.check_role, policy.check_role_update),
-    "clusterroles": _Checks(policy.check_cluster_role, policy.check_cluster_role_update),
-    "rolebindings": _Checks(policy.check_role_binding, policy.check_role_binding_update),
+    "roles": _Checks(rbac.check_role, rbac.check_role_update),
+    "clusterroles": _Checks(rbac.check_cluster_role, rbac.check_cluster_role_update),
+    "rolebindings": _Checks(rbac.check_role_binding, rbac.check_role_binding_update),
     "clusterrolebindings": _Checks(
-        policy.check_cluster_role_binding, policy.check_cluster_role_binding_update
+        rbac.check_cluster_role_binding, rbac.check_cluster_role_binding_update
     ),
 }  # fmt: skip

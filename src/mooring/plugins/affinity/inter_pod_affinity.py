@@ -5,7 +5,7 @@ sums them by domain. A term works both ways: an incoming pod's terms look at the
 cluster, and the terms of the pods on the cluster look at the incoming pod.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -15,10 +15,13 @@ from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
+from mooring.plugins.affinity.remedies import inter_pod_affinity_remedies
 from mooring.plugins.affinity.requeue_hints import (
     RequiredTerms,
     node_in_other_domain,
@@ -30,7 +33,7 @@ from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.plugins.topology_domains import DomainCounts, domain_sums
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
-from mooring.state.counts import Counts, PodLabelGroup
+from mooring.state.counts import Counts, PodLabelGroup, TermCounts
 from mooring.state.shapes import AffinityTerm, Shape
 from mooring.state.table import SparseColumn
 
@@ -110,11 +113,21 @@ class _ResolvedTerm:
 
 
 class InterPodAffinity(
-    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Requeues
+    hook.WhatIf,
+    hook.FilterNodes,
+    hook.PreScore,
+    hook.ScoreNodes,
+    hook.Normalize,
+    hook.Requeues,
+    hook.Remedies,
+    hook.Sign,
 ):
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
 
     name = "InterPodAffinity"
+    reads = (Namespace,)
+    filter_scope = Scope.DOMAIN
+    score_scope = Scope.DOMAIN
     Args = InterPodAffinityArgs
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
@@ -267,6 +280,10 @@ class InterPodAffinity(
             hook.RequeueHint(Node, action.ADD | action.UPDATE_NODE_LABEL, self._node_change_helps),
         )
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Give up a term, or take the pods away that want to be apart."""
+        return inter_pod_affinity_remedies(case)
+
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         shape = self._cluster.shape_of(pod)
         terms = RequiredTerms(
@@ -298,6 +315,38 @@ class InterPodAffinity(
             for one in self._cluster.anti_affinity.matching_terms(shape, labels, version)
         )
         return node_in_other_domain(old, new, (term.topology_key for term in shape.affinity), apart)
+
+    # -- who is alike
+
+    def sign(self, pod: Pod) -> Hashable:
+        """The pod's own terms, and what the terms of the pods on the cluster read of it."""
+        shape = self._cluster.shape_of(pod)
+        own: Hashable = None
+        if shape.has_affinity:
+            resolved = self._resolve(shape, shape.affinity)
+            own = (
+                tuple(term.key for term in shape.affinity),
+                tuple(term.key for term in shape.anti_affinity),
+                tuple(one.key for one in shape.preferred),
+                bool(resolved) and _matches_all(resolved, shape),
+            )
+        others = self._terms_of_others(scored=bool(shape.preferred) or not self._ignore_existing)
+        if not others:
+            return own
+        keys = frozenset[str]().union(*(one.label_keys for one in others))
+        read = frozenset(label for label in shape.label_key if label[0] in keys)
+        # With the keys, because the labels say nothing about others that become of interest.
+        return own, shape.namespace, keys, read
+
+    def _terms_of_others(self, *, scored: bool) -> list[TermCounts]:
+        """The terms of pods on the cluster that count for a pod; for scores only if so."""
+        cluster = self._cluster
+        counted = [cluster.anti_affinity]
+        if scored:
+            counted.append(cluster.preferred)
+            if self._hard_weight:
+                counted.append(cluster.affinity)
+        return [one for one in counted if one]
 
     # -- terms
 

@@ -20,14 +20,14 @@ from mooring.plugins.pod_changes import is_assigned_or_nominated, is_same_pod
 
 
 class ResolvedTerm(Protocol):
-    """A term of the waiting pod."""
+    """A term of the pending pod."""
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether the term is about a pod of this namespace with these labels."""
 
 
 class RequiredTerms:
-    """The required terms that decide about one waiting pod.
+    """The required terms that decide about one pending pod.
 
     Args:
         affinity: what it requires nearby; a single pod must match all of it.
@@ -43,17 +43,17 @@ class RequiredTerms:
         self.anti_affinity = anti_affinity
 
     def affinity_matches(self, pod: Pod) -> bool:
-        """Whether a pod is one that the waiting pod requires nearby."""
+        """Whether a pod is one that the pending pod requires nearby."""
         terms = self.affinity
         return bool(terms) and all(one.matches(pod.namespace, pod.labels) for one in terms)
 
     def anti_affinity_matches(self, pod: Pod) -> bool:
-        """Whether a pod keeps the waiting pod away from its domain."""
+        """Whether a pod keeps the pending pod away from its domain."""
         return any(one.matches(pod.namespace, pod.labels) for one in self.anti_affinity)
 
 
 def pod_update_helps(pod: Pod, old: Pod, new: Pod, terms: RequiredTerms) -> bool:
-    """Whether other labels of a pod help: of the waiting pod itself, or of one on a node."""
+    """Whether other labels of a pod help: of the pending pod itself, or of one on a node."""
     if is_same_pod(pod, new):
         return True
     if not (is_assigned_or_nominated(old) and is_assigned_or_nominated(new)):
@@ -78,7 +78,7 @@ def _frees(pod: Pod, old: Pod, new: Pod, terms: RequiredTerms) -> bool:
 
 
 def pod_add_helps(new: Pod, terms: RequiredTerms) -> bool:
-    """Whether a pod that came to a node is one that the waiting pod requires nearby."""
+    """Whether a pod that came to a node is one that the pending pod requires nearby."""
     return is_assigned_or_nominated(new) and terms.affinity_matches(new)
 
 
@@ -86,10 +86,10 @@ def pod_delete_helps(pod: Pod, old: Pod, terms: RequiredTerms, *, repelled: bool
     """Whether it helps that a pod is gone.
 
     Args:
-        pod: the waiting pod.
+        pod: the pending pod.
         old: the pod that is gone.
-        terms: the waiting pod's terms.
-        repelled: whether the pod that is gone kept the waiting pod away.
+        terms: the pending pod's terms.
+        repelled: whether the pod that is gone kept the pending pod away.
     """
     if not is_assigned_or_nominated(old):
         return False

@@ -8,6 +8,7 @@ class DefaultBinder(Bind):
     """Binds the pod to its node without adding anything."""
 
     name = "DefaultBinder"
+    reads = ()
 
     def bind(self, binding: Binding) -> Binding:
         """The binding, unchanged."""

@@ -13,7 +13,7 @@ import msgspec
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
-from mooring.framework.hook import PreBind, PreScore, Reserve
+from mooring.framework.hook import SKIP, PreBind, PreBindCheckAnswer, PreScore, Reserve
 from mooring.framework.nodes import Nodes
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
@@ -43,6 +43,7 @@ class SchedulerTimestamp(PreScore, Reserve, PreBind):
     """Annotates each pod with the time its nodes were compared, in nanoseconds since 1970."""
 
     name = "SchedulerTimestamp"
+    reads = ()
     Args: ClassVar[type[msgspec.Struct]] = SchedulerTimestampArgs
 
     def __init__(self, args: SchedulerTimestampArgs, handle: Handle) -> None:
@@ -55,7 +56,12 @@ class SchedulerTimestamp(PreScore, Reserve, PreBind):
         cycle.data[self.name] = self._handle.now_ns()
 
     def reserve(self, cycle: Cycle, node: Node) -> None:  # noqa: ARG002
-        """Keep the time until the pod is bound; with one node left, nothing was compared."""
+        """Keep the time until the pod is bound; with one node left, nothing was compared.
+
+        A pod that has the annotation already keeps it.
+        """
+        if self._annotation in cycle.pod.annotations:
+            return
         began = cycle.data.get(self.name)
         self._began[cycle.pod.key] = self._handle.now_ns() if began is None else began
 
@@ -63,10 +69,13 @@ class SchedulerTimestamp(PreScore, Reserve, PreBind):
         """The decision was undone; the next one has a time of its own."""
         self._began.pop(cycle.pod.key, None)
 
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
+        """Take no part for pods that have the annotation already."""
+        return None if cycle.pod.key in self._began else SKIP
+
     async def pre_bind(self, binding: Binding) -> Binding | None:
-        """Add the annotation, unless the pod has it already."""
+        """Add the annotation."""
         began = self._began.pop(binding.key, None)
-        known = binding.pod.annotations if binding.pod is not None else {}
-        if began is None or self._annotation in known:
+        if began is None:
             return None
         return binding.annotate({self._annotation: str(began)})

@@ -13,7 +13,7 @@ from typing import Final
 
 from mooring.model.devices import DEVICE_CLASS_PREFIX, DeviceClass
 from mooring.model.pod import Pod
-from mooring.plugins.resources.resource_names import is_extended
+from mooring.model.resource_names import is_extended
 from mooring.state.catalog import Catalog
 
 _NONE: Final[Mapping[str, str]] = {}
@@ -69,7 +69,7 @@ def is_device_resource(name: str) -> bool:
 
 
 def provides_resource(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-    """Whether a class that is new or changed provides a resource that a waiting pod asks for."""
+    """Whether a class that is new or changed provides a resource that a pending pod asks for."""
     requests = pod.requests
     before = old.extended_resources if old is not None else ()
     return any(name in requests for name in new.extended_resources if name not in before)

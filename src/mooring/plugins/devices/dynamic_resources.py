@@ -23,6 +23,7 @@ from mooring.framework.hook import (
     Normalize,
     PostFilter,
     PreBind,
+    PreBindCheckAnswer,
     PreEnqueue,
     PreFilter,
     PreFilterAnswer,
@@ -30,8 +31,10 @@ from mooring.framework.hook import (
     Requeues,
     Reserve,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
 from mooring.model.devices import DeviceClass
 from mooring.model.duration import Duration
@@ -82,10 +85,14 @@ class DynamicResources(
     Reserve,
     PreBind,
     Requeues,
+    Sign,
 ):
     """Rejects pods that need devices: dynamic resource allocation is not supported yet."""
 
     name = "DynamicResources"
+    reads = (DeviceClass,)
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
 
     def __init__(self) -> None:
@@ -140,6 +147,10 @@ class DynamicResources(
     def unreserve(self, cycle: Cycle, node: Node) -> None:
         """There is nothing to give back."""
 
+    def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
+        """Take no part: pods that need devices never come here."""
+        return SKIP
+
     async def pre_bind(self, binding: Binding) -> None:
         """There is nothing to prepare."""
 
@@ -148,6 +159,15 @@ class DynamicResources(
         return (
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, _offers_resource),
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, _concerns),
+        )
+
+    def sign(self, pod: Pod) -> frozenset[str] | None:
+        """The resources that may come from devices; nothing is known of claims."""
+        if pod.spec.resource_claims:
+            return None
+        requests = pod.requests
+        return frozenset(
+            name for name, amount in requests.items() if amount and is_device_resource(name)
         )
 
 

@@ -1,17 +1,10 @@
 """Which features a node must have declared to run a pod.
 
-Called by NodeDeclaredFeatures. kube-scheduler's registry has more features, but the others matter
-only when a pod is changed, never when it is placed.
+Called by NodeDeclaredFeatures.
 """
 
-from typing import Final
-
+from mooring.model.node_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_ON_HOST_NETWORK
 from mooring.model.pod import Pod
-
-_RESTART_ALL = "RestartAllContainersOnContainerExits"
-_USER_NAMESPACES = "UserNamespacesHostNetworkSupport"
-#: All features that a pod may need.
-KNOWN_FEATURES: Final = frozenset((_RESTART_ALL, _USER_NAMESPACES))
 
 
 def required_features(pod: Pod) -> frozenset[str]:
@@ -19,9 +12,9 @@ def required_features(pod: Pod) -> frozenset[str]:
     # parity v1.36.4: component-helpers/nodedeclaredfeatures/features
     needed = set()
     if _restarts_all(pod):
-        needed.add(_RESTART_ALL)
+        needed.add(RESTART_ALL_CONTAINERS)
     if pod.spec.host_network and pod.spec.host_users is False:
-        needed.add(_USER_NAMESPACES)
+        needed.add(USER_NAMESPACES_ON_HOST_NETWORK)
     return frozenset(needed)
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts
-from mooring.framework.hook import ScoreNodes
+from mooring.framework.hook import ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -24,10 +26,12 @@ _MOST_PER_CONTAINER: Final = 1000 * _MIB
 PodImages = tuple[tuple[str, ...], int]
 
 
-class ImageLocality(ScoreNodes):
+class ImageLocality(ScoreNodes, Sign, ShapeReader):
     """Prefers nodes that have many bytes of the pod's images already."""
 
     name = "ImageLocality"
+    reads = ()
+    score_scope = Scope.NODES
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
         """From 0 for less than 23 MiB of images to 100 for 1000 MiB for each container."""
@@ -38,6 +42,10 @@ class ImageLocality(ScoreNodes):
         if found is None:
             return np.zeros(len(nodes), np.int64)
         return nodes.take(found).astype(np.int64)
+
+    def sign(self, pod: Pod) -> PodImages:
+        """The images, and how many containers there are."""
+        return _images(self.shape_of(pod), pod)
 
 
 def _images(shape: Shape, pod: Pod) -> PodImages:

@@ -4,7 +4,7 @@ Masks and scores depend on the pod's terms and the nodes' labels only and are re
 nodes. A pod that requires nodes by name is looked at on these nodes only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Final, cast
 
 import msgspec
@@ -21,11 +21,15 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     PreScore,
     PreScoreAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -36,8 +40,11 @@ from mooring.model.selectors import (
     PreferredSchedulingTerm,
     Requirement,
 )
+from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
+from mooring.plugins.pod_keys import node_selection_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -69,10 +76,23 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
             yield from node_affinity_problems(self.added_affinity, "addedAffinity")
 
 
-class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
+class NodeAffinity(
+    PreFilter,
+    FilterNodes,
+    PreScore,
+    ScoreNodes,
+    Normalize,
+    Requeues,
+    Remedies,
+    Sign,
+    ShapeReader,
+):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 
     name = "NodeAffinity"
+    reads = ()
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = NodeAffinityArgs
 
     def __init__(self, args: NodeAffinityArgs) -> None:
@@ -94,7 +114,7 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject nodes that do not match the added and the pod's own required terms."""
         columns = nodes.columns
-        key = _key(nodes.cycle.shape, "required", lambda: _required_key(pod))
+        key = node_selection_key(pod, nodes.cycle.shape)
         choice = columns.remember(
             (self.name, "filter", self._added_key, key),
             lambda: self._choose(columns, pod),
@@ -110,8 +130,8 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:
         """The sum of the weights of the preferred terms that match a node."""
         columns = nodes.columns
-        preferred = _terms(pod).preferred_during_scheduling_ignored_during_execution or []
-        key = _key(nodes.cycle.shape, "preferred", lambda: _encode(preferred))
+        preferred = _preferred(pod)
+        key = _preferred_key(pod, nodes.cycle.shape)
         return nodes.take(
             columns.remember(
                 (self.name, "score", self._added_key, key),
@@ -127,6 +147,15 @@ class NodeAffinity(PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requ
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A node that matches now and did not before."""
         return (RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_LABEL, self._begins_to_match),)
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Give up conditions, or label the node."""
+        return node_affinity_remedies(case.pod, case.node)
+
+    def sign(self, pod: Pod) -> tuple[bytes, bytes]:
+        """The node selector with the required terms, and the preferred terms."""
+        shape = self.shape_of(pod)
+        return node_selection_key(pod, shape), _preferred_key(pod, shape)
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a
@@ -150,17 +179,15 @@ def _terms(pod: Pod) -> AffinityTerms:
     return _NO_TERMS if affinity is None else affinity.node_affinity or _NO_TERMS
 
 
-def _key(shape: Shape, which: str, make: Callable[[], bytes]) -> bytes:
-    place = (NodeAffinity.name, which)
-    known = shape.data.get(place)
+def _preferred(pod: Pod) -> list[PreferredSchedulingTerm]:
+    return _terms(pod).preferred_during_scheduling_ignored_during_execution or []
+
+
+def _preferred_key(pod: Pod, shape: Shape) -> bytes:
+    known = shape.data.get(NodeAffinity.name)
     if known is None:
-        known = shape.data[place] = make()
+        known = shape.data[NodeAffinity.name] = _encode(_preferred(pod))
     return cast("bytes", known)
-
-
-def _required_key(pod: Pod) -> bytes:
-    required = _terms(pod).required_during_scheduling_ignored_during_execution
-    return _encode((pod.node_selector, required))
 
 
 def _named(required: NodeSelector) -> frozenset[str] | None:

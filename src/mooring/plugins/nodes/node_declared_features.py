@@ -1,6 +1,6 @@
 """NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not have what they need."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 import numpy as np
@@ -12,15 +12,21 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -28,10 +34,12 @@ from mooring.state.shapes import Shape
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods that need no feature."""
@@ -52,6 +60,21 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, _declares_other),
             RequeueHint(Pod, Action.UPDATE, _needs_other),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Run another kubelet."""
+        declared = {*(case.node.status.declared_features or ())}
+        missing = sorted(required_features(case.pod) - declared)
+        yield Remedy(
+            f"run a kubelet on {case.node.name} that declares {' and '.join(missing)}",
+            Cost.REPLACE_KUBELET,
+            frozenset({"features"}),
+            node=changed_copies.with_features(case.node, missing),
+        )
+
+    def sign(self, pod: Pod) -> frozenset[str]:
+        """The features that the pod needs."""
+        return _needed(self.shape_of(pod), pod)
 
 
 def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001

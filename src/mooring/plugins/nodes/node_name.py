@@ -1,23 +1,28 @@
 """NodeName: a pod that names its node goes there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
-from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 
 _REJECTED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
 
 
-class NodeName(FilterNodes, Requeues):
+class NodeName(FilterNodes, Requeues, Remedies, Sign):
     """Rejects all nodes but the one that the pod names, if it names one."""
 
     name = "NodeName"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject all other nodes."""
@@ -33,3 +38,16 @@ class NodeName(FilterNodes, Requeues):
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A new node, which may have the name."""
         return (RequeueHint(Node, Action.ADD),)
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Leave the choice of the node to the scheduler."""
+        yield Remedy(
+            f"do not name the node {case.pod.node_name} in the pod",
+            Cost.GIVE_UP_CONDITION,
+            frozenset({"name"}),
+            pod=changed_copies.with_spec(case.pod, node_name=None),
+        )
+
+    def sign(self, pod: Pod) -> str:
+        """The node that the pod names."""
+        return pod.node_name

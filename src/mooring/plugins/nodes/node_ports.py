@@ -1,6 +1,6 @@
 """NodePorts: keeps pods off nodes where their host ports are taken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,24 +12,32 @@ from mooring.framework.hook import (
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
+    Remedies,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.shapes import host_ports
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues):
+class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
+    reads = ()
+    filter_scope = Scope.ROW
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
         """Skip pods without host ports."""
@@ -47,9 +55,33 @@ class NodePorts(PreFilter, FilterNodes, Requeues):
         """A new node, or a pod gone that had one of the ports."""
         return (RequeueHint(Pod, Action.DELETE, _frees_port), RequeueHint(Node, Action.ADD))
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Do without the ports that are taken, or take a pod off the node that has one."""
+        columns = case.cluster.columns
+        row = columns.row_of[case.node.name]
+        taken = {
+            port for port in host_ports(case.pod) if columns.port_mask(*port)[row] or case.nominated
+        }
+        numbers = sorted({number for _, _, number in taken})
+        ports = f"the host port{'s' if numbers[1:] else ''} {', '.join(map(str, numbers))}"
+        yield Remedy(
+            f"do without {ports}",
+            Cost.GIVE_UP_PORT * len(numbers),
+            frozenset(f"port {number}" for number in numbers),
+            pod=changed_copies.without_host_ports(case.pod, numbers),
+        )
+        for other in case.cluster.pods_on(row):
+            theirs = {(protocol, number) for _, protocol, number in host_ports(other)}
+            if theirs & {(protocol, number) for _, protocol, number in taken}:
+                yield Remedy.take_off(other, f", which has {ports}")
+
+    def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
+        """The host ports."""
+        return frozenset(self.shape_of(pod).host_ports)
+
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a port that the waiting pod wants."""
+    """Whether a pod that is gone had a port that the pending pod wants."""
     if not is_assigned_or_nominated(old):
         return False
     wanted = host_ports(pod)

@@ -1,15 +1,19 @@
 """NodeUnschedulable: keeps pods off cordoned nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mooring.framework.hook import Action, FilterNodes, RequeueHint, Requeues
+from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -18,10 +22,12 @@ _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHED
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues):
+class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
+    reads = ()
+    filter_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject cordoned nodes."""
@@ -38,6 +44,25 @@ class NodeUnschedulable(FilterNodes, Requeues):
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_TAINT, _uncordoned),
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _gained_toleration),
         )
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Uncordon the node, or let the pod onto cordoned nodes."""
+        yield Remedy(
+            f"uncordon {case.node.name}",
+            Cost.CHANGE_NODE,
+            frozenset({"cordon"}),
+            node=changed_copies.uncordoned(case.node),
+        )
+        yield Remedy(
+            f"tolerate cordoned nodes ({_CORDONED})",
+            Cost.TOLERATE_CORDON,
+            frozenset({f"tolerate {_CORDONED}"}),
+            pod=changed_copies.tolerating(case.pod, [_CORDONED]),
+        )
+
+    def sign(self, pod: Pod) -> bool:
+        """Whether the pod tolerates cordoned nodes."""
+        return _tolerates(self.shape_of(pod), pod)
 
 
 def _rejected(columns: Columns) -> Verdicts | None:

@@ -4,10 +4,9 @@ Nodes with the same taints get the same answer, so only the different sets of ta
 once for all pods with the same tolerations.
 """
 
-from collections.abc import Sequence
-from typing import Final, cast
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from mooring.framework.arrays import Amounts
@@ -17,36 +16,53 @@ from mooring.framework.hook import (
     FilterNodes,
     Normalize,
     PreScore,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
+from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.taints import PREFER_NO_SCHEDULE, Taint, Toleration, untolerated
+from mooring.model.taints import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
+    Taint,
+    Toleration,
+    untolerated,
+)
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.pod_keys import tolerations_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
-from mooring.state.shapes import Shape
 
 _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
-_encode = msgspec.msgpack.Encoder().encode
 
 
-class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
+class TaintToleration(
+    FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign, ShapeReader
+):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
     name = "TaintToleration"
+    reads = ()
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """Reject nodes with a NoSchedule or NoExecute taint that is not tolerated."""
         # parity v1.36.4: plugins/tainttoleration/taint_toleration.go
         columns, tolerations = nodes.columns, pod.tolerations
         rejected = columns.remember(
-            (self.name, "filter", _key(nodes.cycle.shape, tolerations)),
+            (self.name, "filter", tolerations_key(pod, nodes.cycle.shape)),
             lambda: _rejected(columns, tolerations),
             Aspect.TAINTS,
         )
@@ -60,7 +76,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
         columns, tolerations = nodes.columns, pod.tolerations
         return nodes.take(
             columns.remember(
-                (self.name, "score", _key(nodes.cycle.shape, tolerations)),
+                (self.name, "score", tolerations_key(pod, nodes.cycle.shape)),
                 lambda: _count_soft(columns, tolerations),
                 Aspect.TAINTS,
             )
@@ -77,12 +93,31 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues):
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _is_same_pod),
         )
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Tolerate the taints, or take them off the node."""
+        taints = [
+            taint
+            for taint in case.node.taints
+            if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
+            and not any(one.tolerates(taint) for one in case.pod.tolerations)
+        ]
+        what = f"the taint{'s' if taints[1:] else ''} {', '.join(map(str, taints))}"
+        yield Remedy(
+            f"tolerate {what}",
+            Cost.GIVE_UP_CONDITION * len(taints),
+            frozenset(f"tolerate {taint}" for taint in taints),
+            pod=changed_copies.tolerating(case.pod, taints),
+        )
+        yield Remedy(
+            f"remove {what} from {case.node.name}",
+            Cost.REMOVE_TAINT * len(taints),
+            frozenset(f"taint {taint}" for taint in taints),
+            node=changed_copies.without_taints(case.node, taints),
+        )
 
-def _key(shape: Shape, tolerations: list[Toleration]) -> bytes:
-    known = shape.data.get(TaintToleration.name)
-    if known is None:
-        known = shape.data[TaintToleration.name] = _encode(tolerations)
-    return cast("bytes", known)
+    def sign(self, pod: Pod) -> bytes:
+        """The tolerations."""
+        return tolerations_key(pod, self.shape_of(pod))
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:

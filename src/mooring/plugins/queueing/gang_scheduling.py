@@ -22,6 +22,7 @@ class GangScheduling(PreEnqueue, Permit, Requeues):
     """Holds back pods of scheduling groups: placing groups is not supported yet."""
 
     name = "GangScheduling"
+    reads = ()
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold back pods that belong to a group."""

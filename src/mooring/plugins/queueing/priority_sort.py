@@ -8,6 +8,7 @@ class PrioritySort(QueueSort):
     """Takes pods of higher priority first; of equal ones, the one that waits longest."""
 
     name = "PrioritySort"
+    reads = ()
 
     def sort_key(self, pod: Pod, since: float) -> tuple[float, ...]:
         """Highest priority first, then first come, first served."""

@@ -1,17 +1,20 @@
 """SchedulingGates: holds pods back until their gates are removed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from mooring.framework.hook import Action, PreEnqueue, RequeueHint, Requeues
+from mooring.framework.hook import Action, PreEnqueue, Remedies, RequeueHint, Requeues
+from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.verdict import Verdict, reject
+from mooring.model import changed_copies
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_same_pod
 
 
-class SchedulingGates(PreEnqueue, Requeues):
+class SchedulingGates(PreEnqueue, Requeues, Remedies):
     """Holds back pods with scheduling gates."""
 
     name = "SchedulingGates"
+    reads = ()
 
     def pre_enqueue(self, pod: Pod) -> Verdict | None:
         """Hold the pod back while it has gates."""
@@ -25,6 +28,17 @@ class SchedulingGates(PreEnqueue, Requeues):
     def requeue_on(self) -> Sequence[RequeueHint]:
         """The pod's last gate is gone."""
         return (RequeueHint(Pod, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, _is_same_pod),)
+
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Remove the gates."""
+        gates = case.pod.spec.scheduling_gates or []
+        names = ", ".join(gate.name for gate in gates)
+        yield Remedy(
+            f"remove the scheduling gate{'s' if gates[1:] else ''} {names}",
+            Cost.TRIVIAL * len(gates),
+            frozenset({"gates"}),
+            pod=changed_copies.with_spec(case.pod, scheduling_gates=None),
+        )
 
 
 def _is_same_pod(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001

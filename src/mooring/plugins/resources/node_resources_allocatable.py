@@ -11,11 +11,12 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import Normalize, ScoreNodes
+from mooring.framework.hook import Normalize, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
+from mooring.model.resource_names import is_counted
 from mooring.model.resources import CPU, MEMORY
-from mooring.plugins.resources.resource_names import is_counted
 from mooring.plugins.resources.scoring_strategies import ResourceSpec
 from mooring.plugins.score_arithmetic import MAX_SCORE, divide
 from mooring.state.aspects import Aspect
@@ -52,10 +53,12 @@ class NodeResourcesAllocatableArgs(
                 )
 
 
-class NodeResourcesAllocatable(ScoreNodes, Normalize):
+class NodeResourcesAllocatable(ScoreNodes, Normalize, Sign):
     """Prefers nodes with little (or much) that pods can use, whatever is in use."""
 
     name = "NodeResourcesAllocatable"
+    reads = ()
+    score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesAllocatableArgs
 
     def __init__(self, args: NodeResourcesAllocatableArgs) -> None:
@@ -82,6 +85,10 @@ class NodeResourcesAllocatable(ScoreNodes, Normalize):
         if lowest == highest:
             return np.zeros(len(scores), np.int64)
         return (scores - lowest) * MAX_SCORE // (highest - lowest)
+
+    def sign(self, pod: Pod) -> tuple[()]:  # noqa: ARG002
+        """Nothing: all pods are alike."""
+        return ()
 
     def _scores(self, columns: Columns) -> Amounts:
         total = np.zeros(len(columns), np.int64)

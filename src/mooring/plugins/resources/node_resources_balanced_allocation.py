@@ -12,18 +12,21 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.framework.cycle import Cycle
-from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes
+from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
+from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_names import NATIVE, is_scalar
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
     capacity_of,
 )
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.columns import Columns
+from mooring.state.shapes import Shape
 
 #: Resources with what the pod adds to them.
 AddedRequests = tuple[tuple[str, int], ...]
@@ -52,10 +55,12 @@ class NodeResourcesBalancedAllocationArgs(
                 yield f"resources[{index}].weight", f"{resource.weight} is not allowed, give 1"
 
 
-class NodeResourcesBalancedAllocation(PreScore, ScoreNodes):
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader):
     """Prefers nodes where the pod evens out the utilization of different resources."""
 
     name = "NodeResourcesBalancedAllocation"
+    reads = ()
+    score_scope = Scope.ROW
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesBalancedAllocationArgs
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
@@ -66,19 +71,23 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes):
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:  # noqa: ARG002
         """Skip pods that ask for none of the resources."""
-        return SKIP if self._added(cycle) is None else None
+        return SKIP if self._added(cycle.shape) is None else None
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """75 where the pod changes nothing, more where it evens out, less where it does not."""
-        added = self._added(nodes.cycle)
+        added = self._added(nodes.cycle.shape)
         if added is None:
             return np.zeros(len(nodes), np.int64)
         return nodes.take(self._scores.read(nodes.columns, added))
 
-    def _added(self, cycle: Cycle) -> AddedRequests | None:
-        data = cycle.shape.data
+    def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
+        """What the pod adds to the resources, if it asks for any of them."""
+        return (self._added(self.shape_of(pod)),)
+
+    def _added(self, shape: Shape) -> AddedRequests | None:
+        data = shape.data
         if self._key not in data:
-            requests = cycle.shape.requests
+            requests = shape.requests
             # parity v1.36.4: plugins/noderesources/resource_allocation.go: a scalar resource that
             # the pod does not ask for does not count; a pod that asks for nothing is skipped.
             data[self._key] = (

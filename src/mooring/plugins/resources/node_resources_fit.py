@@ -6,7 +6,7 @@ devices provides is left to DynamicResources.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import msgspec
@@ -15,22 +15,26 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle
 from mooring.framework.hook import (
     Action,
     FilterNodes,
     PreFilter,
     PreScore,
+    Remedies,
     RequeueHint,
     Requeues,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.devices import DeviceClass
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.model.resources import (
     CPU,
     MEMORY,
@@ -39,9 +43,9 @@ from mooring.model.resources import (
     spec_requests,
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
+from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
-from mooring.plugins.resources.resource_names import NATIVE, is_counted, is_extended, is_scalar
 from mooring.plugins.resources.scoring_strategies import (
     LEAST_ALLOCATED,
     ResourceLevel,
@@ -49,7 +53,7 @@ from mooring.plugins.resources.scoring_strategies import (
     capacity_of,
     strategy_of,
 )
-from mooring.state.cluster import Cluster
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
@@ -63,6 +67,7 @@ Choices = npt.NDArray[np.int32]
 
 _DEFAULT_STRATEGY = ScoringStrategy(type=LEAST_ALLOCATED)
 _TOO_MANY_PODS = "Too many pods"
+_TOO_SMALL = "the whole node is too small"
 #: So many answers fit into the bits of one 64-bit number.
 _BITS = 62
 #: A kind of pods that has had so many different answers begins anew.
@@ -151,19 +156,27 @@ class _PodKind:
                     reason=reasons[0],
                     also=reasons[1:],
                     unresolvable=unresolvable,
+                    note=_TOO_SMALL if unresolvable else "",
                 )
             )
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
+class NodeResourcesFit(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign, ShapeReader
+):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
+    reads = ()
+    #: Resources of device classes are left to whoever has the classes watched.
+    reads_if_watched = (DeviceClass,)
+    filter_scope = Scope.ROW
+    score_scope = Scope.ROW
+    ignored_resources_arg = "ignoredResources"
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
 
-    def __init__(self, args: NodeResourcesFitArgs, handle: Handle | None = None) -> None:
-        self._cluster = handle.cluster if handle is not None else Cluster()
+    def __init__(self, args: NodeResourcesFitArgs) -> None:
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
@@ -192,11 +205,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> None:  # noqa: ARG002
         """Read which amounts of the pod count, once for all pods of its template."""
-        self._scored(cycle)
+        self._scored(cycle.pod, cycle.shape)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """How good the nodes' utilization would be with the pod."""
-        return nodes.take(self._scores.read(nodes.columns, self._scored(nodes.cycle)))
+        scored = self._scored(nodes.cycle.pod, nodes.cycle.shape)
+        return nodes.take(self._scores.read(nodes.columns, scored))
 
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A pod gone or asking for less, a node with more room, or a class with such devices."""
@@ -206,9 +220,18 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Ask for less, or take another pod off the node."""
+        return resource_remedies(case)
+
+    def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
+        """The requests that count for fitting, and those that count for scoring."""
+        shape = self.shape_of(pod)
+        return self._counted_requests(pod, shape), self._scored(pod, shape)
+
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
-        wanted = self._counted_requests(pod, self._cluster.shape_of(pod))
+        wanted = self._counted_requests(pod, self.shape_of(pod))
         return offers_more(wanted, old, new, self._devices.classes)
 
     # -- what of the pod counts
@@ -241,11 +264,11 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
-    def _scored(self, cycle: Cycle) -> ScoredRequests:
-        data = cycle.shape.data
+    def _scored(self, pod: Pod, shape: Shape) -> ScoredRequests:
+        data = shape.data
         known = data.get(self._scored_key)
         if known is None:
-            requests = container_scoring_requests(cycle.pod)
+            requests = container_scoring_requests(pod)
             known = data[self._scored_key] = tuple(
                 (place, requests[resource.name])
                 for place, resource in enumerate(self._resources)

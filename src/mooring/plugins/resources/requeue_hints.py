@@ -8,15 +8,15 @@ from collections.abc import Container
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.model.resource_names import is_counted
 from mooring.model.resources import PODS
 from mooring.plugins.pod_changes import is_assigned_or_nominated, is_same_pod
-from mooring.plugins.resources.resource_names import is_counted
 
 # parity v1.36.4: plugins/noderesources/fit.go
 
 
 def frees_resources(pod: Pod, old: Pod, new: Pod | None) -> bool:
-    """Whether a pod that is gone, or asks for less, frees something that the waiting pod wants."""
+    """Whether a pod that is gone, or asks for less, frees something that the pending pod wants."""
     if new is None:
         return is_assigned_or_nominated(old)
     if is_same_pod(pod, new):
@@ -39,7 +39,7 @@ def offers_more(
     """Whether an empty node would be big enough, and is new or bigger than before.
 
     Args:
-        wanted: the resources that count for the waiting pod, with amounts.
+        wanted: the resources that count for the pending pod, with amounts.
         old: the node before; None if it is new.
         new: the node now.
         from_devices: the resources that devices may provide where a node has none.

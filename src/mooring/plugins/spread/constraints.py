@@ -1,7 +1,7 @@
 """Topology spread constraints as the plugin uses them, and the defaults for pods that have none.
 
 Owns how a pod's constraints, or the profile's default constraints with the selector of the pod's
-services and controller, become `Constraint`s. Called by `PodTopologySpread` alone.
+services and controller, become `SpreadConstraint`s. Called by `PodTopologySpread` alone.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -43,6 +43,7 @@ class SpreadConstraint:
         counts: whether pods are counted at all: an empty selector, which matches every pod, counts
             none.
         key: equal for selectors that mean the same.
+        signature: equal for constraints that mean the same.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class SpreadConstraint:
         "min_domains",
         "policies",
         "selector",
+        "signature",
         "topology_key",
     )
 
@@ -71,6 +73,9 @@ class SpreadConstraint:
         # parity v1.36.4: podtopologyspread/common.go countPodsMatchSelector
         self.counts = selector is not None and not _is_empty(selector)
         self.key = _encode(selector)
+        self.signature = (
+            self.topology_key, self.max_skew, self.min_domains, *self.policies, self.key
+        )  # fmt: skip
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether a pod with these labels is one of those to be spread."""

@@ -3,7 +3,7 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -13,10 +13,14 @@ from mooring.framework.arrays import Amounts, Floats, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
+from mooring.framework.remedies.remedy import Remedy, RemedyCase
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
+from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.plugins.pod_keys import node_selection_key, tolerations_key
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.plugins.spread.constraint_counts import (
     EligibleDomains,
@@ -35,6 +39,7 @@ from mooring.plugins.spread.constraints import (
     own_constraints,
 )
 from mooring.plugins.spread.natural_log import natural_log
+from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
 from mooring.state.columns import LabelColumn
 from mooring.state.counts import Counts
@@ -99,11 +104,21 @@ class _SpreadScores:
 
 
 class PodTopologySpread(
-    hook.WhatIf, hook.FilterNodes, hook.PreScore, hook.ScoreNodes, hook.Normalize, hook.Requeues
+    hook.WhatIf,
+    hook.FilterNodes,
+    hook.PreScore,
+    hook.ScoreNodes,
+    hook.Normalize,
+    hook.Requeues,
+    hook.Remedies,
+    hook.Sign,
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
 
     name = "PodTopologySpread"
+    reads = (ReplicaSet, ReplicationController, Service, StatefulSet)
+    filter_scope = Scope.DOMAIN
+    score_scope = Scope.DOMAIN
     Args = PodTopologySpreadArgs
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
@@ -242,6 +257,10 @@ class PodTopologySpread(
             hook.RequeueHint(Node, of_nodes, self._node_change_helps),
         )
 
+    def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
+        """Allow more skew, make a constraint a wish, or label the node."""
+        return topology_spread_remedies(case)
+
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
         return pod_counts_differently(pod, old, new, constraints)
@@ -249,6 +268,25 @@ class PodTopologySpread(
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
         constraints = self._constraints_of(pod, self._cluster.shape_of(pod), DO_NOT_SCHEDULE)
         return changes_domains(old, new, constraints)
+
+    # -- who is alike
+
+    def sign(self, pod: Pod) -> Hashable:
+        """The constraints with their selectors, and what of the pod they take into account."""
+        shape = self._cluster.shape_of(pod)
+        required = self._constraints_of(pod, shape, DO_NOT_SCHEDULE)
+        preferred = self._constraints_of(pod, shape, SCHEDULE_ANYWAY)
+        every = (*required, *preferred)
+        if not every:
+            return ()
+        return (
+            pod.namespace,
+            tuple((one.signature, one.matches(shape.labels)) for one in required),
+            tuple(one.signature for one in preferred),
+            bool(pod.spec.topology_spread_constraints),
+            node_selection_key(pod, shape) if any(one.honors_affinity for one in every) else None,
+            tolerations_key(pod, shape) if any(one.honors_taints for one in every) else None,
+        )
 
     # -- constraints
 

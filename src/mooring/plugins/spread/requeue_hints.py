@@ -35,7 +35,7 @@ def pod_counts_differently(
 
 
 def _is_involved(changed: Pod, pod: Pod) -> bool:
-    """Whether a pod is one of those that may be spread together with the waiting pod."""
+    """Whether a pod is one of those that may be spread together with the pending pod."""
     return is_same_pod(pod, changed) or (
         is_assigned_or_nominated(changed) and changed.namespace == pod.namespace
     )

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from mooring.model.csi_migration import IN_TREE_PLUGINS
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.model.volumes import Volume
 from mooring.plugins.volumes.csi_translation import (
-    PLUGINS,
     in_tree_plugin,
     inline_handle,
     volume_handle,
@@ -156,7 +156,7 @@ class VolumeHandles:
         if storage_class is None:
             return None
         handle = f"\0{claim.key}"
-        plugin = PLUGINS.get(storage_class.provisioner)
+        plugin = IN_TREE_PLUGINS.get(storage_class.provisioner)
         if plugin is None:
             return VolumeHandle(storage_class.provisioner, handle)
         return VolumeHandle(plugin.driver, handle) if plugin.counted else None

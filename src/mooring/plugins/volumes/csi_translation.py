@@ -1,8 +1,8 @@
 """How volumes of the old in-tree plugins look to the CSI drivers that took them over.
 
-Owns the table of in-tree plugins and the translation of handles and topology. NodeVolumeLimits
-counts such volumes for the CSI driver; VolumeBinding reads their node affinity in the driver's
-terms on nodes that say so. Only what these two read is translated.
+Owns the translation of handles and topology. NodeVolumeLimits counts such volumes for the CSI
+driver; VolumeBinding reads their node affinity in the driver's terms on nodes that say so. Only
+what these two read is translated.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from mooring.model.csi_migration import IN_TREE_PLUGINS, InTreePlugin
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.storage import PersistentVolume, PersistentVolumeSpec
 from mooring.model.volumes import (
@@ -30,54 +31,6 @@ _AWS_VOLUME: Final = re.compile(r"vol-[^/]*")
 _GCE_HANDLE: Final = "projects/UNSPECIFIED/{}/{}/disks/{}"
 
 
-class InTreePlugin(msgspec.Struct, frozen=True):
-    """An in-tree plugin and the CSI driver that took over.
-
-    Attributes:
-        source: the field of a volume that holds this plugin's source.
-        name: the plugin's name, as provisioners of storage classes have it.
-        driver: the CSI driver's name.
-        topology: the driver's label for the zone; empty if it keeps the standard one.
-        counted: whether the volumes count against the driver's limit.
-    """
-
-    source: str
-    name: str
-    driver: str
-    topology: str = ""
-    counted: bool = True
-
-
-_PLUGINS: Final = (
-    InTreePlugin(
-        "gce_persistent_disk",
-        "kubernetes.io/gce-pd",
-        "pd.csi.storage.gke.io",
-        "topology.gke.io/zone",
-    ),
-    InTreePlugin(
-        "aws_elastic_block_store",
-        "kubernetes.io/aws-ebs",
-        "ebs.csi.aws.com",
-        "topology.ebs.csi.aws.com/zone",
-    ),
-    InTreePlugin(
-        "cinder",
-        "kubernetes.io/cinder",
-        "cinder.csi.openstack.org",
-        "topology.cinder.csi.openstack.org/zone",
-    ),
-    InTreePlugin("azure_disk", "kubernetes.io/azure-disk", "disk.csi.azure.com"),
-    InTreePlugin("portworx_volume", "kubernetes.io/portworx-volume", "pxd.portworx.com"),
-    InTreePlugin("azure_file", "kubernetes.io/azure-file", "file.csi.azure.com", counted=False),
-    InTreePlugin(
-        "vsphere_volume", "kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com", counted=False
-    ),
-)
-#: The in-tree plugins by name.
-PLUGINS: Final = {plugin.name: plugin for plugin in _PLUGINS}
-
-
 class TranslatedHandle(msgspec.Struct, frozen=True):
     """A volume's handle in its CSI driver, or why there is none."""
 
@@ -87,7 +40,7 @@ class TranslatedHandle(msgspec.Struct, frozen=True):
 
 def in_tree_plugin(spec: Volume | PersistentVolumeSpec) -> InTreePlugin | None:
     """The in-tree plugin of a pod's volume or of a persistent volume, if it has one."""
-    for plugin in _PLUGINS:
+    for plugin in IN_TREE_PLUGINS.values():
         if getattr(spec, plugin.source) is not None:
             return plugin
     return None

@@ -18,11 +18,20 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
 from mooring.model.pod import Pod
-from mooring.model.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
+from mooring.model.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from mooring.plugins.pod_changes import is_assigned_or_nominated
 from mooring.plugins.volumes.csi_attachments import AttachedVolumes
 from mooring.plugins.volumes.csi_handles import (
@@ -32,6 +41,7 @@ from mooring.plugins.volumes.csi_handles import (
 )
 from mooring.plugins.volumes.csi_translation import in_tree_plugin, inline_handle
 from mooring.plugins.volumes.pod_claims import uses_claims
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import has_higher_limit, uses_claim
 from mooring.state.cluster import Cluster
 
@@ -42,10 +52,19 @@ _FEW: Final = 4
 _TOO_MANY: Final = reject("node(s) exceed max volume count")
 
 
-class NodeVolumeLimits(PreFilter, FilterNodes, Requeues):
+class NodeVolumeLimits(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
     """Keeps a pod away from nodes that cannot take more volumes of its CSI drivers."""
 
     name = "NodeVolumeLimits"
+    reads = (
+        CSIDriver,
+        CSINode,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+        VolumeAttachment,
+    )
+    filter_scope = Scope.ROW
 
     def __init__(self) -> None:
         self._attachments: tuple[Cluster, AttachedVolumes] | None = None
@@ -89,6 +108,10 @@ class NodeVolumeLimits(PreFilter, FilterNodes, Requeues):
             RequeueHint(PersistentVolumeClaim, Action.ADD, uses_claim),
             RequeueHint(VolumeAttachment, Action.DELETE, _frees_attachment),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if no CSI driver attaches anything for the pod; what counts changes."""
+        return None if has_attachable_volumes(pod) else ()
 
     def _attachments_of(self, cluster: Cluster) -> AttachedVolumes:
         if self._attachments is None or self._attachments[0] is not cluster:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mooring.framework.arrays import Choice, Mask
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail
+from mooring.model.csi_migration import InTreePlugin
 from mooring.model.quantity import Quantity
 from mooring.model.storage import (
     SELECTED_NODE,
@@ -19,8 +20,8 @@ from mooring.model.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
+from mooring.plugins.volumes.claim_bindings import ClaimBindings, bind_volume, provision_volume
 from mooring.plugins.volumes.csi_translation import (
-    InTreePlugin,
     in_tree_plugin,
     translated_selector,
     volume_handle,
@@ -29,7 +30,6 @@ from mooring.plugins.volumes.pod_claims import PodClaims
 from mooring.plugins.volumes.provisioning import provisioner_of
 from mooring.plugins.volumes.reachable_nodes import mask_of, reach_of_volume
 from mooring.plugins.volumes.volume_finder import NONE, MatchingVolumes, finder_of
-from mooring.plugins.volumes.volume_plan import VolumePlan, bind_volume, provision_volume
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
 
@@ -71,7 +71,7 @@ class PodVolumes(msgspec.Struct, frozen=True):
     static_bindings: Sequence[MatchingVolumes] = ()
     dynamic_provisions: Sequence[tuple[PersistentVolumeClaim, Mask]] = ()
 
-    def plan(self, node: str, row: int) -> VolumePlan:
+    def on(self, node: str, row: int) -> ClaimBindings:
         """How the claims get their volumes on one of the accepted nodes."""
         claims = []
         for found in self.static_bindings:
@@ -81,7 +81,7 @@ class PodVolumes(msgspec.Struct, frozen=True):
         claims.extend(
             provision_volume(claim, node) for claim, mask in self.dynamic_provisions if mask[row]
         )
-        return VolumePlan(node, tuple(claims))
+        return ClaimBindings(node, tuple(claims))
 
 
 class _PodVolumesSearch:
@@ -123,9 +123,10 @@ class _PodVolumesSearch:
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim]) -> None:
         # parity v1.36.4: volumebinding/binder.go checkBoundClaims: the first problem counts
         left = np.ones(len(self._columns), np.bool_)
-        assumed = finder_of(self._cluster).assumed
+        assumed = self._cluster.assumed_objects
         for claim in claims:
-            volume = assumed.volume(claim.spec.volume_name)
+            name = claim.spec.volume_name
+            volume = assumed.get(PersistentVolume, name) if name else None
             if volume is None:
                 self._bits[left] |= _LOST
                 return

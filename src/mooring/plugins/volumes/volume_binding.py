@@ -1,8 +1,8 @@
 """VolumeBinding: a pod goes only where its claims have volumes, or can get them.
 
 Where that is, is the business of `pod_claims` and `pod_volumes`; this module asks them and
-holds on to the volumes of the node that was chosen. It writes nothing: `planned` says what has to
-be written before the pod is bound.
+holds on to the volumes of the node that was chosen. It writes nothing: what has to be written and
+waited for before the pod is bound is the plan that `reserve` returns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,6 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.hook import (
     SKIP,
     Action,
-    FilterAnswer,
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
@@ -24,9 +23,12 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     Reserve,
+    ReserveAnswer,
     ScoreNodes,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts, fail
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -39,8 +41,10 @@ from mooring.model.storage import (
     StorageClass,
 )
 from mooring.plugins.resources.scoring_strategies import UtilizationShapePoint
+from mooring.plugins.volumes.claim_bindings import ClaimBindings
 from mooring.plugins.volumes.pod_claims import PodClaims, claims_of, uses_claims
 from mooring.plugins.volumes.pod_volumes import PodVolumes, find_pod_volumes
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import (
     allows_other_topologies,
     has_more_capacity,
@@ -49,7 +53,6 @@ from mooring.plugins.volumes.requeue_hints import (
     uses_claim,
 )
 from mooring.plugins.volumes.volume_finder import finder_of
-from mooring.plugins.volumes.volume_plan import VolumePlan
 
 
 class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -81,18 +84,30 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
 class _ClaimsState:
     """What is known of a pod's claims in one decision."""
 
-    __slots__ = ("claims", "plan", "volumes")
+    __slots__ = ("claims", "reserved", "volumes")
 
     def __init__(self, claims: PodClaims) -> None:
         self.claims = claims
         self.volumes: PodVolumes | None = None
-        self.plan: VolumePlan | None = None
+        self.reserved: ClaimBindings | None = None
 
 
-class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues):
+class VolumeBinding(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, VolumeRemedies, Sign
+):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 
     name = "VolumeBinding"
+    reads = (
+        CSIDriver,
+        CSINode,
+        CSIStorageCapacity,
+        PersistentVolume,
+        PersistentVolumeClaim,
+        StorageClass,
+    )
+    filter_scope = Scope.NODES
+    score_scope = Scope.NODES
     Args = VolumeBindingArgs
 
     def __init__(self, args: VolumeBindingArgs) -> None:
@@ -105,7 +120,7 @@ class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Reque
         if not uses_claims(pod):
             return SKIP
         cluster = cycle.cluster
-        claims = claims_of(pod, cluster.catalog, finder_of(cluster).assumed)
+        claims = claims_of(pod, cluster.catalog, cluster.assumed_objects)
         if isinstance(claims, Verdict):
             return claims
         cycle.data[self.name] = _ClaimsState(claims)
@@ -129,25 +144,28 @@ class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Reque
         """No node is better than another; never asked, because scoring is left out."""
         return np.zeros(len(nodes), np.int64)
 
-    def reserve(self, cycle: Cycle, node: Node) -> FilterAnswer:
-        """Hold on to the volumes of the chosen node, so that no other pod gets them."""
+    def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
+        """Hold on to the volumes of the chosen node, so that no other pod gets them.
+
+        The plan is to bind the claims to them; there is none if all claims are bound.
+        """
         state: _ClaimsState | None = cycle.data.get(self.name)
         if state is None or state.volumes is None or not state.claims.waiting:
             return None
         cluster = cycle.cluster
-        plan = state.volumes.plan(node.name, cluster.columns.row_of[node.name])
-        problem = plan.assume(finder_of(cluster).assumed)
+        bindings = state.volumes.on(node.name, cluster.columns.row_of[node.name])
+        problem = finder_of(cluster).assume(bindings.written)
         if problem:
             return fail(problem)
-        state.plan = plan
-        return None
+        state.reserved = bindings
+        return bindings.plan(self.bind_timeout_seconds) if bindings.claims else None
 
     def unreserve(self, cycle: Cycle, node: Node) -> None:  # noqa: ARG002
         """Let go of the volumes."""
         state: _ClaimsState | None = cycle.data.get(self.name)
-        if state is not None and state.plan is not None:
-            state.plan.give_up(finder_of(cycle.cluster).assumed)
-            state.plan = None
+        if state is not None and state.reserved is not None:
+            finder_of(cycle.cluster).restore(state.reserved.written)
+            state.reserved = None
 
     def requeue_on(self) -> Sequence[RequeueHint]:
         """Whatever decides about volumes: their classes, claims, nodes, drivers and capacity."""
@@ -162,7 +180,6 @@ class VolumeBinding(PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Reque
             RequeueHint(CSIStorageCapacity, either, has_more_capacity),
         )
 
-    def planned(self, cycle: Cycle) -> VolumePlan | None:
-        """What has to be written before the pod is bound; None if all its claims are bound."""
-        state: _ClaimsState | None = cycle.data.get(self.name)
-        return None if state is None else state.plan
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod has no claims; which volumes are left for them changes."""
+        return None if uses_claims(pod) else ()

@@ -1,7 +1,7 @@
 """Finds for a claim, on every node at once, the volume it would get there.
 
-Owns the volumes by storage class, kept up to date from the state and from what VolumeBinding
-assumes. Called by VolumeBinding alone. It looks only at volumes that exist; whether one could be
+Owns the volumes by storage class, kept up to date from the state and from what is assumed here.
+Called by VolumeBinding alone. It looks only at volumes that exist; whether one could be
 made is the business of `provisioning`.
 """
 
@@ -23,7 +23,6 @@ from mooring.model.storage import (
 )
 from mooring.plugins.volumes.reachable_nodes import mask_of, reach_of_volume
 from mooring.state.aspects import Aspect
-from mooring.state.assumed_volumes import AssumedVolumes
 from mooring.state.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
@@ -164,11 +163,35 @@ class VolumeFinder:
     """The volumes of a cluster by storage class, with what was assumed about them."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.assumed = AssumedVolumes(cluster.catalog, self._update)
+        self._assumed = cluster.assumed_objects
         self._changes = CatalogChanges(cluster.catalog, PersistentVolume)
         self._table = cluster.columns.table
         self._classes: dict[str, _ClassVolumes] = {}
         self._indexed: dict[str, PersistentVolume] = {}
+
+    def assume(self, things: Sequence[PersistentVolume | PersistentVolumeClaim]) -> str:
+        """Let the next decision see changed objects; says why that is not possible, else nothing.
+
+        If it is not possible for one, it is done for none.
+        """
+        # parity v1.36.4: volumebinding/binder.go AssumePodVolumes
+        for number, thing in enumerate(things):
+            problem = self._assumed.assume(thing)
+            if problem:
+                self.restore(things[:number])
+                return problem
+            self._follow(thing)
+        return ""
+
+    def restore(self, things: Sequence[PersistentVolume | PersistentVolumeClaim]) -> None:
+        """Take back what `assume` did; harmless if it was taken back already."""
+        for thing in things:
+            self._assumed.restore(thing)
+            self._follow(thing)
+
+    def _follow(self, thing: PersistentVolume | PersistentVolumeClaim) -> None:
+        if isinstance(thing, PersistentVolume):
+            self._update(thing.name)
 
     def refresh(self) -> None:
         """Take over what changed in the state."""
@@ -217,7 +240,7 @@ class VolumeFinder:
             volumes_of_class.remove(old)
             if not volumes_of_class:
                 del self._classes[old.class_name]
-        volume = self.assumed.volume(name)
+        volume = self._assumed.get(PersistentVolume, name)
         if volume is not None:
             self._indexed[name] = volume
             self._volumes_of_class(volume.class_name).put(volume)

@@ -18,14 +18,17 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
     WhatIf,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from mooring.model.volumes import Volume
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.change_tracking import RowChanges
 from mooring.state.cluster import Cluster
@@ -58,10 +61,12 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies, Sign):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"
+    reads = (PersistentVolumeClaim,)
+    filter_scope = Scope.CLUSTER  # an exclusive claim may be in use on any node
 
     def __init__(self) -> None:
         self._disks: tuple[Cluster, _DisksInUse] | None = None
@@ -121,6 +126,14 @@ class VolumeRestrictions(WhatIf, FilterNodes, Requeues):
             RequeueHint(Node, Action.ADD),
             RequeueHint(PersistentVolumeClaim, Action.ADD, names_claim),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod has neither disks nor claims; whom they belong to changes."""
+        exclusive = any(
+            one.persistent_volume_claim is not None or _identity(one) is not None
+            for one in pod.spec.volumes or ()
+        )
+        return None if exclusive else ()
 
     def _count(self, cycle: Cycle, pod: Pod, sign: int) -> None:
         state: _ExclusiveVolumes | None = cycle.data.get(self.name)
@@ -198,7 +211,7 @@ def _conflict(disk: Volume, other: Volume) -> bool:
 
 
 def _frees_volume(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001
-    """Whether a pod that is gone had a disk or a claim that the waiting pod wants."""
+    """Whether a pod that is gone had a disk or a claim that the pending pod wants."""
     # v1.36.4 looks at pods of the same namespace only; disks do not live in namespaces.
     wanted = [(_identity(one), one) for one in pod.spec.volumes or ()]
     had = [(_identity(one), one) for one in old.spec.volumes or ()]

@@ -19,12 +19,16 @@ from mooring.framework.hook import (
     PreFilterAnswer,
     RequeueHint,
     Requeues,
+    Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.plugins.shape_reader import ShapeReader
+from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.aspects import Aspect
 from mooring.state.catalog import Catalog
@@ -41,10 +45,12 @@ _SUCCESSOR: Final = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
 _PVTopology = tuple[str, frozenset[str]]
 
 
-class VolumeZone(PreFilter, FilterNodes, Requeues):
+class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign, ShapeReader):
     """Keeps a pod in the zones and regions its volumes are labelled with."""
 
     name = "VolumeZone"
+    reads = (PersistentVolume, PersistentVolumeClaim, StorageClass)
+    filter_scope = Scope.NODES
     reason = "node(s) had no available volume zone"
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
@@ -79,6 +85,10 @@ class VolumeZone(PreFilter, FilterNodes, Requeues):
             RequeueHint(PersistentVolumeClaim, either, names_claim),
             RequeueHint(PersistentVolume, either, _is_elsewhere),
         )
+
+    def sign(self, pod: Pod) -> tuple[()] | None:
+        """Nothing, if the pod names no claims; which volumes they have changes."""
+        return None if self.shape_of(pod).claims else ()
 
 
 _CONFLICT: Final = reject(VolumeZone.reason, unresolvable=True)

@@ -1,6 +1,6 @@
 """Objects in which something is wrong, for the tests of validation with and without kube-apiserver.
 
-What kube-apiserver says of each is in validating_causes.json; see test_embedded_validation.
+What kube-apiserver says of each is in causes.json; see test_embedded_validation.
 """
 
 import copy

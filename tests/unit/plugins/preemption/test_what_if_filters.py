@@ -1,8 +1,15 @@
 """Asking filters again and again: which ones are asked, and that the answers are the runtime's."""
 
+import pytest
+
+from mooring.errors import PluginError
 from mooring.framework import hook
+from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import NOBODY
 from mooring.framework.filtering import Rejection
 from mooring.framework.nodes import Nodes
+from mooring.framework.scope import Scope
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.preemption.what_if_filters import WhatIfFilters
 from mooring.testing import make_node, make_pod
@@ -32,8 +39,8 @@ def reasons(rejections: dict[int, Rejection]) -> dict[int, tuple[str, str]]:
 def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
     nodes = [make_node("free"), make_node("full", cpu="1"), make_node("shut", taints=[TAINT])]
     rig = Rig(*nodes, low("a", "full"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1, 2])
     assert not filters.one_by_one
     expected = {
@@ -47,8 +54,8 @@ def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
 
 def test_the_first_plugin_in_order_gives_the_reason() -> None:
     rig = Rig(make_node("n", cpu="1", taints=[TAINT]), make_node("m", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     # The node is full and tainted; the taint is looked at first.
     for rows in ([0], [0, 1]):
         found = WhatIfFilters(rig.runtime, cycle, rows).rejections(rows)
@@ -59,13 +66,105 @@ def test_the_first_plugin_in_order_gives_the_reason() -> None:
 def test_somebody_elses_filter_is_asked_node_by_node() -> None:
     curious = Curious()
     rig = Rig(make_node("odd"), make_node("even"), more=[curious])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     assert filters.one_by_one
     curious.asked.clear()
     assert reasons(filters.rejections([0, 1])) == {0: ("Curious", "curious")}
     assert curious.asked == [1, 1]
+
+
+class OnlyNodes(Curious):
+    """One that declares to look at nodes only."""
+
+    filter_scope = Scope.NODES
+
+
+class OnlyRow(Curious):
+    """One that declares to look at the node and its pods only."""
+
+    filter_scope = Scope.ROW
+
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> list[bool]:
+        self.asked.append(len(nodes))
+        return [not node.pods for node in nodes]
+
+
+class Liar(OnlyRow):
+    """One that looks at pods and declares to look at nodes only."""
+
+    filter_scope = Scope.NODES
+
+
+class Broken(hook.Filter):
+    """One that fails; twice it does not."""
+
+    name = "Broken"
+
+    def __init__(self, scope: Scope, fine: int) -> None:
+        self.filter_scope = scope
+        self.fine = fine
+
+    def filter(self, pod: Pod, node: Node) -> bool:
+        self.fine -= 1
+        if self.fine < 0:
+            raise ValueError("no more")
+        return True
+
+
+def test_somebody_elses_filter_that_looks_at_nodes_only_is_asked_once() -> None:
+    plugin = OnlyNodes()
+    rig = Rig(make_node("odd"), make_node("even"), make_node("third"), more=[plugin])
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
+    plugin.asked.clear()
+    filters = WhatIfFilters(rig.runtime, cycle, [0, 1, 2])
+    assert not filters.one_by_one
+    for _ in range(3):
+        assert reasons(filters.rejections([0, 1, 2])) == {0: ("Curious", "curious")}
+    assert plugin.asked == [3]
+
+
+def test_somebody_elses_filter_that_looks_at_one_node_is_asked_for_many() -> None:
+    plugin = OnlyRow()
+    rig = Rig(make_node("n"), make_node("m"), low("a", "n"), low("b", "m"), more=[plugin])
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
+    plugin.asked.clear()
+    filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
+    no = ("Curious", "curious")
+    assert reasons(filters.rejections([0, 1])) == {0: no, 1: no}
+    rig.runtime.remove_pod(cycle, rig.cluster.pods_on(1)[0], 1)
+    assert reasons(filters.rejections([0, 1])) == {0: no}
+    assert plugin.asked == [2, 2]
+
+
+def test_who_declares_too_little_gets_its_own_old_answers_and_nothing_else_changes() -> None:
+    found = []
+    for plugin in (OnlyRow(), Liar()):
+        nodes = [make_node("n", cpu="1"), make_node("m", cpu="1")]
+        rig = Rig(*nodes, low("a", "n"), low("b", "m"), more=[plugin])
+        before = rig.state()
+        cycle = Cycle(high("1"), rig.cluster)
+        rig.runtime.filter_walk.run(cycle, NOBODY)
+        filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
+        rig.runtime.remove_pod(cycle, rig.cluster.pods_on(1)[0], 1)
+        found.append(reasons(filters.rejections([0, 1])))
+        rig.runtime.add_pod(cycle, low("b", "m"), 1)
+        assert rig.state() == before
+    fit = ("NodeResourcesFit", "Insufficient cpu")
+    assert found == [{0: fit}, {0: fit, 1: ("Curious", "curious")}]
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_who_fails_is_named_whatever_it_declares(scope: Scope) -> None:
+    rig = Rig(make_node("n"), make_node("m"), more=[Broken(scope, fine=2)])
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle, NOBODY)
+    with pytest.raises(PluginError, match="no more") as caught:
+        WhatIfFilters(rig.runtime, cycle, [0, 1]).rejections([0, 1])
+    assert caught.value.plugin == "Broken"
 
 
 def test_a_filter_that_counts_pods_of_other_nodes_is_asked_node_by_node() -> None:
@@ -74,15 +173,15 @@ def test_a_filter_that_counts_pods_of_other_nodes_is_asked_node_by_node() -> Non
         "labelSelector": {"matchLabels": {"app": "web"}},
     }  # fmt: skip
     rig = Rig(make_node("n", labels={"zone": "a"}))
-    cycle = rig.runtime.begin(high("1", spec={"topologySpreadConstraints": [constraint]}))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1", spec={"topologySpreadConstraints": [constraint]}), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     assert WhatIfFilters(rig.runtime, cycle, [0]).one_by_one
 
 
-def test_a_handle_that_shows_no_filters_is_asked_itself() -> None:
+def test_the_runtime_is_asked_itself_when_a_filter_fails() -> None:
     rig = Rig(make_node("n", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     hidden = Hidden(rig.runtime)
     assert reasons(WhatIfFilters(hidden, cycle, [0]).rejections([0])) == {
         0: ("NodeResourcesFit", "Insufficient cpu")
@@ -93,8 +192,8 @@ def test_a_handle_that_shows_no_filters_is_asked_itself() -> None:
 def test_nominated_pods_count() -> None:
     rig = Rig(make_node("n", cpu="2"), make_node("m", cpu="2"))
     rig.cluster.nominations.put(make_pod("x", requests={"cpu": "2"}, priority=100), "n")
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     expected = {0: ("NodeResourcesFit", "Insufficient cpu")}
     assert reasons(filters.rejections([0, 1])) == expected

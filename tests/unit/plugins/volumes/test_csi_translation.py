@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
+from mooring.model.csi_migration import IN_TREE_PLUGINS
 from mooring.model.selectors import NodeSelector
 from mooring.model.storage import PersistentVolume
 from mooring.model.volumes import Volume
 from mooring.plugins.volumes.csi_translation import (
-    PLUGINS,
     TranslatedHandle,
     in_tree_plugin,
     inline_handle,
@@ -105,7 +105,7 @@ def test_the_others_keep_their_names() -> None:
 def test_a_google_disk_of_a_pod_has_no_zone() -> None:
     disk = Volume(name="v", gce_persistent_disk=volume("pv", **GCE).spec.gce_persistent_disk)
     plugin = in_tree_plugin(disk)
-    assert plugin is PLUGINS["kubernetes.io/gce-pd"]
+    assert plugin is IN_TREE_PLUGINS["kubernetes.io/gce-pd"]
     assert inline_handle(disk, plugin).handle == "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"
 
 

@@ -5,20 +5,20 @@ import pytest
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.hook import SKIP
+from mooring.framework.plans.plan import Plan, Write
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.model.storage import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
-    ObjectReference,
+    PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
     default_storage,
 )
 from mooring.plugins.volumes.pod_claims import claims_of
 from mooring.plugins.volumes.volume_binding import VolumeBinding
-from mooring.plugins.volumes.volume_finder import finder_of
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.plugins.one_plugin import (
@@ -49,6 +49,16 @@ ELSEWHERE = reject("node(s) didn't match PersistentVolume's node affinity", unre
 NO_VOLUME = reject("node(s) didn't find available persistent volumes to bind", unresolvable=True)
 NO_SPACE = reject("node(s) did not have enough free storage", unresolvable=True)
 LOST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+
+#: These objects were never stored.
+VERSION = None
+
+
+def writes(plan: Plan) -> list[Write]:
+    """A plan's writes; none of them depends on others."""
+    assert all(isinstance(one, Write) for one in plan.writes)
+    return [one for one in plan.writes if isinstance(one, Write)]
 
 
 def binding() -> VolumeBinding:
@@ -137,7 +147,7 @@ class TestClaims:
 
     def test_a_claim_that_vanishes_meanwhile_is_an_error(self) -> None:
         cluster, other = cluster_of(claim(of="local"), LOCAL), cluster_of()
-        answer = claims_of(POD, cluster.catalog, finder_of(other).assumed)
+        answer = claims_of(POD, cluster.catalog, other.assumed_objects)
         assert answer == fail(
             'error getting PVC "default/claim": persistentvolumeclaims "default/claim" not found'
         )
@@ -256,10 +266,9 @@ class TestNewVolumes:
         plugin = binding()
         for name, written in (("a", "pv"), ("b", "claim")):
             cycle = decided(plugin, cluster, POD)
-            plugin.reserve(cycle, cluster.nodes[name])
-            plan = plugin.planned(cycle)
-            assert plan is not None
-            assert [one.name for one in plan.writes] == [written]
+            plan = plugin.reserve(cycle, cluster.nodes[name])
+            assert isinstance(plan, Plan)
+            assert [one.key.rpartition("/")[2] for one in writes(plan)] == [written]
             plugin.unreserve(cycle, cluster.nodes[name])
 
     def test_a_class_that_vanishes_meanwhile_is_an_error(self) -> None:
@@ -293,13 +302,13 @@ class TestReserve:
     def test_a_volume_that_was_given_away_is_not_free_for_the_next_pod(self) -> None:
         cluster, plugin = self.two_claims(), binding()
         first = decided(plugin, cluster, pod_with("one", name="first"))
-        assert plugin.reserve(first, cluster.nodes["a"]) is None
+        assert isinstance(plugin.reserve(first, cluster.nodes["a"]), Plan)
         assert accepted(plugin, cluster, pod_with("two")) == []
         # The same claim, used by another pod, has its volume already.
         assert accepted(plugin, cluster, pod_with("one")) == ["a", "b"]
         plugin.unreserve(first, cluster.nodes["a"])
         plugin.unreserve(first, cluster.nodes["a"])
-        assert plugin.planned(first) is None
+        assert len(cluster.assumed_objects) == 0
         assert accepted(plugin, cluster, pod_with("two")) == ["a", "b"]
 
     def test_profiles_share_what_they_assume(self) -> None:
@@ -317,20 +326,28 @@ class TestReserve:
     def test_the_plan_says_what_has_to_be_written(self) -> None:
         cluster, plugin = self.two_claims(), binding()
         cycle = decided(plugin, cluster, pod_with("new", "one"))
-        plugin.reserve(cycle, cluster.nodes["b"])
-        plan = plugin.planned(cycle)
-        assert plan is not None
-        assert plan.node == "b"
-        bound, made_later = plan.claims
-        assert bound.claim.name == "one"
-        assert bound.volume is not None
-        assert bound.volume.spec.claim_ref == ObjectReference(
-            namespace="default", name="one", uid="uid-default-one"
-        )
-        assert bound.volume.annotations == {BOUND_BY_CONTROLLER: "yes"}
-        assert made_later.volume is None
-        assert made_later.claim.annotations == {SELECTED_NODE: "b"}
-        assert plan.writes == [bound.volume, made_later.claim]
+        plan = plugin.reserve(cycle, cluster.nodes["b"])
+        assert isinstance(plan, Plan)
+        assert (plan.doing, plan.seconds) == ("binding volumes", 600)
+        bound, made_later = writes(plan)
+        assert (bound.verb, bound.kind, bound.key) == ("patch", PersistentVolume, "pv")
+        reference = {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default",
+            "name": "one", "uid": "uid-default-one", "resourceVersion": VERSION,
+        }  # fmt: skip
+        assert bound.body == {
+            "metadata": {"resourceVersion": VERSION, "annotations": {BOUND_BY_CONTROLLER: "yes"}},
+            "spec": {"claimRef": reference},
+        }
+        assert (made_later.kind, made_later.key) == (PersistentVolumeClaim, "default/new")
+        assert made_later.body == {
+            "metadata": {"resourceVersion": VERSION, "annotations": {SELECTED_NODE: "b"}}
+        }
+        assert set(plan.objects) == {
+            (PersistentVolumeClaim, "default/one"),
+            (PersistentVolume, "pv"),
+            (PersistentVolumeClaim, "default/new"),
+        }
 
     def test_a_volume_the_user_reserved_is_not_marked(self) -> None:
         mine = {"namespace": "default", "name": "claim"}
@@ -339,17 +356,15 @@ class TestReserve:
         )
         plugin = binding()
         cycle = decided(plugin, cluster, POD)
-        plugin.reserve(cycle, cluster.nodes["a"])
-        plan = plugin.planned(cycle)
-        assert plan is not None
-        (written,) = plan.writes
-        assert written.annotations == {}
+        plan = plugin.reserve(cycle, cluster.nodes["a"])
+        assert isinstance(plan, Plan)
+        (written,) = writes(plan)
+        assert written.body["metadata"] == {"resourceVersion": VERSION, "annotations": {}}
 
     def test_bound_claims_need_no_plan(self) -> None:
         cluster, plugin = cluster_of(*NODES, claim(bound="pv"), volume("pv")), binding()
         cycle = decided(plugin, cluster, POD)
         assert plugin.reserve(cycle, cluster.nodes["a"]) is None
-        assert plugin.planned(cycle) is None
 
     def test_pods_without_claims_need_no_plan(self) -> None:
         cluster, plugin = cluster_of(*NODES), binding()
@@ -357,7 +372,6 @@ class TestReserve:
         assert plugin.pre_filter(cycle) is SKIP
         assert plugin.reserve(cycle, cluster.nodes["a"]) is None
         plugin.unreserve(cycle, cluster.nodes["a"])
-        assert plugin.planned(cycle) is None
 
     def test_what_cannot_be_assumed_undoes_the_rest(self) -> None:
         cluster, plugin = self.two_claims(), binding()

@@ -163,9 +163,9 @@ def test_what_is_assumed_counts_until_something_newer_comes() -> None:
     finder = finder_of(cluster)
     assert found(cluster) == ["x", "x"]
     taken = volume("x", of="c", size="5Gi", claimRef={"namespace": "default", "name": "z"})
-    assert finder.assumed.assume(taken) == ""
+    assert finder.assume([taken]) == ""
     assert found(cluster) == ["y", "y"]
-    finder.assumed.restore(taken)
+    finder.restore([taken])
     assert found(cluster) == ["x", "x"]
 
 

@@ -1,0 +1,1 @@
+"""``moor demo`` and what it is made of: a workload, the steps that run it, how that looks."""

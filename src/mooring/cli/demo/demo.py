@@ -1,0 +1,177 @@
+"""``moor demo``: a cluster and a scheduler in one process, and a workload to watch."""
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+
+import typer
+
+from mooring.version import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mooring.cli.demo.runner import DemoResult
+    from mooring.embedded.resources import Obj
+    from mooring.framework.policy import Policy
+    from mooring.live.options import SchedulerSettings
+
+
+def demo(
+    nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
+    pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
+    policy: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05,
+            max=3600,
+            help="Seconds after which a plugin that does not return is interrupted.",
+        ),
+    ] = 5.0,
+) -> None:
+    """Watch pods being placed on an embedded cluster; nothing else is needed.
+
+    Starts an API server in memory and mooring's scheduler in one process, which talk over HTTP as
+    on a real cluster. Creates a workload with a bit of everything, draws where it went, and
+    explains one placement and the pod that waits.
+    """
+    from rich.console import Console
+
+    from mooring.cli.demo.workload import equip
+    from mooring.embedded.fleet import make_fleet
+    from mooring.framework.loading import load
+    from mooring.process.file_descriptors import allow_descriptors
+
+    allow_descriptors()
+    _log_little()
+    loaded = load(policy) if policy is not None else None
+    console = Console(highlight=False, markup=False, emoji=False)
+    fleet = make_fleet(nodes)
+    equip(fleet)
+    console.print(
+        f"mooring {__version__}: an embedded cluster of {nodes} nodes and a scheduler"
+        f"{'' if loaded is None else f' with the policy {loaded.name}'}, in one process.",
+        soft_wrap=True,
+    )
+    console.print()
+    result = _run(fleet, pods, _LimitedPolicy(loaded, hook_timeout), console)
+    from mooring.cli.demo.summary import print_summary
+
+    print_summary(result, loaded, hook_timeout, console)
+
+
+class _LimitedPolicy(NamedTuple):
+    """The policy that takes part, if any, and how long a plugin may take for one decision."""
+
+    policy: "Policy | None"
+    hook_timeout: float
+
+
+class _FirstLines(logging.Filter):
+    """Lets the first line of each call site through.
+
+    A policy that fails does so for every pod; how often is told at the end, by the summary. So no
+    lines are told to be left out in between, as the `FloodHandler` behind it would.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sites: set[tuple[str, int]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is the first one."""
+        site = (record.pathname, record.lineno)
+        new = site not in self._sites
+        self._sites.add(site)
+        return new
+
+
+def _log_little() -> None:
+    """Log as the other commands do if ``LOG_LEVEL`` is set, and hardly anything if it is not."""
+    from mooring.cli.logging_setup import LogFormat, set_up_logging
+
+    said = "LOG_LEVEL" in os.environ
+    # A pod that waits is what the demo is about, and no news for a log.
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    set_up_logging(LogFormat.TEXT)
+    if not said:
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(_FirstLines())
+
+
+def _run(
+    fleet: "list[Obj]", pods: int, limited: _LimitedPolicy, console: "Console"
+) -> "DemoResult":
+    import uvloop
+
+    from mooring.process.exiting import exit_now
+
+    with (
+        tempfile.TemporaryDirectory(prefix="mooring-demo-") as folder,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+
+        def leave_nothing(code: int) -> None:
+            """End inside the policy, which does not come back."""
+            shutil.rmtree(folder, ignore_errors=True)
+            console.show_cursor()
+            exit_now(code)
+
+        return runner.run(_run_demo(fleet, pods, limited, Path(folder), console, leave_nothing))
+
+
+async def _run_demo(
+    fleet: "list[Obj]",
+    pods: int,
+    limited: _LimitedPolicy,
+    folder: Path,
+    console: "Console",
+    exit_now: Callable[[int], object],
+) -> "DemoResult":
+    from mooring.cli.demo.progress import Progress
+    from mooring.cli.demo.runner import DemoRunner
+    from mooring.cli.hook_limit import ctrl_c_inside_hooks
+    from mooring.embedded.server import EmbeddedCluster
+    from mooring.kube.client import Client
+    from mooring.live.run import scheduling
+
+    async with EmbeddedCluster(fleet) as cluster:
+        progress = Progress(cluster.store, fleet)
+        settings = _settings(cluster.url, limited, folder)
+        hook_timeout = limited.hook_timeout if limited.policy is not None else 0.0
+        with ctrl_c_inside_hooks(exit_now):
+            async with (
+                # What a policy does wrong is wrong input.
+                scheduling(settings, exit_now=lambda _: exit_now(2)),
+                Client(settings.cluster, user_agent="mooring/demo") as client,
+            ):
+                runner = DemoRunner(
+                    cluster.store, client, progress, console, time.monotonic, hook_timeout
+                )
+                return await runner.run(fleet, pods)
+
+
+def _settings(url: str, limited: _LimitedPolicy, folder: Path) -> "SchedulerSettings":
+    from mooring.embedded.kubeconfig import kubeconfig_text, write_private
+    from mooring.live.options import HookLimits, RunOptions, read_settings
+
+    file = folder / "kubeconfig"
+    write_private(file, kubeconfig_text(url))
+    return read_settings(
+        RunOptions(
+            policy=limited.policy,
+            kubeconfig=file,
+            leader_elect=False,
+            hook_limits=HookLimits(limited.hook_timeout),
+        )
+    )

@@ -1,0 +1,1 @@
+"""Controllers of nodes: taints and leases, and the pods that must leave a node."""

@@ -1,0 +1,1 @@
+"""The controller of persistent volumes and their claims."""

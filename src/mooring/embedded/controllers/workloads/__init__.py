@@ -1,0 +1,1 @@
+"""Controllers of workloads: what keeps, rolls out, counts and protects sets of pods."""

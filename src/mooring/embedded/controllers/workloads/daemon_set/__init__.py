@@ -1,0 +1,1 @@
+"""The DaemonSet controller: one pod on every node that it is for."""

@@ -1,0 +1,1 @@
+"""Checks of pods and pod templates: containers, volumes, placement, updates."""

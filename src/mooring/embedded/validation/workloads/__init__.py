@@ -1,0 +1,1 @@
+"""Checks of the kinds of apps and batch, and of ReplicationControllers."""

@@ -1,0 +1,93 @@
+"""What has to be written, and waited for, before a pod is bound: data that any shell carries out.
+
+A plugin returns a `Plan` from `reserve`; the core hands it on with the `Bind` effect. A shell sends
+the writes and waits, on a live cluster or in virtual time; nothing here talks to anybody.
+
+    reserve ──Plan──> core ──Bind──> shell: send the writes, one after the other
+                                       │
+                                       └─> ready? ── yes ──> pre_bind, then the binding
+                                             │ ^
+                                  not yet    └─┘   when one of `objects` changes
+                                             ├── never ────────> the pod is tried again
+                                             └── too late ─────> the pod is tried again
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from mooring.framework.verdict import Verdict
+from mooring.model.meta import KubeObject
+from mooring.state.cluster import Cluster
+
+#: Which object: its class and its key, ``namespace/name``, or the name for kinds in no namespace.
+ObjectKey = tuple[type[KubeObject], str]
+#: Whether a plan is done: yes, not yet, or a rejection that says why it never will be.
+ReadyAnswer = bool | Verdict
+#: What is to be written instead: that, nothing any more, or a rejection that says why not.
+WriteAnswer: TypeAlias = "Write | Verdict | None"
+
+#: A write that meets a conflict is sent again with what is known then, so often at most.
+# parity v1.36.4: client-go/util/retry DefaultRetry
+MOST_TRIES: Final = 5
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """One request that changes an object.
+
+    Attributes:
+        verb: ``create``, or ``patch`` for a JSON merge patch.
+        kind: the class of the object.
+        key: ``namespace/name``, or the name for kinds in no namespace. To create an object, its
+            namespace counts; the name is in the body, which may have a ``generateName`` instead.
+        body: the object to create, or the patch. A patch with a ``metadata.resourceVersion`` is
+            taken only if the object has not changed since.
+        subresource: such as ``status``; empty for the object itself.
+        doing: what it does, for errors, such as "add finalizer to claim default/gpu".
+        on_conflict: asked with the object as it is now if it has changed or exists already; returns
+            the write to send instead, None if nothing is left to do, or a rejection. Without it, a
+            conflict is an error.
+    """
+
+    verb: Literal["create", "patch"]
+    kind: type[KubeObject]
+    key: str
+    body: Mapping[str, object]
+    subresource: str = ""
+    doing: str = ""
+    on_conflict: Callable[[KubeObject], WriteAnswer] | None = None
+
+
+#: A write, or a function that makes it of what the API server answered the plan's writes before
+#: with; None and a rejection mean what they mean in `Write.on_conflict`.
+Step = Write | Callable[[tuple[KubeObject, ...]], WriteAnswer]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to be done before a pod is bound.
+
+    Its functions read what they are given and nothing else, and return at once: they have the time
+    limit of any hook, and a simulation calls them, too.
+
+    Attributes:
+        doing: what it does, for errors, such as "binding volumes".
+        writes: sent one after the other.
+        ready: asked with the cluster's state after the writes, and whenever one of `objects`
+            changes; without it, the plan is done when everything is written.
+        objects: the objects whose changes are worth another look. The pod is always one of them.
+        seconds: how long to wait for `ready` after the writes.
+    """
+
+    doing: str = ""
+    writes: tuple[Step, ...] = ()
+    ready: Callable[[Cluster], ReadyAnswer] | None = None
+    objects: tuple[ObjectKey, ...] = ()
+    seconds: float = 600.0
+
+
+class PluginPlan(NamedTuple):
+    """A plan, and the name of the plugin that made it."""
+
+    plugin: str
+    plan: Plan

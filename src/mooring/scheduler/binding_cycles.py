@@ -1,0 +1,246 @@
+"""Binding cycles: what happens to a pod between the choice of its node and the end of its binding.
+
+              reserve, permit, pre_bind_check
+    node chosen ──────────────> may it go now? ── yes ──> BINDING ──Bound──────> out
+        │                            │ not yet              ^  │
+        │ rejected, failed           v              allowed │  │ BindFailed
+        │                      WAITING ON PERMIT ───────────┘  │
+        │                            │ rejected, too late,     │ rejected, failed, preempted
+        v                            v preempted               v
+    back to the queue <──────────────┴─────────────────────────┘  everything is given back before
+
+`Core` calls it. From BINDING on, the pod is in flight no more: whoever comes back from there is
+tried again after its backoff, and events of the cluster are not kept for it. Every `Bind` effect
+ends in exactly one report.
+"""
+
+# parity v1.36.4: schedule_one.go bindingCycle, handleBindingCycleError
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from mooring.framework.binding_hooks import BindingHooks
+from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import PERMIT, RESERVE
+from mooring.framework.filtering import Candidate, Rejection
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.scheduler.decider import Decider
+from mooring.scheduler.effects import (
+    BindFailed,
+    Bound,
+    Effect,
+    PatchStatus,
+    PreemptVictims,
+    RecordEvent,
+    preempted,
+)
+from mooring.scheduler.failed_attempts import (
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    FailedAttempts,
+    no_fit,
+)
+from mooring.scheduler.placement import BindingCycle, Placement
+from mooring.scheduler.queue import Queue
+from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.waiting_pods import WaitingPod, WaitingPods
+from mooring.state.cluster import Cluster
+
+#: Told of a pod whose placement was undone, as it was counted: its room is free.
+PlacementUndone = Callable[[Pod, float], None]
+
+
+class BindingCycles:
+    """The pods that have a node and are not bound yet.
+
+    Args:
+        decider: has the plugins by scheduler name, and who watches them.
+        cluster: the state.
+        queue: the pending pods.
+        waiting: those that wait for permission.
+        failed_attempts: puts pods back.
+        placement_undone: told when a pod gives its place back after its decision.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        cluster: Cluster,
+        queue: Queue,
+        waiting: WaitingPods,
+        failed_attempts: FailedAttempts,
+        placement_undone: PlacementUndone,
+    ) -> None:
+        self._decider = decider
+        self._cluster = cluster
+        self._queue = queue
+        self._failed_attempts = failed_attempts
+        self._placement_undone = placement_undone
+        self._waiting = waiting
+        # By unique id: a pod may be gone, and another of its name there, before its report comes.
+        self._binding: dict[str, BindingCycle] = {}
+
+    @property
+    def binding(self) -> list[BindingCycle]:
+        """The pods that are being bound; two may have one name, if the first is deleted by now."""
+        return list(self._binding.values())
+
+    def __contains__(self, uid: object) -> bool:
+        """Whether the pod of this unique id is being bound."""
+        return uid in self._binding
+
+    def _hooks(self, pod: Pod) -> BindingHooks:
+        return self._decider.runtimes[pod.scheduler_name].binding_hooks
+
+    # -- from the decision to the binding
+
+    def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
+        """Give a pod its node in the state, and see whether the plugins agree."""
+        pod = queued.pod
+        hooks, observer = self._hooks(pod), self._decider.observer(pod)
+        self._cluster.assume(pod, node.name)
+        observer.started(RESERVE)
+        try:
+            plans = hooks.reserve(cycle, node)
+        except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
+            observer.failed()
+            self._cluster.forget(pod.key)
+            return self._failed_attempts.broke(queued, error, now)
+        observer.reserved(plans if isinstance(plans, Rejection) else None)
+        if isinstance(plans, Rejection):
+            self._cluster.forget(pod.key)
+            return self._failed_attempts.rejected(queued, plans, now)
+        observer.started(PERMIT)
+        try:
+            waits = hooks.permit(cycle, node)
+        except Exception as error:  # noqa: BLE001
+            observer.failed()
+            self._undo(pod, cycle, node)
+            return self._failed_attempts.broke(queued, error, now)
+        observer.permitted(waits)
+        if isinstance(waits, Rejection):
+            self._undo(pod, cycle, node)
+            return self._failed_attempts.rejected(queued, waits, now)
+        try:
+            pre_binds = hooks.pre_bind_check(cycle, node)
+        except Exception as error:  # noqa: BLE001
+            self._undo(pod, cycle, node)
+            return self._failed_attempts.broke(queued, error, now)
+        # Others should know where the pod goes: an autoscaler must keep that node.
+        nominated = bool(waits or plans or pre_binds)
+        placement = Placement(queued, cycle, node, plans, pre_binds, nominated)
+        effects: list[Effect] = []
+        if nominated:
+            effects.append(PatchStatus(pod, nominated_node=node.name))
+        if waits:
+            self._waiting.add(WaitingPod(placement, waits, now))
+        else:
+            effects.append(self._bind(placement, now))
+        return effects
+
+    def _bind(self, placement: Placement, now: float) -> Effect:
+        self._queue.done(placement.queued)
+        self._binding[placement.pod.uid] = BindingCycle(placement, now)
+        return placement.bind()
+
+    def settle(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
+        """Bind the pods that were allowed meanwhile, put those back that were not.
+
+        When that took `enough` time, the other ones are settled by the next call.
+        """
+        effects: list[Effect] = []
+        for waiting in self._waiting.settled(now):
+            observer = self._decider.observer(waiting.pod)
+            observer.waited(rejected=bool(waiting.reason), seconds=now - waiting.since)
+            try:
+                effects += self._settle(waiting, now)
+            except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
+                self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+                effects += self._failed_attempts.broke(waiting.queued, error, now)
+            if enough():
+                break
+        return effects
+
+    def _settle(self, waiting: WaitingPod, now: float) -> list[Effect]:
+        if not waiting.reason:
+            return [self._bind(waiting.placement, now)]
+        if waiting.preempted:
+            # parity v1.36.4: runtime/waiting_pods_map.go Preempt, runtime/framework.go WaitOnPermit
+            reason, plugins = SCHEDULER_ERROR, set[str]()
+            message = f"waiting on permit for pod: {waiting.reason}"
+        else:
+            reason, plugins = UNSCHEDULABLE, {waiting.rejected_by}
+            message = no_fit(waiting.reason)
+        placed = self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+        effects = self._failed_attempts.failed(
+            waiting.queued, reason, message, plugins, now, written_node=waiting.node.name
+        )
+        if placed is not None:
+            self._placement_undone(placed, now)
+        return effects
+
+    # -- what came of it
+
+    def bound(self, report: Bound) -> list[Effect]:
+        """The API server bound a pod."""
+        pod = report.pod
+        self._binding.pop(pod.uid, None)
+        self._cluster.confirm(pod.key, pod.uid)
+        note = f"Successfully assigned {pod.key} to {report.node}"
+        return [RecordEvent(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
+
+    def not_bound(self, report: BindFailed, now: float) -> list[Effect]:
+        """A pod was not bound: it gives everything back and is tried again after its backoff."""
+        binding_cycle = self._binding.pop(report.pod.uid, None)
+        if binding_cycle is None:
+            return []
+        placement = binding_cycle.placement
+        node = placement.node
+        placed = self._undo(report.pod, placement.cycle, node)
+        # parity v1.36.4: whoever rejects after Permit is named, but its requeue hints do not count
+        effects = self._failed_attempts.failed(
+            placement.queued,
+            UNSCHEDULABLE if report.rejected else SCHEDULER_ERROR,
+            report.message,
+            frozenset(),
+            now,
+            written_node=node.name if placement.nominated else "",
+            bind_failed=True,
+        )
+        if placed is not None:
+            self._placement_undone(placed, now)
+        return effects
+
+    def _undo(self, pod: Pod, cycle: Cycle, node: Node) -> Pod | None:
+        """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
+        placed = self._cluster.pod(pod.namespace, pod.name)
+        self._hooks(pod).unreserve(cycle, node)
+        self._cluster.forget(pod.key, pod.uid)
+        return placed if placed is not None and placed.uid == pod.uid else None
+
+    # -- victims
+
+    def preempt(self, preemptor: Pod, target: Candidate, plugin: str) -> list[Effect]:
+        """Have victims leave their node; those that wait for permission only give their place back.
+
+        Args:
+            preemptor: whom they make room for.
+            target: where, and who.
+            plugin: who found them.
+        """
+        # parity v1.36.4: framework/preemption/executor.go PreemptPod
+        effect = PreemptVictims(
+            target.victims, preemptor, target.node, preemptor.scheduler_name, plugin
+        )
+        events: list[Effect] = []
+        others: list[Pod] = []
+        for victim in target.victims:
+            waiting = self._waiting.get(victim.key)
+            if waiting is not None and waiting.pod.uid == victim.uid:
+                waiting.preempt(plugin)
+                events.append(preempted(effect, victim, in_memory=True))
+            else:
+                others.append(victim)
+        return [*events, replace(effect, victims=tuple(others))]

@@ -1,0 +1,74 @@
+"""A pod that was given a node, on its way to be bound there.
+
+Made by `BindingCycles` when the plugins agree; a value that says what is left to do.
+"""
+
+from collections.abc import Set
+from typing import NamedTuple
+
+from mooring.framework.binding import Binding
+from mooring.framework.cycle import Cycle
+from mooring.framework.plans.plan import PluginPlan
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.scheduler.effects import Bind
+from mooring.scheduler.queued_pod import QueuedPod
+
+
+class Placement(NamedTuple):
+    """A pod and its node.
+
+    Attributes:
+        queued: the pod's entry of the queue.
+        cycle: the decision.
+        node: where it is to go.
+        plans: what has to be written and waited for before.
+        pre_binds: the plugins whose `pre_bind` has something to do before.
+        nominated: whether the node is written to the pod's status before that.
+    """
+
+    queued: QueuedPod
+    cycle: Cycle
+    node: Node
+    plans: tuple[PluginPlan, ...] = ()
+    pre_binds: Set[str] = frozenset()
+    nominated: bool = False
+
+    @property
+    def pod(self) -> Pod:
+        """The pod as last seen."""
+        return self.queued.pod
+
+    def bind(self) -> Bind:
+        """The effect that binds the pod."""
+        queued, pod, node = self.queued, self.queued.pod, self.node
+        binding = Binding(
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            node_name=node.name,
+            pod=pod,
+            node=node,
+        )
+        first = queued.first_tried if queued.first_tried is not None else queued.since
+        return Bind(
+            pod, binding, self.cycle, pod.scheduler_name, queued.attempts, first,
+            self.plans, self.pre_binds,
+        )  # fmt: skip
+
+
+class BindingCycle(NamedTuple):
+    """A pod that is being bound, and since when."""
+
+    placement: Placement
+    since: float
+
+    @property
+    def queued(self) -> QueuedPod:
+        """The pod's entry of the queue."""
+        return self.placement.queued
+
+    @property
+    def plan_seconds(self) -> float:
+        """How long its plans may wait."""
+        return max((one.plan.seconds for one in self.placement.plans), default=0.0)

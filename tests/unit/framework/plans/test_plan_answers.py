@@ -1,0 +1,132 @@
+"""Plans that plugins make are looked at when they are made, and so are their functions' answers."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import mooring as mr
+from mooring import hook
+from mooring.errors import AnswerError
+from mooring.framework.plans.plan import Plan, Write
+from mooring.framework.plans.plan_answers import legal_plan, legal_ready, legal_write
+from mooring.framework.verdict import Verdict, fail, reject
+from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
+
+WRITE = Write(verb="patch", kind=PersistentVolumeClaim, key="default/c", body={"spec": {"a": [1]}})
+
+
+class Text(str):
+    """Not a plain text."""
+
+    __slots__ = ()
+
+
+class Mine(mr.Node, frozen=True):
+    """A class of objects that mooring does not know."""
+
+
+def wrong(thing: Any, **parts: Any) -> Any:
+    """The same with other parts."""
+    return replace(thing, **parts)
+
+
+def test_a_legal_plan_is_taken_as_it_is() -> None:
+    plan = Plan(
+        doing="binding volumes",
+        writes=(WRITE, lambda _: None),
+        ready=lambda _: True,
+        objects=((PersistentVolumeClaim, "default/c"), (PersistentVolume, "pv")),
+        seconds=7,
+    )
+    assert legal_plan(plan) == plan
+    assert legal_plan(Plan()) == Plan()
+
+
+def test_nobody_else_has_its_parts() -> None:
+    body: dict[str, Any] = {"metadata": {"name": "c"}, "spec": (1, 2)}
+    plan = legal_plan(Plan(doing=Text("x"), writes=(wrong(WRITE, body=body, key=Text("a/b")),)))
+    (write,) = plan.writes
+    assert isinstance(write, Write)
+    body["metadata"] = None
+    assert write.body == {"metadata": {"name": "c"}, "spec": [1, 2]}
+    assert (type(plan.doing), type(write.key)) == (str, str)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        wrong(Plan(), doing=3),
+        wrong(Plan(), writes=[WRITE]),
+        wrong(Plan(), writes=(WRITE,) * 1001),
+        wrong(Plan(), writes=("patch it",)),
+        wrong(Plan(), ready=True),
+        wrong(Plan(), objects=[]),
+        wrong(Plan(), objects=((PersistentVolume, "pv"),) * 1001),
+        wrong(Plan(), objects=("default/c",)),
+        wrong(Plan(), objects=((Mine, "a"),)),
+        wrong(Plan(), objects=((PersistentVolume, "default/pv"),)),
+        wrong(Plan(), objects=((PersistentVolumeClaim, "c"),)),
+        wrong(Plan(), seconds="soon"),
+        wrong(Plan(), seconds=float("nan")),
+        *(
+            Plan(writes=(wrong(WRITE, **parts),))
+            for parts in (
+                {"verb": "delete"},
+                {"verb": Text("patch")},
+                {"kind": Mine},
+                {"kind": "PersistentVolumeClaim"},
+                {"key": "c"},
+                {"key": None},
+                {"body": {"a": object()}},
+                {"body": [1]},
+                {"body": {"a": "\ud800"}},
+                {"subresource": 1},
+                {"doing": None},
+                {"on_conflict": "again"},
+            )
+        ),
+    ],
+)
+def test_an_illegal_plan_is_told(plan: Plan) -> None:
+    with pytest.raises(AnswerError, match=r"^it returned "):
+        legal_plan(plan)
+
+
+@pytest.mark.parametrize(("given", "taken"), [(-1, 0.0), (0, 0.0), (float("inf"), 1e8), (5, 5.0)])
+def test_how_long_it_is_waited_for(given: float, taken: float) -> None:
+    assert legal_plan(Plan(seconds=given)).seconds == taken
+
+
+@pytest.mark.parametrize(
+    ("answer", "means"),
+    [
+        (True, True),
+        (False, False),
+        (reject("no"), reject("no")),
+        (fail("oops"), fail("oops")),
+        ("no", reject("no")),
+    ],
+)
+def test_what_ready_may_say(answer: object, means: bool | Verdict) -> None:
+    assert legal_ready(answer) == means
+
+
+@pytest.mark.parametrize("answer", [None, 1, "", mr.accept(), [True], hook.SKIP])
+def test_what_ready_may_not_say(answer: object) -> None:
+    with pytest.raises(AnswerError, match="must return True, False or a rejection"):
+        legal_ready(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "means"),
+    [(None, None), (WRITE, WRITE), ("no", reject("no")), (fail("x"), fail("x"))],
+)
+def test_what_a_step_may_say(answer: object, means: object) -> None:
+    assert legal_write(answer) == means
+
+
+@pytest.mark.parametrize("answer", [True, False, 3, "", mr.accept(), (WRITE,), Plan()])
+def test_what_a_step_may_not_say(answer: object) -> None:
+    with pytest.raises(AnswerError, match="must return a Write, None or a rejection"):
+        legal_write(answer)
