@@ -53,6 +53,7 @@ class Truth:
         self.confirmed: set[str] = set()
         self.nominations: dict[str, str] = {}
         self.things: dict[tuple[str, str], int] = {}
+        self.assumed_things: dict[tuple[str, str], int] = {}
 
     def rebuilt(self, order: list[str]) -> Cluster:
         """A new cluster of all that, with nodes in the same rows."""
@@ -71,6 +72,8 @@ class Truth:
             cluster.nominations.put(self.pods[name], where)
         for (kind, name), version in self.things.items():
             cluster.put(thing(kind, name, version))
+        for (kind, name), version in self.assumed_things.items():
+            assert not cluster.assumed_objects.assume(thing(kind, name, version))
         return cluster
 
 
@@ -101,6 +104,11 @@ def picture(cluster: Cluster) -> dict[str, Any]:
         },
         "nominated": {name: nominations.node_of(f"default/{name}") for name in "pqrst"},
         "catalog": {kind: dict(cluster.catalog.all(kind)) for kind in KINDS},
+        "assumed objects": {
+            key: cluster.assumed_objects.get(kind, key)
+            for kind in KINDS
+            for key in ("x", "y", "default/x", "default/y")
+        },
         "remembered": remembered(cluster),
         "asked anew": asked_anew(cluster),
     }
@@ -305,6 +313,25 @@ class ForksMachine(RuleBasedStateMachine):
         else:
             cluster.remove(thing(kind, name, version))
             truth.things.pop((kind, name), None)
+            truth.assumed_things.pop((kind, name), None)
+
+    @rule(
+        index=CLUSTERS, kind=st.sampled_from(["Namespace", "Service"]),
+        name=st.sampled_from("xy"), version=st.integers(3, 5),
+    )  # fmt: skip
+    def assume_thing(self, index: int, kind: str, name: str, version: int) -> None:
+        cluster, truth = self._at(index)
+        if (kind, name) in truth.things:
+            cluster.assumed_objects.assume(thing(kind, name, version))
+            truth.assumed_things[kind, name] = version
+
+    @rule(
+        index=CLUSTERS, kind=st.sampled_from(["Namespace", "Service"]), name=st.sampled_from("xy")
+    )
+    def restore_thing(self, index: int, kind: str, name: str) -> None:
+        cluster, truth = self._at(index)
+        cluster.assumed_objects.restore(thing(kind, name, 0))
+        truth.assumed_things.pop((kind, name), None)
 
     @rule(index=CLUSTERS, data=st.data(), template=TEMPLATES)
     def think(self, index: int, data: st.DataObject, template: int) -> None:

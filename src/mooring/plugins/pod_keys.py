@@ -1,7 +1,6 @@
 """What several plugins read of a pod, as keys: equal for pods that are alike in it.
 
-Called by plugins for what they remember and what they sign; with the pod's shape, made once for all
-pods of a template.
+Called by plugins for what they remember and what they sign; made once for all pods of a template.
 """
 
 from typing import Final, cast
@@ -20,7 +19,7 @@ def node_selection_key(pod: Pod, shape: Shape) -> bytes:
     """The node selector and the required node affinity."""
     known = shape.data.get(_NODE_SELECTION)
     if known is None:
-        known = shape.data[_NODE_SELECTION] = node_selection_of(pod)
+        known = shape.data[_NODE_SELECTION] = _encode((pod.node_selector, _required(pod)))
     return cast("bytes", known)
 
 
@@ -28,18 +27,8 @@ def tolerations_key(pod: Pod, shape: Shape) -> bytes:
     """The tolerations, as far as they decide where a pod may go, whatever their order."""
     known = shape.data.get(_TOLERATIONS)
     if known is None:
-        known = shape.data[_TOLERATIONS] = tolerations_of(pod)
+        known = shape.data[_TOLERATIONS] = _encode(_tolerations(pod))
     return cast("bytes", known)
-
-
-def node_selection_of(pod: Pod) -> bytes:
-    """`node_selection_key`, worked out anew."""
-    return _encode((pod.node_selector, _required(pod)))
-
-
-def tolerations_of(pod: Pod) -> bytes:
-    """`tolerations_key`, worked out anew."""
-    return _encode(_tolerations(pod))
 
 
 def _required(pod: Pod) -> object:

@@ -119,13 +119,6 @@ class SelectorIndex(Generic[T]):
         return self._size
 
 
-def keys_read_by(selector: LabelSelector) -> Iterator[str]:
-    """The keys of the labels that decide whether a selector selects something."""
-    yield from selector.match_labels or ()
-    for one in selector.match_expressions or ():
-        yield one.key
-
-
 def _add(by_label: dict[Label, OwnedList[T]], label: Label, thing: T, owner: Owner) -> None:
     known = by_label.get(label)
     if known is None:
@@ -134,6 +127,13 @@ def _add(by_label: dict[Label, OwnedList[T]], label: Label, thing: T, owner: Own
         owned = known.with_item(thing, owner)
         if owned is not known:
             by_label[label] = owned
+
+
+def keys_read_by(selector: LabelSelector) -> Iterator[str]:
+    """The keys of the labels that decide whether a selector selects something."""
+    yield from selector.match_labels or ()
+    for one in selector.match_expressions or ():
+        yield one.key
 
 
 def _needs(selector: LabelSelector) -> Iterator[tuple[Label, ...]]:

@@ -23,6 +23,7 @@ from mooring.model.meta import KubeObject, keep_raw
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import spec_requests
+from mooring.state.node_info import NodeInfo, without_usage
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -120,9 +121,10 @@ def _added(given: object, case: RemedyCase) -> Node:
 
 
 def _any_node(given: object, before: Node | None = None) -> Node:
-    if type(given) is not Node:
+    # Its class counts, and not what it says its class is; a copy of a node still has its usage.
+    if type(given) is not Node and type(given) is not NodeInfo:
         raise AnswerError(f"it returned {shown(given)}; a changed or new node must be a Node")
-    node = _read(given, before)
+    node = _read(without_usage(given), before)
     _check_amounts(node, node.allocatable.values())
     return node
 

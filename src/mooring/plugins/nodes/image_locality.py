@@ -11,6 +11,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -25,7 +26,7 @@ _MOST_PER_CONTAINER: Final = 1000 * _MIB
 PodImages = tuple[tuple[str, ...], int]
 
 
-class ImageLocality(ScoreNodes, Sign):
+class ImageLocality(ScoreNodes, Sign, ShapeReader):
     """Prefers nodes that have many bytes of the pod's images already."""
 
     name = "ImageLocality"
@@ -44,22 +45,19 @@ class ImageLocality(ScoreNodes, Sign):
 
     def sign(self, pod: Pod) -> PodImages:
         """The images, and how many containers there are."""
-        return _images_of(pod)
+        return _images(self.shape_of(pod), pod)
 
 
 def _images(shape: Shape, pod: Pod) -> PodImages:
     known = shape.data.get(ImageLocality.name)
     if known is None:
-        known = shape.data[ImageLocality.name] = _images_of(pod)
+        spec = pod.spec
+        containers = [*(spec.init_containers or ()), *(spec.containers or ())]
+        names = [container.image for container in containers]
+        names += [one.image.reference for one in spec.volumes or () if one.image is not None]
+        known = (tuple(sorted(map(_with_tag, names))), len(containers))
+        shape.data[ImageLocality.name] = known
     return cast("PodImages", known)
-
-
-def _images_of(pod: Pod) -> PodImages:
-    spec = pod.spec
-    containers = [*(spec.init_containers or ()), *(spec.containers or ())]
-    names = [container.image for container in containers]
-    names += [one.image.reference for one in spec.volumes or () if one.image is not None]
-    return tuple(sorted(map(_with_tag, names))), len(containers)
 
 
 def _with_tag(name: str) -> str:

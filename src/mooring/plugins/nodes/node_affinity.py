@@ -42,8 +42,9 @@ from mooring.model.selectors import (
 )
 from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
-from mooring.plugins.pod_keys import node_selection_key, node_selection_of
+from mooring.plugins.pod_keys import node_selection_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -76,7 +77,15 @@ class NodeAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
 
 
 class NodeAffinity(
-    PreFilter, FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign
+    PreFilter,
+    FilterNodes,
+    PreScore,
+    ScoreNodes,
+    Normalize,
+    Requeues,
+    Remedies,
+    Sign,
+    ShapeReader,
 ):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 
@@ -145,7 +154,8 @@ class NodeAffinity(
 
     def sign(self, pod: Pod) -> tuple[bytes, bytes]:
         """The node selector with the required terms, and the preferred terms."""
-        return node_selection_of(pod), _encode(_preferred(pod))
+        shape = self.shape_of(pod)
+        return node_selection_key(pod, shape), _preferred_key(pod, shape)
 
     def _begins_to_match(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # parity v1.36.4: plugins/nodeaffinity/node_affinity.go isSchedulableAfterNodeChange: of a

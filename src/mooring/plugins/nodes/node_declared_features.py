@@ -26,6 +26,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.nodes.feature_requirements import required_features
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -33,7 +34,7 @@ from mooring.state.shapes import Shape
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
@@ -73,7 +74,7 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign):
 
     def sign(self, pod: Pod) -> frozenset[str]:
         """The features that the pod needs."""
-        return required_features(pod)
+        return _needed(self.shape_of(pod), pod)
 
 
 def _declares_other(pod: Pod, old: Node | None, new: Node) -> bool:  # noqa: ARG001

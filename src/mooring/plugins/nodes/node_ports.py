@@ -25,13 +25,14 @@ from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.shapes import host_ports
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
+class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
@@ -76,7 +77,7 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign):
 
     def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
         """The host ports."""
-        return frozenset(host_ports(pod))
+        return frozenset(self.shape_of(pod).host_ports)
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001

@@ -13,6 +13,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_SCHEDULE, Taint
 from mooring.plugins.pod_changes import is_same_pod
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
@@ -21,7 +22,7 @@ _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHED
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
+class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
@@ -61,7 +62,7 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign):
 
     def sign(self, pod: Pod) -> bool:
         """Whether the pod tolerates cordoned nodes."""
-        return _tolerates_cordon(pod)
+        return _tolerates(self.shape_of(pod), pod)
 
 
 def _rejected(columns: Columns) -> Verdicts | None:
@@ -69,14 +70,10 @@ def _rejected(columns: Columns) -> Verdicts | None:
     return Verdicts.where(cordoned.copy(), _REJECTED) if cordoned.any() else None
 
 
-def _tolerates_cordon(pod: Pod) -> bool:
-    return any(one.tolerates(_CORDONED) for one in pod.tolerations)
-
-
 def _tolerates(shape: Shape, pod: Pod) -> bool:
     known = shape.data.get(NodeUnschedulable.name)
     if known is None:
-        known = _tolerates_cordon(pod)
+        known = any(one.tolerates(_CORDONED) for one in pod.tolerations)
         shape.data[NodeUnschedulable.name] = known
     return bool(known)
 

@@ -38,15 +38,18 @@ from mooring.model.taints import (
     untolerated,
 )
 from mooring.plugins.pod_changes import is_same_pod
-from mooring.plugins.pod_keys import tolerations_key, tolerations_of
+from mooring.plugins.pod_keys import tolerations_key
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.aspects import Aspect
 from mooring.state.columns import Columns
 
 _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 
 
-class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign):
+class TaintToleration(
+    FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign, ShapeReader
+):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
     name = "TaintToleration"
@@ -114,7 +117,7 @@ class TaintToleration(FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Re
 
     def sign(self, pod: Pod) -> bytes:
         """The tolerations."""
-        return tolerations_of(pod)
+        return tolerations_key(pod, self.shape_of(pod))
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:

@@ -17,7 +17,6 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
-from mooring.model.resources import Resources
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
@@ -25,6 +24,7 @@ from mooring.plugins.resources.scoring_strategies import (
     capacity_of,
 )
 from mooring.plugins.score_arithmetic import MAX_SCORE
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
@@ -55,7 +55,7 @@ class NodeResourcesBalancedAllocationArgs(
                 yield f"resources[{index}].weight", f"{resource.weight} is not allowed, give 1"
 
 
-class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign):
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader):
     """Prefers nodes where the pod evens out the utilization of different resources."""
 
     name = "NodeResourcesBalancedAllocation"
@@ -82,24 +82,24 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign):
 
     def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
         """What the pod adds to the resources, if it asks for any of them."""
-        return (self._added_by(pod.requests),)
+        return (self._added(self.shape_of(pod)),)
 
     def _added(self, shape: Shape) -> AddedRequests | None:
         data = shape.data
         if self._key not in data:
-            data[self._key] = self._added_by(shape.requests)
+            requests = shape.requests
+            # parity v1.36.4: plugins/noderesources/resource_allocation.go: a scalar resource that
+            # the pod does not ask for does not count; a pod that asks for nothing is skipped.
+            data[self._key] = (
+                tuple(
+                    (name, requests[name])
+                    for name in self._names
+                    if name in NATIVE or (requests[name] and is_scalar(name))
+                )
+                if any(requests[name] for name in self._names)
+                else None
+            )
         return cast("AddedRequests | None", data[self._key])
-
-    def _added_by(self, requests: Resources) -> AddedRequests | None:
-        # parity v1.36.4: plugins/noderesources/resource_allocation.go: a scalar resource that the
-        # pod does not ask for does not count; a pod that asks for nothing is skipped.
-        if not any(requests[name] for name in self._names):
-            return None
-        return tuple(
-            (name, requests[name])
-            for name in self._names
-            if name in NATIVE or (requests[name] and is_scalar(name))
-        )
 
     def _score(self, columns: Columns, rows: Rows | None, added: AddedRequests) -> Amounts:
         # parity v1.36.4: plugins/noderesources/balanced_allocation.go balancedResourceScorer

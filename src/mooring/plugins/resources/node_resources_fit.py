@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
-from mooring.framework.handle import Handle
 from mooring.framework.hook import (
     Action,
     FilterNodes,
@@ -54,7 +53,7 @@ from mooring.plugins.resources.scoring_strategies import (
     capacity_of,
     strategy_of,
 )
-from mooring.state.cluster import Cluster
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
@@ -163,7 +162,9 @@ class _PodKind:
         return found
 
 
-class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign):
+class NodeResourcesFit(
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign, ShapeReader
+):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
     name = "NodeResourcesFit"
@@ -175,8 +176,7 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, R
     ignored_resources_arg = "ignoredResources"
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesFitArgs
 
-    def __init__(self, args: NodeResourcesFitArgs, handle: Handle | None = None) -> None:
-        self._cluster = handle.cluster if handle is not None else Cluster()
+    def __init__(self, args: NodeResourcesFitArgs) -> None:
         self._ignored = frozenset(args.ignored_resources)
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
@@ -226,12 +226,12 @@ class NodeResourcesFit(PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, R
 
     def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
         """The requests that count for fitting, and those that count for scoring."""
-        shape = self._cluster.shape_of(pod)
+        shape = self.shape_of(pod)
         return self._counted_requests(pod, shape), self._scored(pod, shape)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
-        wanted = self._counted_requests(pod, self._cluster.shape_of(pod))
+        wanted = self._counted_requests(pod, self.shape_of(pod))
         return offers_more(wanted, old, new, self._devices.classes)
 
     # -- what of the pod counts

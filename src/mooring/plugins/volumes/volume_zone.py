@@ -27,6 +27,7 @@ from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from mooring.plugins.shape_reader import ShapeReader
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.aspects import Aspect
@@ -44,7 +45,7 @@ _SUCCESSOR: Final = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
 _PVTopology = tuple[str, frozenset[str]]
 
 
-class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
+class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign, ShapeReader):
     """Keeps a pod in the zones and regions its volumes are labelled with."""
 
     name = "VolumeZone"
@@ -87,8 +88,7 @@ class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
 
     def sign(self, pod: Pod) -> tuple[()] | None:
         """Nothing, if the pod names no claims; which volumes they have changes."""
-        named = any(one.persistent_volume_claim for one in pod.spec.volumes or ())
-        return None if named else ()
+        return None if self.shape_of(pod).claims else ()
 
 
 _CONFLICT: Final = reject(VolumeZone.reason, unresolvable=True)
