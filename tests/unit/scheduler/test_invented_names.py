@@ -44,6 +44,7 @@ def wave(world: World, tenant: Tenant, number: int) -> None:
         world.delete(world.pods[pod.key])
     world.events.clear()
     world.binds.clear()
+    world.conditions.clear()
 
 
 def held() -> int:
