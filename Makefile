@@ -11,13 +11,13 @@ PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # What a change of the heart needs: it waits for nothing, so as many run at once as there are cores.
 # The slowest files come first, and whoever is done takes over from whoever is not.
 QUICK_WORKERS ?= auto
-QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,columns queue cluster counts) \
+QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,columns queue cluster counts explain_equals_run) \
   $(patsubst %,tests/unit/%,plugins state model framework config scheduler snapshot explaining) tests/meta
 # CI has the real binaries, so nothing is left out and coverage can be demanded.
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -73,6 +73,11 @@ kube: ## etcd, kube-apiserver, kube-scheduler and kubectl v1.36.4 for the tests 
 
 parity: setup ## compare with kube-scheduler's own answers; VECTORS=FILES for other cases
 	$(BIN)/python -m tools.parity $(VECTORS) $(ARGS)
+
+CASES ?= 10000
+
+agreement: setup ## do explain and run say the same? CASES=10000 random ones
+	$(BIN)/python -m tools.agreement --cases $(CASES) $(ARGS)
 
 bench-extender: setup ## mooring against a Go extender; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.extender $(ARGS)

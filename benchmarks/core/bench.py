@@ -1,8 +1,9 @@
 """A cluster with pods on it, ready for decisions; used by all parts.
 
 Pods that are on the cluster from the start were put there directly, evenly and within their own
-rules; pods to place are decoded from JSON before any clock runs, each an object of its own as from
-a watch. `Bench` never measures.
+rules; pods to place are decoded from JSON and queued before any clock runs, each an object of its
+own as from a watch. What places them is the core of `moor run`: it takes a pod from its queue,
+decides, and says that it is to be bound. `Bench` never measures.
 """
 
 import gc
@@ -12,28 +13,37 @@ from collections.abc import Iterator
 import msgspec
 
 from benchmarks.command import BenchError
+from benchmarks.core.plugin_clock import PluginClock
 from benchmarks.core.workloads import NAMESPACE, Workload, node_name
-from mooring.config.runtimes import build_profiles, build_runtime
-from mooring.framework.runtime import Runtime
+from mooring.config.runtimes import build_profiles
+from mooring.framework.decisions.decision_cycle import without_extenders
+from mooring.model.change import Gone, Put
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
 from mooring.plugins.in_tree import default_registry
+from mooring.scheduler.core import Core
+from mooring.scheduler.core_building import CoreOptions, build_core
+from mooring.scheduler.effects import Bind, Bound
 from mooring.state.cluster import Cluster
 
 #: Pods that keep apart come in groups of one pod for so many nodes, as scheduler_perf's 1,000 pods
 #: on 5,000 nodes. That leaves room for those to place, which belong to the first group.
 NODES_PER_GROUPED_POD = 5
 _SEED = 20260
+_PROFILE = "default-scheduler"
 
 
 class Bench:
-    """A cluster and the default plugins on it.
+    """A cluster and a scheduler's core with the default plugins on it.
 
     Args:
         workload: the kinds of pods.
         nodes: how many nodes there are.
         pods: how many pods are on them from the start.
+
+    Attributes:
+        clock: watches the decisions, if it is switched on.
     """
 
     def __init__(self, workload: Workload, nodes: int, pods: int) -> None:
@@ -46,8 +56,8 @@ class Bench:
             self.cluster.put_node(Node.from_json(workload.node(number), keep_source=False))
         for pod in self._first_pods():
             self.cluster.put_pod(pod)
-        self.runtime = default_runtime(self.cluster)
-        self._random = random.Random(_SEED)
+        self.clock = PluginClock()
+        self.core = _core(self.cluster, self.clock)
         self._next = pods
         gc.collect()  # so that what an earlier bench left is not collected while a clock runs
 
@@ -71,40 +81,53 @@ class Bench:
             yield Pod.from_json(body, keep_source=False)
 
     def new_pods(self, count: int) -> list[Pod]:
-        """Waiting pods that nobody has seen yet."""
+        """Waiting pods in the queue that nobody has looked at yet."""
         kinds = self.workload.kinds
-        numbers = range(self._next, self._next + count)
+        made = []
+        for number in range(self._next, self._next + count):
+            among_kind, place = divmod(number, len(kinds))
+            pod = Pod.from_json(kinds[place].pod(among_kind), keep_source=False)
+            # The number is the time: who is made first is placed first.
+            self.core.handle((Put(pod),), float(number))
+            made.append(pod)
         self._next += count
-        return [
-            Pod.from_json(kinds[place].pod(among_kind), keep_source=False)
-            for among_kind, place in (divmod(number, len(kinds)) for number in numbers)
-        ]
+        return made
 
-    def choose(self, pod: Pod) -> str:
-        """Decide about a pod: one of the best nodes, by its name."""
-        best = self.runtime.decide(pod).best
-        if not len(best):
-            raise BenchError(f"{pod.key} finds no room on {self.nodes} nodes.")
-        row = int(best[self._random.randrange(len(best))])
-        return self.cluster.columns.nodes[row].name
+    def place(self, pods: list[Pod]) -> list[str]:
+        """Decide about the pods that are next in the queue, one after the other.
 
-    def place(self, pods: list[Pod]) -> None:
-        """Decide about pods, one after the other, and count each where it goes."""
-        assume = self.cluster.assume
+        Returns:
+            The names of their nodes.
+
+        Raises:
+            BenchError: another pod is next, or one finds no room.
+        """
+        schedule_one, now = self.core.schedule_one, float(self._next)
+        names = []
         for pod in pods:
-            assume(pod, self.choose(pod))
+            cycle = schedule_one(now)
+            effects = without_extenders(cycle) if cycle is not None else ()
+            bind = effects[0] if effects else None
+            if not isinstance(bind, Bind) or bind.pod is not pod:
+                raise BenchError(f"{pod.key} finds no room on {self.nodes} nodes.")
+            names.append(bind.binding.node_name)
+        return names
 
     def take_back(self, pods: list[Pod]) -> None:
         """Remove placed pods, so that the cluster is again as it was."""
+        now = float(self._next)
         for pod in pods:
-            self.cluster.remove_pod(pod.key)
+            self.core.report(Bound(pod, ""), now)
+            self.core.handle((Gone(pod),), now)
 
 
-def default_runtime(cluster: Cluster) -> Runtime:
-    """The default configuration's plugins on a cluster."""
+def _core(cluster: Cluster, clock: PluginClock) -> Core:
+    """The core of `moor run` with the default configuration."""
     registry = default_registry()
-    profile = build_profiles(None, registry)["default-scheduler"]
-    return build_runtime(profile, registry, cluster, lambda: 0)
+    profiles = build_profiles(None, registry)
+    options = CoreOptions(observers={_PROFILE: clock})
+    choose = random.Random(_SEED).randrange
+    return build_core(profiles, registry, cluster, lambda: 0, choose, options)
 
 
 def _namespace() -> Namespace:

@@ -1,37 +1,27 @@
 """Part `by_plugin`: where the time of a decision goes; called by `__main__`.
 
-The hooks of all plugins are wrapped with a clock for some slices, in turns with slices without. A
-clock's own time is taken off each part; the framework's part is what remains of a decision without
-clocks. Medians of CPU time.
+An observer with a clock watches some slices, in turns with slices without. The clock's own time is
+taken off each part; the framework's part, which is also the queue's, is what remains of a decision
+without clocks. Medians of CPU time.
 """
 
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
 
 import msgspec
 
 from benchmarks.core.bench import Bench
+from benchmarks.core.plugin_clock import ASSUME, PluginClock
 from benchmarks.core.speed import WARM_UPS, Effort, slice_microseconds, slice_size
-from mooring.framework.hook import Hook
-from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
 from mooring.state.shapes import shape_of
 
-#: Parts of a decision that are no plugin's.
-SHAPE = "(shape of the pod)"
-ASSUME = "(assume)"
-FRAMEWORK = "(framework)"
-_EMPTY_CALLS = 1000
-_METHODS = (
-    "pre_filter", "filter", "filter_nodes", "pre_score", "score", "score_nodes", "normalize",
-)  # fmt: skip
+__all__ = ["ASSUME", "FRAMEWORK", "SHAPE", "Costs", "measure"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
+#: Parts of a decision that are no plugin's, beside `ASSUME`.
+SHAPE = "(shape of the pod)"
+FRAMEWORK = "(framework)"
 
 
 class Costs(msgspec.Struct):
@@ -50,63 +40,6 @@ class Costs(msgspec.Struct):
     overhead: float
 
 
-class Stopwatch:
-    """Clocks on the hooks of a runtime's plugins; a context manager.
-
-    Hooks do not call one another as long as every pod finds room.
-
-    Attributes:
-        spent: nanoseconds by plugin and part.
-    """
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.spent: defaultdict[str, int] = defaultdict(int)
-        self._runtime = runtime
-        self._wrapped: list[tuple[Hook, str]] = []
-        self._own = 0
-        nothing = self.timed("", lambda: None)
-        for _ in range(_EMPTY_CALLS):
-            nothing()
-        self._own = self.spent.pop("") // _EMPTY_CALLS
-
-    def __enter__(self) -> Self:
-        placed = (one for point in self._runtime.points.values() for one in point)
-        plugins = {one.name: one.plugin for one in placed}
-        for name, plugin in plugins.items():
-            for method in _METHODS:
-                function = getattr(plugin, method, None)
-                if function is not None:
-                    setattr(plugin, method, self.timed(name, function))
-                    self._wrapped.append((plugin, method))
-        self._runtime.install(self._runtime.name, self._runtime.points)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        while self._wrapped:
-            delattr(*self._wrapped.pop())
-        self._runtime.install(self._runtime.name, self._runtime.points)
-
-    def timed(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
-        """The same function with a clock, whose own time is not counted."""
-        spent = self.spent
-        clock = time.process_time_ns
-        own = self._own
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            begin = clock()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                spent[name] += clock() - begin - own
-
-        return call
-
-
 def measure(bench: Bench, effort: Effort) -> Costs:
     """Measure slices with clocks and slices without, in turns."""
     found: defaultdict[str, list[float]] = defaultdict(list)
@@ -114,11 +47,10 @@ def measure(bench: Bench, effort: Effort) -> Costs:
     overheads: list[float] = []
     for _ in range(effort.rounds):
         without_clocks.append(slice_microseconds(bench))
-        with Stopwatch(bench.runtime) as watch:
-            microseconds = _slice(bench, watch)
+        microseconds, spent = _slice(bench)
         overheads.append(microseconds / without_clocks[-1] - 1)
-        for name, spent in watch.spent.items():
-            found[name].append(spent / slice_size(bench.nodes) / 1000)
+        for name, nanoseconds in spent.items():
+            found[name].append(nanoseconds / slice_size(bench.nodes) / 1000)
     whole = statistics.median(without_clocks)
     parts = {name: statistics.median(slices) for name, slices in found.items()}
     return Costs(
@@ -130,22 +62,22 @@ def measure(bench: Bench, effort: Effort) -> Costs:
     )
 
 
-def _slice(bench: Bench, watch: Stopwatch) -> float:
-    """The CPU time of a decision with clocks, in one slice."""
+def _slice(bench: Bench) -> tuple[float, dict[str, int]]:
+    """The CPU time of a decision with clocks in one slice, and the nanoseconds of each part."""
     size = slice_size(bench.nodes)
     pods = bench.new_pods(WARM_UPS + size)
     bench.place(pods[:WARM_UPS])
-    watch.spent.clear()
-    begin = time.process_time_ns()
-    _place(bench, pods[WARM_UPS:], watch)
-    end = time.process_time_ns()
+    with bench.clock as clock:
+        begin = time.process_time_ns()
+        _place(bench, pods[WARM_UPS:], clock)
+        end = time.process_time_ns()
     bench.take_back(pods)
-    return (end - begin) / size / 1000
+    return (end - begin) / size / 1000, dict(clock.spent)
 
 
-def _place(bench: Bench, pods: list[Pod], watch: Stopwatch) -> None:
-    shape = watch.timed(SHAPE, shape_of)
-    assume = watch.timed(ASSUME, bench.cluster.assume)
+def _place(bench: Bench, pods: list[Pod], clock: PluginClock) -> None:
     for pod in pods:
-        shape(pod)  # what the decision would do first
-        assume(pod, bench.choose(pod))
+        clock.asking(SHAPE)
+        shape_of(pod)  # what the decision would do first
+        clock.answered()
+        bench.place([pod])

@@ -29,10 +29,10 @@ from mooring.errors import (
 )
 from mooring.framework.arrays import Amounts, Mask, Scores
 from mooring.framework.binding import Binding
+from mooring.framework.decisions.record import Record
 from mooring.framework.loading import load
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
-from mooring.framework.record import Record
 from mooring.framework.verdict import Verdict, Verdicts, accept, accept_if, reject
 from mooring.model.node import Node
 from mooring.model.pod import Container, Pod

@@ -9,7 +9,7 @@ import pytest
 import mooring as mr
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
-from mooring.framework.examine import examine
+from mooring.framework.decisions.recording import record_decision
 from mooring.plugins.in_tree import default_registry
 from mooring.state.cluster import Cluster
 from mooring.testing import FakeKubeScheduler, make_node, make_pod
@@ -79,8 +79,8 @@ def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None
     cluster.put_pod(make_pod("running", labels=labels, node="b"))
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    assert examine(runtime, make_pod("new", labels=labels)).feasible == ["b"]
-    assert examine(runtime, make_pod("other")).feasible == ["a", "b"]
+    assert record_decision(runtime, make_pod("new", labels=labels)).feasible == ["b"]
+    assert record_decision(runtime, make_pod("other")).feasible == ["a", "b"]
 
 
 def test_the_sample_plugin_says_what_would_help() -> None:

@@ -63,7 +63,6 @@ class Entry:
     since: float
     sub_queue: SubQueue = SubQueue.OUT
     plugins: set[str] = field(default_factory=set)
-    pending: set[str] = field(default_factory=set)
     gate: bool = False
     rejections: int = 0
     errors: int = 0
@@ -72,10 +71,6 @@ class Entry:
     seen: list[str] = field(default_factory=list)
     forced: bool = False
     queued: QueuedPod | None = None
-
-    @property
-    def blamed(self) -> set[str]:
-        return self.plugins | self.pending
 
     @property
     def until(self) -> float:
@@ -95,7 +90,7 @@ class Entry:
 
     def helped_by(self, change: str) -> set[str]:
         odd = self.pod.priority % 2 == 1
-        return {one for one in HELPED[change] & self.blamed if one != "Odd" or odd}
+        return {one for one in HELPED[change] & self.plugins if one != "Odd" or odd}
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -129,18 +124,17 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             entry.gate, entry.sub_queue = False, sub_queue
 
-    def retry(self, entry: Entry, *, at_once: bool = False) -> None:
-        if not at_once and entry.until >= math.floor(self.now):
-            self.enter(entry, SubQueue.BACKOFF if entry.blamed else SubQueue.ERROR_BACKOFF)
+    def retry(self, entry: Entry) -> None:
+        if entry.until >= math.floor(self.now):
+            self.enter(entry, SubQueue.BACKOFF if entry.plugins else SubQueue.ERROR_BACKOFF)
         else:
             self.enter(entry, SubQueue.ACTIVE)
 
     def tell(self, entry: Entry, change: str, *, own: bool = False) -> None:
         if entry.gate and not own and not HELPED[change] & {"Gate"}:
             return
-        helped = entry.helped_by(change)
-        if helped:
-            self.retry(entry, at_once=bool(helped & entry.pending))
+        if entry.helped_by(change):
+            self.retry(entry)
 
     def pass_time(self) -> None:
         for entry in self.known.values():
@@ -226,27 +220,20 @@ class QueueMachine(RuleBasedStateMachine):
             self.binding.append((queued, entry))
 
     @precondition(lambda self: self.flying)
-    @rule(data=st.data(), plugins=PLUGINS, pending=PLUGINS, error=st.booleans())
-    def requeue(
-        self, data: st.DataObject, plugins: set[str], pending: set[str], error: bool
-    ) -> None:
+    @rule(data=st.data(), plugins=PLUGINS, error=st.booleans())
+    def requeue(self, data: st.DataObject, plugins: set[str], error: bool) -> None:
         queued, entry, waits = self.land(data)
         # More happened than is kept; a pod that was activated, too, is no exception.
         overrun = queued not in self.queue.in_flight._started
-        sub_queue = self.queue.requeue(queued, plugins, self.now, pending=pending, error=error)
+        sub_queue = self.queue.requeue(queued, plugins, self.now, error=error)
         if not waits:
             assert sub_queue is SubQueue.OUT
             return
-        self.fail(entry, set() if error else plugins, set() if error else pending)
+        self.fail(entry, set() if error else plugins)
         helped = set().union(*(entry.helped_by(change) for change in entry.seen))
-        if overrun:
-            # It is tried again; that it need not back off may have been forgotten.
+        if overrun or helped or entry.forced or not entry.plugins:
             assert sub_queue is not SubQueue.UNSCHEDULABLE
-            at_once = sub_queue is SubQueue.ACTIVE and bool(helped & entry.pending)
-            self.retry(entry, at_once=at_once)
-        elif helped or entry.forced or not entry.blamed:
-            assert sub_queue is not SubQueue.UNSCHEDULABLE
-            self.retry(entry, at_once=bool(helped & entry.pending))
+            self.retry(entry)
         else:
             entry.gate, entry.sub_queue = False, SubQueue.UNSCHEDULABLE
 
@@ -259,13 +246,13 @@ class QueueMachine(RuleBasedStateMachine):
             assert sub_queue is SubQueue.OUT
             return
         self.known[entry.pod.name] = entry
-        self.fail(entry, set(), set())
+        self.fail(entry, set())
         self.retry(entry)
 
-    def fail(self, entry: Entry, plugins: set[str], pending: set[str]) -> None:
-        entry.plugins, entry.pending = set(plugins), set(pending)
+    def fail(self, entry: Entry, plugins: set[str]) -> None:
+        entry.plugins = set(plugins)
         entry.since, entry.flushed_at = self.now, -math.inf
-        if entry.blamed:
+        if entry.plugins:
             entry.rejections, entry.errors = entry.rejections + 1, 0
         else:
             entry.errors += 1
@@ -335,7 +322,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert queued.attempts == entry.attempts
             assert (queued.gate == "Gate") is entry.gate
             if queued.sub_queue is not SubQueue.IN_FLIGHT:
-                assert queued.rejector_plugins == entry.blamed
+                assert queued.unschedulable_plugins == entry.plugins
 
     @invariant()
     def no_pod_is_in_two_parts(self) -> None:
@@ -364,7 +351,7 @@ class QueueMachine(RuleBasedStateMachine):
             plugin
             for entry in self.known.values()
             if entry.sub_queue is not SubQueue.IN_FLIGHT
-            for plugin in entry.blamed
+            for plugin in entry.plugins
         ]
         assert self.queue.rejected == {(name, PROFILE): blamed.count(name) for name in blamed}
 

@@ -7,8 +7,8 @@ from mooring.cli.explain_view import outcome_text, print_before, print_suggestio
 from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
 from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
-from mooring.framework.record import PRE_FILTER_REJECTED, Record
-from mooring.framework.runtime import Scoring
+from mooring.framework.decisions.decision import Scoring
+from mooring.framework.decisions.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.wording import counted
 
@@ -75,7 +75,8 @@ def _rejecting(record: Record, node: str) -> list[str]:
         if answers == PRE_FILTER_REJECTED or (isinstance(answers, Verdicts) and answers.choice[row])
     ]
     rejection = record.rejection(row)
-    return found or ([rejection.plugin] if rejection is not None else ["the scheduler"])
+    who = rejection.plugin if rejection is not None else ""
+    return found or [who or "the scheduler"]
 
 
 def _place(record: Record, node: str, fits: bool) -> str:

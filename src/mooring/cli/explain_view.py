@@ -13,9 +13,9 @@ from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
 from mooring.explaining.decision_text import joined_names, outcome_sentence, preemption_text
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.suggestion import Suggestion
+from mooring.framework.decisions.decision import PluginScore, Scoring
+from mooring.framework.decisions.record import PRE_FILTER_REJECTED, Record
 from mooring.framework.filtering import Rejection
-from mooring.framework.record import PRE_FILTER_REJECTED, Record
-from mooring.framework.runtime import PluginScore, Scoring
 from mooring.framework.verdict import SKIPPED, Verdicts
 from mooring.model.pod import Pod
 from mooring.model.quantity_texts import show

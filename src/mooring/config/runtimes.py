@@ -12,6 +12,7 @@ from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
 from mooring.framework import foreign, hook
 from mooring.framework.extension_points import PluginAtPoint
+from mooring.framework.handle import NOTHING_ONGOING, Ongoing
 from mooring.framework.policy import Policy
 from mooring.framework.policy_plugin import policy_plugin
 from mooring.framework.runtime import Runtime
@@ -25,6 +26,7 @@ def build_runtime(
     cluster: Cluster,
     now_ns: Callable[[], int],
     choose: Callable[[int], int] = lambda _: 0,
+    ongoing: Ongoing = NOTHING_ONGOING,
 ) -> Runtime:
     """A runtime with the plugins of one profile.
 
@@ -34,11 +36,12 @@ def build_runtime(
         cluster: the state they decide on.
         now_ns: the clock, nanoseconds since 1970.
         choose: picks one of so many equals.
+        ongoing: the scheduler's pods that wait and preemptions in progress.
 
     Raises:
         InputError: a plugin cannot be made.
     """
-    runtime = Runtime(cluster, now_ns, choose)
+    runtime = Runtime(cluster, now_ns, choose, ongoing)
     made = {name: _made(name, profile, registry, runtime) for name in profile.plugins}
     runtime.install(
         profile.scheduler_name,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mooring.framework.arrays import Rows
+from mooring.framework.decisions.record import Record
 from mooring.framework.filtering import Rejection
-from mooring.framework.record import Record
 from mooring.framework.verdict import Verdicts
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mooring.framework.record import Record
-from mooring.framework.runtime import Scoring
+from mooring.framework.decisions.decision import Scoring
+from mooring.framework.decisions.record import Record
 from mooring.wording import counted
 
 #: So many names are written out.

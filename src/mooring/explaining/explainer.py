@@ -16,9 +16,9 @@ from mooring.errors import InputError, PluginError
 from mooring.explaining.suggestion import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
-from mooring.framework.examine import examine
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.policy import Policy
-from mooring.framework.record import Record
 from mooring.framework.runtime import Runtime
 from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod
@@ -163,7 +163,7 @@ class Explainer:
     def _record(self, pod: Pod) -> Record:
         runtime = self.runtime(pod.scheduler_name)
         if runtime is not None:
-            return examine(runtime, pod)
+            return record_decision(runtime, pod)
         return Record(
             pod=pod.key,
             profile=pod.scheduler_name,

@@ -18,8 +18,8 @@ from mooring.explaining.alike_nodes import alike_nodes
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import NO_PROFILE, Objection, Trial
 from mooring.framework.arrays import Floats
+from mooring.framework.decisions.record import Record
 from mooring.framework.hook import Hook
-from mooring.framework.record import Record
 from mooring.framework.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
 from mooring.framework.remedy_calls import remedy_questions
 from mooring.model import changed_copies

@@ -2,26 +2,29 @@
 
 A `Trial` carries out a combination of remedies, lets the caller ask, and takes everything back,
 also when a plugin fails. Suggestions are found and proved with it; nothing is claimed that was not
-asked.
+asked. The questions are those of a decision (`filter_walk`), watched by an observer.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from mooring.explaining.suggestion import Combination
-from mooring.framework.hook import SKIP, Hook
+from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.hook import SKIP, Hook, PreFilterAnswer
 from mooring.framework.remedy import Remedy
 from mooring.framework.runtime import Runtime
-from mooring.framework.verdict import Verdict, reject
+from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
 #: Stands where a plugin's name would, if no profile is there for the pod's scheduler name.
 NO_PROFILE = "(no profile)"
+_OTHER_NODES: Final = reject("it looks at other nodes only")
 
 
 class Objection(NamedTuple):
@@ -106,41 +109,60 @@ class Trial:
         runtime = self._runtime(pod.scheduler_name)
         if runtime is None:
             return [Objection(NO_PROFILE, reject("no profile for its scheduler name"))]
-        gates = runtime.pre_enqueue(pod).items()
-        found = [Objection(plugin, verdict) for plugin, verdict in gates if not verdict.accepted]
-        cycle = runtime.begin(pod)
-        answers = list(runtime.pre_filter(cycle))
-        for plugin, answer in answers:
-            if isinstance(answer, Verdict):
-                if not answer.accepted:
-                    found.append(Objection(plugin, answer))
-            elif answer is not None and answer is not SKIP and name not in answer:
-                found.append(Objection(plugin, reject("it looks at other nodes only")))
-        rejected = {one.plugin for one in found}
         row = self.cluster.columns.row_of[name]
-        nodes = cycle.nodes.subset(np.array([row]))
-        for asker in runtime.filters:
-            if asker.name in cycle.skipped or asker.name in rejected:
-                continue
-            verdicts = asker.ask(pod, nodes)
-            if verdicts is not None and not verdicts[0].accepted:
-                found.append(Objection(asker.name, verdicts[0]))
-        if not found:
-            whole, _ = runtime.narrow(cycle, answers)
-            rejection = whole if whole is not None else runtime.rejection(cycle, row)
-            if rejection is not None:
-                found.append(
-                    Objection(rejection.plugin, rejection.verdict, nominated=whole is None)
-                )
-        return found
+        observer = _ObjectionObserver(name)
+        for plugin, verdict in runtime.pre_enqueue(pod).items():
+            observer.note(plugin, verdict)
+        cycle = Cycle(pod, self.cluster)
+        filtering = runtime.filter_walk.run(cycle, observer, np.array([row]))
+        rejection = filtering.rejection(row)
+        if not observer.found and rejection is not None:
+            nominated = filtering.whole is None
+            return [Objection(rejection.plugin, rejection.verdict, nominated=nominated)]
+        return list(observer.found.values())
 
     def fitting(self, pod: Pod) -> list[str]:
         """The names of the nodes on which a pod fits, sorted."""
         runtime = self._runtime(pod.scheduler_name)
         if runtime is None or any(not one.accepted for one in runtime.pre_enqueue(pod).values()):
             return []
-        filtering = runtime.filter(runtime.begin(pod))
+        filtering = runtime.filter_walk.run(Cycle(pod, self.cluster))
         if filtering.error:
             return []
         nodes = self.cluster.columns.nodes
         return sorted(nodes[row].name for row in filtering.feasible.tolist())
+
+
+class _ObjectionObserver(Observer):
+    """Collects the first objection of each plugin to one node.
+
+    Args:
+        name: the node's name; it is the only one that is asked about.
+
+    Attributes:
+        found: the objections by plugin, in order.
+    """
+
+    thorough = True
+    each_plugin = True
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.found: dict[str, Objection] = {}
+
+    def note(self, plugin: str, verdict: Verdict) -> None:
+        """A plugin said its word."""
+        if not verdict.accepted:
+            self.found.setdefault(plugin, Objection(plugin, verdict))
+
+    def pre_filter_answered(self, plugin: str, answer: PreFilterAnswer) -> None:
+        """A pre-filter plugin rejected the pod, or named nodes."""
+        if isinstance(answer, Verdict):
+            self.note(plugin, answer)
+        elif answer is not None and answer is not SKIP and self._name not in answer:
+            self.note(plugin, _OTHER_NODES)
+
+    def filter_answered(self, plugin: str, verdicts: Verdicts | None) -> None:
+        """A filter answered for the node alone."""
+        if verdicts is not None:
+            self.note(plugin, verdicts[0])

@@ -18,6 +18,11 @@ from mooring.model.pod import Pod
 
 #: Stands where a plugin's name would, for nodes outside of what pre-filter plugins left.
 PRE_FILTER_RESULT: Final = "PreFilterResult"
+#: Stands where a plugin's name would, for pods that no plugin rejects but the framework itself.
+FRAMEWORK: Final = "Framework"
+#: kube-scheduler's words for a cluster without nodes.
+# parity v1.36.4: scheduler.go ErrNoNodesAvailable
+NO_NODES: Final = "no nodes available to schedule pods"
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -47,7 +52,7 @@ class Filtering:
     """The nodes on which a pod fits, and the first rejection of each other node.
 
     Attributes:
-        feasible: the rows of the nodes that passed.
+        feasible: the rows of the nodes that passed, in ascending order.
         size: how many nodes there are.
         whole: the rejection of the pod as such, before any node was asked.
     """
@@ -126,7 +131,9 @@ class Filtering:
     def plugins(self) -> set[str]:
         """The plugins that rejected a node first."""
         if self.whole is not None:
-            return {self.whole.plugin} if self.whole.plugin else set()
+            # parity v1.36.4: schedule_one.go findNodesThatFitPod: so did those that named nodes
+            named = self._pre_filter_result.plugins if self._pre_filter_result is not None else ()
+            return {one for one in (self.whole.plugin, *named) if one} or {FRAMEWORK}
         found = {rejection.plugin for rejection in self._special.values()}
         if self._pre_filter_result is not None and not self._pre_filter_result.mask.all():
             found.update(self._pre_filter_result.plugins)
@@ -157,7 +164,11 @@ class Filtering:
 
     @property
     def error(self) -> str | None:
-        """Why the question could not be answered for some node, if so."""
+        """Why the question could not be answered for the pod or some node, if so."""
+        if self.whole is not None:
+            plugin, verdict = self.whole.plugin, self.whole.verdict
+            reasons = ", ".join(verdict.reasons)
+            return f'running PreFilter plugin "{plugin}": {reasons}' if verdict.error else None
         found = [
             f'running "{rejection.plugin}" filter plugin: {rejection.verdict.reason}'
             for rejection in self._special.values()
@@ -177,6 +188,8 @@ class Filtering:
     def message(self) -> str:
         """Why the pod is pending, in kube-scheduler's own form."""
         # parity v1.36.4: framework/types.go FitError
+        if not self.size:
+            return NO_NODES
         start = f"0/{self.size} nodes are available:"
         if self.whole is not None:
             return f"{start} {', '.join(self.whole.verdict.reasons)}."
@@ -221,5 +234,8 @@ class Preemption(msgspec.Struct, frozen=True):
     def error(self) -> str:
         """Why the filters could not answer for some node; empty if they could."""
         # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
-        errors = list(dict.fromkeys(one.reason for one in self.rejected.values() if one.error))
+        # In the order of nodes, wherever the search began.
+        nodes = dict.fromkeys((*self.potential, *self.rejected))
+        found = (self.rejected[node] for node in nodes if node in self.rejected)
+        errors = list(dict.fromkeys(one.reason for one in found if one.error))
         return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)

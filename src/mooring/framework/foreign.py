@@ -117,8 +117,8 @@ _LOCKING: Final = frozenset(
 _TRANSPARENT: Final = frozenset(
     f"mooring.{name}"
     for name in ("cli.log_lines", "framework.hook_answers", "framework.plans.plan_answers",
-                 "framework.post_filter_answers", "framework.remedy_answers", "framework.rules",
-                 "framework.verdict", "framework.nodes", "framework.binding",
+                 "framework.decisions.post_filter_answers", "framework.remedy_answers",
+                 "framework.rules", "framework.verdict", "framework.nodes", "framework.binding",
                  "model.selectors", "model.taints", "model.quantity")
 )  # fmt: skip
 _BORDER: Final = frozenset({_cross.__code__, _cross_and_wait.__code__})

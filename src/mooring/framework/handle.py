@@ -4,8 +4,8 @@ The runtime implements it; plugins take it in their constructor. Those that are 
 get one that ends their what-ifs with the hook (`what_ifs`).
 """
 
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator, Set
+from typing import Final, NamedTuple, Protocol
 
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
@@ -59,6 +59,43 @@ class NobodyWaits:
         return 0
 
 
+class Preemptions(Protocol):
+    """The preemptions in progress, of all profiles."""
+
+    @property
+    def preemptors(self) -> Set[str]:
+        """The unique ids of the pods for which victims are being preempted."""
+
+    def leaving(self, node: str) -> Set[str]:
+        """The unique ids of the victims that are to leave a node, until the state shows it."""
+
+
+class NoPreemptions:
+    """No preemptions: whoever explains decisions preempts nobody."""
+
+    preemptors: Set[str] = frozenset()
+
+    def leaving(self, node: str) -> Set[str]:  # noqa: ARG002
+        """Nobody leaves."""
+        return self.preemptors
+
+
+class Ongoing(NamedTuple):
+    """What a scheduler has in progress besides the decision that is being made.
+
+    Attributes:
+        waiting: the pods that wait for permission.
+        preemptions: the preemptions in progress.
+    """
+
+    waiting: Waiting = NobodyWaits()
+    preemptions: Preemptions = NoPreemptions()
+
+
+#: Nothing is in progress: nobody waits and nobody is preempted.
+NOTHING_ONGOING: Final = Ongoing()
+
+
 class Handle(Protocol):
     """The scheduler, seen from a plugin."""
 
@@ -79,6 +116,13 @@ class Handle(Protocol):
         """The pods that wait for permission to be bound, to allow or reject them.
 
         To be used on the scheduler's thread: in any hook, or in a task of its event loop.
+        """
+
+    @property
+    def preempting(self) -> Set[str]:
+        """The unique ids of the pods for which victims are being preempted now.
+
+        Who makes room for pods holds them back meanwhile, in `pre_enqueue`.
         """
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:

@@ -11,7 +11,7 @@ Mooring's own plugins have the runtime itself as their handle and put things rig
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import Final, Protocol, TypeVar
 
@@ -158,6 +158,11 @@ class PluginHandle:
     def waiting(self) -> Waiting:
         """The pods that wait for permission."""
         return self._runtime.waiting
+
+    @property
+    def preempting(self) -> Set[str]:
+        """The pods for which victims are being preempted now."""
+        return self._runtime.preempting
 
     @property
     def filters(self) -> list[AskFilter]:

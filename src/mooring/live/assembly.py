@@ -27,12 +27,12 @@ from mooring.live.kubelet_rejections import KubeletRejections
 from mooring.live.loop import LiveScheduler
 from mooring.live.metrics import SchedulerMetrics
 from mooring.live.options import SchedulerSettings
-from mooring.live.plugin_timing import time_extension_points
 from mooring.live.scraped_metrics import ScrapedMetrics
+from mooring.live.stopwatch import Stopwatch
 from mooring.model.pod import Pod
 from mooring.process.deadline import Deadline
 from mooring.process.exiting import exit_now
-from mooring.scheduler.core_building import build_core, build_runtimes
+from mooring.scheduler.core_building import CoreOptions, build_core
 from mooring.scheduler.queue import QueueSettings
 from mooring.state.cluster import Cluster
 from mooring.wording import counted
@@ -137,35 +137,33 @@ def _components(
     clock = time.monotonic
     metrics = SchedulerMetrics()
     cluster = Cluster()
-    choose = random.randrange
     configuration = settings.configuration
-    runtimes = build_runtimes(settings.profiles, settings.registry, cluster, time.time_ns, choose)
-    core = build_core(
-        runtimes,
-        cluster,
-        choose,
+    options = CoreOptions(
         QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
             max_backoff=configuration.pod_max_backoff_seconds,
         ),
         _extended(extenders),
+        {name: Stopwatch(name, metrics) for name in settings.profiles},
     )
-    time_extension_points(core, runtimes, metrics)
+    core = build_core(
+        settings.profiles, settings.registry, cluster, time.time_ns, random.randrange, options
+    )
     live = LiveScheduler(
         core,
         client,
         recorder,
-        runtimes,
+        core.runtimes,
         metrics=metrics,
         extenders=extenders,
         clock=clock,
         deadline=deadline,
         binding_seconds=settings.hook_limits.binding_seconds,
     )
-    intake = ChangeIntake(core, clock, deadline)
+    intake = ChangeIntake(core, clock, deadline, metrics)
     informers = make_informers(
         client,
-        watched_kinds(runtimes.values(), settings.policies),
+        watched_kinds(core.runtimes.values(), settings.policies),
         intake.on_changes,
         whole_objects=settings.whole_objects,
         whole_victims=settings.whole_victims,

@@ -7,7 +7,7 @@ them, which applies them between two decisions.
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from mooring.errors import InputError
 from mooring.live.sync_hooks import SyncHooks
@@ -18,6 +18,13 @@ from mooring.scheduler.core import Core
 log = logging.getLogger("mooring.live")
 
 
+class ChangeMetrics(Protocol):
+    """Counts changes."""
+
+    def event_handled(self, event: str, seconds: float) -> None:
+        """A change of one kind was applied."""
+
+
 class ChangeIntake:
     """Applies changes or forwards them, on the event loop's thread.
 
@@ -25,30 +32,57 @@ class ChangeIntake:
         core: has the state.
         clock: seconds that only grow, the loop's clock.
         deadline: for plugins that are asked about changes.
+        metrics: counts.
+
+    Attributes:
+        incomplete: changes were left out, because the process is to stop.
     """
 
-    def __init__(self, core: Core, clock: Callable[[], float], deadline: Deadline) -> None:
+    def __init__(
+        self,
+        core: Core,
+        clock: Callable[[], float],
+        deadline: Deadline,
+        metrics: ChangeMetrics,
+    ) -> None:
         self._core = core
+        self._metrics = metrics
         self._sync_hooks = SyncHooks(deadline, "the change")
         self._clock = clock
         self._loop: Callable[[list[Change[Any]]], object] | None = None
+        self._stopped = False
+        self.incomplete = False
 
     def on_changes(self, changes: list[Change[Any]]) -> None:
         """Called by informers with what they saw."""
         if self._loop is not None:
             self._loop(changes)
             return
-        now = self._clock()
         for change in changes:
+            if self._stopped:
+                self.incomplete = True
+                return
             try:
-                # Nothing comes of changes alone, and nothing may be written yet.
                 with self._sync_hooks:
-                    self._core.handle((change,), now)
+                    handle_change(self._core, change, self._clock, self._metrics)
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)
             except Exception:
                 log.exception("skipped %r: mooring failed on it", change.object)
 
+    def stop(self) -> None:
+        """Nobody will schedule with what was not applied yet; may be called in a hook, too."""
+        self._stopped = True
+
     def forward_to(self, loop: Callable[[list[Change[Any]]], object]) -> None:
         """The loop runs and gets all changes from now on."""
         self._loop = loop
+
+
+def handle_change(
+    core: Core, change: Change[Any], clock: Callable[[], float], metrics: ChangeMetrics
+) -> None:
+    """Apply one change, and measure how long that takes."""
+    start = clock()
+    core.handle((change,), start)
+    metrics.event_handled(type(change.object).kind_name, clock() - start)

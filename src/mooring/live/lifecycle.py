@@ -108,6 +108,8 @@ class SchedulerLifecycle:
         await wait_for_api_server(components.client, components.health)
         self._background += [self._start(one.run()) for one in components.informers.values()]
         await wait_synced(components.informers)
+        if components.intake.incomplete:
+            return  # a part of it is known, and nobody will schedule with that
         components.health.handlers_synced = True
         # Nearly all of it stays for good: it need not be looked at again and again.
         gc.collect()
@@ -131,7 +133,7 @@ class SchedulerLifecycle:
         )
         if task.done():
             task.result()
-            return True
+            return not self._components.intake.incomplete
         self._check_background()
         task.cancel()
         return False
@@ -232,7 +234,7 @@ class SchedulerLifecycle:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGUSR2, self._compare)
         try:
-            with StopSignals(self.stop, self._exit_now):
+            with StopSignals(self.stop, self._exit_now, self._components.intake.stop):
                 yield
         finally:
             loop.remove_signal_handler(signal.SIGUSR2)

@@ -21,10 +21,12 @@ from typing import Any, Protocol
 
 from mooring.errors import InputError
 from mooring.extender.client import ExtenderClients
+from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.binder import Binder
+from mooring.live.change_intake import handle_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
 from mooring.live.plan_executor import PlanExecutor
@@ -35,7 +37,6 @@ from mooring.model.pod import Pod
 from mooring.process.deadline import Deadline
 from mooring.scheduler.core import Core, SchedulingCycle
 from mooring.scheduler.effects import (
-    AskExtenders,
     Bind,
     BindFailed,
     Bound,
@@ -81,6 +82,9 @@ class LoopMetrics(Protocol):
 
     def preempted(self, victims: int) -> None:
         """Victims are to be preempted for a pod."""
+
+    def event_handled(self, event: str, seconds: float) -> None:
+        """A change of one kind was applied."""
 
     def foreign_bind(self, scheduler_name: str) -> None:
         """Another scheduler bound a pod."""
@@ -282,8 +286,7 @@ class LiveScheduler:
             self._count_foreign_bind(change)
         try:
             with self._change_hooks:
-                effects = self.core.handle((change,), self._clock())
-            self._dispatch(effects)
+                handle_change(self.core, change, self._clock, self.metrics)
         except InputError as error:  # one object that cannot be used holds up no other
             log.warning("skipped %r: %s", change.object, error)
         except Exception:

@@ -28,11 +28,18 @@ class StopSignals:
     Args:
         stop: called on the event loop at the first signal.
         exit_now: called with an exit code, at once, at the second.
+        note: called at once at the first signal, wherever the main thread is: it may only note it.
     """
 
-    def __init__(self, stop: Callable[[], object], exit_now: Callable[[int], object]) -> None:
+    def __init__(
+        self,
+        stop: Callable[[], object],
+        exit_now: Callable[[int], object],
+        note: Callable[[], object] = lambda: None,
+    ) -> None:
         self._stop = stop
         self._exit_now = exit_now
+        self._note = note
         self._loop: asyncio.AbstractEventLoop | None = None
         self._before: list[Any] = []
         self._stopping = False
@@ -59,6 +66,7 @@ class StopSignals:
             self._exit_now(1)
             return
         self._stopping = True
+        self._note()
         if is_crossed(frame):
             who = asked_in(frame)
             _say(logging.INFO, "%s: the process stops once %s has come back", name, who)

@@ -16,15 +16,17 @@ ends in exactly one report.
 
 # parity v1.36.4: schedule_one.go bindingCycle, handleBindingCycleError
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import PERMIT, RESERVE
 from mooring.framework.filtering import Candidate, Rejection
-from mooring.framework.runtime import Runtime
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.scheduler.decider import Decider
 from mooring.scheduler.effects import (
     BindFailed,
     Bound,
@@ -54,30 +56,29 @@ class BindingCycles:
     """The pods that have a node and are not bound yet.
 
     Args:
-        runtimes: the plugins by scheduler name.
+        decider: has the plugins by scheduler name, and who watches them.
         cluster: the state.
-        queue: the waiting pods.
+        queue: the pending pods.
+        waiting: those that wait for permission.
         failed_attempts: puts pods back.
         placement_undone: told when a pod gives its place back after its decision.
-
-    Attributes:
-        waiting: those that wait for permission.
     """
 
     def __init__(
         self,
-        runtimes: Mapping[str, Runtime],
+        decider: Decider,
         cluster: Cluster,
         queue: Queue,
+        waiting: WaitingPods,
         failed_attempts: FailedAttempts,
         placement_undone: PlacementUndone,
     ) -> None:
-        self._runtimes = runtimes
+        self._decider = decider
         self._cluster = cluster
         self._queue = queue
         self._failed_attempts = failed_attempts
         self._placement_undone = placement_undone
-        self.waiting = WaitingPods()
+        self._waiting = waiting
         # By unique id: a pod may be gone, and another of its name there, before its report comes.
         self._binding: dict[str, BindingCycle] = {}
 
@@ -90,26 +91,39 @@ class BindingCycles:
         """Whether the pod of this unique id is being bound."""
         return uid in self._binding
 
+    def _hooks(self, pod: Pod) -> BindingHooks:
+        return self._decider.runtimes[pod.scheduler_name].binding_hooks
+
     # -- from the decision to the binding
 
-    def place(self, queued: QueuedPod, cycle: Cycle, node_name: str, now: float) -> list[Effect]:
+    def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give a pod its node in the state, and see whether the plugins agree."""
-        pod, node = queued.pod, self._cluster.nodes[node_name]
-        hooks = self._runtimes[pod.scheduler_name].binding_hooks
-        self._cluster.assume(pod, node_name)
+        pod = queued.pod
+        hooks, observer = self._hooks(pod), self._decider.observer(pod)
+        self._cluster.assume(pod, node.name)
+        observer.started(RESERVE)
         try:
             plans = hooks.reserve(cycle, node)
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
+            observer.failed()
             self._cluster.forget(pod.key)
             return self._failed_attempts.broke(queued, error, now)
+        observer.reserved(plans if isinstance(plans, Rejection) else None)
         if isinstance(plans, Rejection):
             self._cluster.forget(pod.key)
             return self._failed_attempts.rejected(queued, plans, now)
+        observer.started(PERMIT)
         try:
             waits = hooks.permit(cycle, node)
-            if isinstance(waits, Rejection):
-                self._undo(pod, cycle, node)
-                return self._failed_attempts.rejected(queued, waits, now)
+        except Exception as error:  # noqa: BLE001
+            observer.failed()
+            self._undo(pod, cycle, node)
+            return self._failed_attempts.broke(queued, error, now)
+        observer.permitted(waits)
+        if isinstance(waits, Rejection):
+            self._undo(pod, cycle, node)
+            return self._failed_attempts.rejected(queued, waits, now)
+        try:
             pre_binds = hooks.pre_bind_check(cycle, node)
         except Exception as error:  # noqa: BLE001
             self._undo(pod, cycle, node)
@@ -119,9 +133,9 @@ class BindingCycles:
         placement = Placement(queued, cycle, node, plans, pre_binds, nominated)
         effects: list[Effect] = []
         if nominated:
-            effects.append(PatchStatus(pod, nominated_node=node_name))
+            effects.append(PatchStatus(pod, nominated_node=node.name))
         if waits:
-            self.waiting.add(WaitingPod(placement, waits, now))
+            self._waiting.add(WaitingPod(placement, waits, now))
         else:
             effects.append(self._bind(placement, now))
         return effects
@@ -137,7 +151,9 @@ class BindingCycles:
         When that took `enough` time, the other ones are settled by the next call.
         """
         effects: list[Effect] = []
-        for waiting in self.waiting.settled(now):
+        for waiting in self._waiting.settled(now):
+            observer = self._decider.observer(waiting.pod)
+            observer.waited(rejected=bool(waiting.reason), seconds=now - waiting.since)
             try:
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
@@ -200,7 +216,7 @@ class BindingCycles:
     def _undo(self, pod: Pod, cycle: Cycle, node: Node) -> Pod | None:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
         placed = self._cluster.pod(pod.namespace, pod.name)
-        self._runtimes[pod.scheduler_name].binding_hooks.unreserve(cycle, node)
+        self._hooks(pod).unreserve(cycle, node)
         self._cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 
@@ -221,7 +237,7 @@ class BindingCycles:
         events: list[Effect] = []
         others: list[Pod] = []
         for victim in target.victims:
-            waiting = self.waiting.get(victim.key)
+            waiting = self._waiting.get(victim.key)
             if waiting is not None and waiting.pod.uid == victim.uid:
                 waiting.preempt(plugin)
                 events.append(preempted(effect, victim, in_memory=True))

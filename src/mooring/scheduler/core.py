@@ -9,23 +9,24 @@
 passed in.
 """
 
-import inspect
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from mooring.errors import PluginError
 from mooring.framework.cluster_events import ClusterEvent, event_between
-from mooring.framework.hook import Action, PostFilter
+from mooring.framework.decisions.decision import AskExtenders, Decision
+from mooring.framework.hook import Action
 from mooring.framework.runtime import Runtime
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.binding_cycles import BindingCycles
+from mooring.scheduler.decider import Decider
 from mooring.scheduler.effects import (
-    AskExtenders,
     BindFailed,
     Bound,
     Effect,
@@ -38,7 +39,6 @@ from mooring.scheduler.placement import BindingCycle
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.scheduling_cycle import Choose, NoNode, choose_node
 from mooring.scheduler.waiting_pods import WaitingPods
 from mooring.state.cluster import Cluster
 
@@ -52,45 +52,37 @@ class Core:
     """Decides about pods of several profiles on one cluster.
 
     Args:
-        runtimes: the plugins by scheduler name, all on this cluster.
+        decider: makes decisions.
         cluster: the state.
         queue: the pending pods.
-        choose: picks one of so many equals.
-        extended: whether extenders take part for a pod.
+        waiting: the pods that wait for permission; plugins see them through their handles.
+        preemptions: the preemptions in progress; decisions respect them.
     """
 
     def __init__(
         self,
-        runtimes: Mapping[str, Runtime],
+        decider: Decider,
         cluster: Cluster,
         queue: Queue,
-        choose: Choose,
-        extended: Callable[[Pod], bool] | None = None,
+        waiting: WaitingPods,
+        preemptions: PreemptionsInProgress,
     ) -> None:
         self.cluster = cluster
         self.queue = queue
-        self._runtimes = runtimes
-        self._choose = choose
-        self._extended = extended
+        self.waiting = waiting
+        self._decider = decider
+        self._preemptions = preemptions
         self._failed_attempts = FailedAttempts(cluster, queue)
         self._binding_cycles = BindingCycles(
-            runtimes, cluster, queue, self._failed_attempts, self._placement_undone
+            decider, cluster, queue, waiting, self._failed_attempts, self._placement_undone
         )
-        self.waiting = self._binding_cycles.waiting
-        self._preemptions = PreemptionsInProgress()
         # Pods that will look for victims when it is seen what becomes of those of others.
         self._deferred: dict[str, Pod] = {}
 
     @property
-    def waiting(self) -> WaitingPods:
-        """The pods that wait for permission; plugins see them through their handles."""
-        return self._binding_cycles.waiting
-
-    @waiting.setter
-    def waiting(self, waiting: WaitingPods) -> None:
-        self._binding_cycles.waiting = waiting
-        for runtime in self._runtimes.values():
-            runtime.waiting = waiting
+    def runtimes(self) -> Mapping[str, Runtime]:
+        """The plugins by scheduler name."""
+        return self._decider.runtimes
 
     @property
     def binding(self) -> list[BindingCycle]:
@@ -99,7 +91,7 @@ class Core:
 
     # -- changes of the cluster
 
-    def handle(self, changes: Iterable[Put[Any] | Gone[Any]], now: float) -> list[Effect]:
+    def handle(self, changes: Iterable[Put[Any] | Gone[Any]], now: float) -> None:
         """Apply what informers saw, in order."""
         for change in changes:
             thing: KubeObject = change.object
@@ -114,7 +106,6 @@ class Core:
                 old = self.cluster.catalog.get(type(thing), thing.key)
                 self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)
                 self._on_event(old, thing if put else None, now)
-        return []
 
     def _on_pod(self, pod: Pod | None, seen: Pod, now: float) -> None:
         """A pod is there, or not any more."""
@@ -136,7 +127,7 @@ class Core:
             assumed = pod.uid in self._binding_cycles or before is None
             self.cluster.put_pod(pod)
             self._on_assigned_pod_event(pod.uid, None if assumed else before, pod, now)
-        elif pod.scheduler_name in self._runtimes:
+        elif pod.scheduler_name in self.runtimes:
             self._pod_pending(known, pod, now)
 
     def _pod_pending(self, known: Pod | None, pod: Pod, now: float) -> None:
@@ -186,7 +177,6 @@ class Core:
             self._on_event(old, new, now)
             return
         waited = self._preemptions.seen(uid)
-        self._end_preemption_of(waited)
         self._on_event(old, new, now)
         self._retry_preemptors(waited, now)
 
@@ -202,21 +192,20 @@ class Core:
 
     def _schedule(self, queued: QueuedPod, now: float) -> SchedulingCycle:
         pod = queued.pod
-        runtime = self._runtimes[pod.scheduler_name]
         if pod.deleting:
             self.queue.done(queued)
             return []
-        extended = self._extended is not None and self._extended(pod)
         try:
-            found = yield from choose_node(
-                runtime, self._with_nominated_node(pod), self._choose,
-                extended=extended, leaving=self._preemptions.leaving,
-            )  # fmt: skip
+            decision = yield from self._decider.decide(self._with_nominated_node(pod))
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
             return self._failed_attempts.broke(queued, error, now)
-        if isinstance(found, NoNode):
-            return self._no_node(queued, found, now)
-        return self._binding_cycles.place(queued, found.cycle, found.node_name, now)
+        node = self._decider.node(decision)
+        if node is not None:
+            return self._binding_cycles.place(queued, decision.cycle, node, now)
+        if decision.error:
+            failed = PluginError(decision.error, plugin="", hook="filter", pod=pod.key)
+            return self._failed_attempts.broke(queued, failed, now)
+        return self._no_node(queued, decision, now)
 
     def _with_nominated_node(self, pod: Pod) -> Pod:
         """The pod with its nominated node, whether or not the watch has shown that yet."""
@@ -234,7 +223,6 @@ class Core:
         effects = self._binding_cycles.settle(now, enough)
         late = self._preemptions.late(now)
         if late:
-            self._end_preemption_of(late)
             self.queue.activate(late, now)
             self._retry_preemptors(late, now)
         return effects
@@ -257,17 +245,10 @@ class Core:
     def _victims_preempted(self, report: VictimsPreempted, now: float) -> list[Effect]:
         pod = report.preemptor
         if self._preemptions.reported(pod, now, failed=bool(report.error)):
-            self._end_preemption_of([pod])
             if report.error:
                 self.queue.activate([pod], now)
             self._retry_preemptors([pod], now)
         return []
-
-    def _end_preemption_of(self, pods: list[Pod]) -> None:
-        """Hold these pods back no longer."""
-        for pod in pods:
-            for held_back in self._held_back_by_plugins(pod):
-                held_back.discard(pod.uid)
 
     def _retry_preemptors(self, pods: list[Pod], now: float) -> None:
         """Try pods that still stand at the open gate, and those that waited for others' victims.
@@ -287,30 +268,24 @@ class Core:
         """A placement was undone: its room is free for others, which is no help to the pod."""
         was_victim = placed.uid in self._preemptions
         waited = self._preemptions.seen(placed.uid)
-        self._end_preemption_of(waited)
         gone = ClusterEvent(Pod, Action.DELETE, placed, None)
         self.queue.on_event(gone, now, lambda other: other.uid != placed.uid)
         if was_victim:
             self._retry_preemptors(waited, now)
 
-    def _no_node(self, queued: QueuedPod, found: NoNode, now: float) -> list[Effect]:
+    def _no_node(self, queued: QueuedPod, decision: Decision, now: float) -> list[Effect]:
         pod = queued.pod
-        if found.preempt is None:
-            if found.deferred:
+        message, plugins = decision.message, decision.filtering.plugins
+        result = decision.post_filter_result
+        target = self._decider.candidate(decision)
+        if target is None:
+            if result.deferred:
                 self._deferred[pod.uid] = pod
-            nominated_node = None if found.keep_nomination else ""
+            nominated_node = None if result.keep_nomination else ""
             return self._failed_attempts.failed(
-                queued,
-                UNSCHEDULABLE,
-                found.message,
-                found.plugins,
-                now,
-                nominated_node=nominated_node,
+                queued, UNSCHEDULABLE, message, plugins, now, nominated_node=nominated_node
             )
-        target = found.preempt
         effects: list[Effect] = []
-        for held_back in self._held_back_by_plugins(pod):
-            held_back.add(pod.uid)
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
         # Less important pods lose their nomination to that node: they may fit elsewhere.
@@ -318,26 +293,8 @@ class Core:
             if other.priority < pod.priority and other.key != pod.key:
                 self.cluster.nominations.remove(other.key)
                 effects.append(PatchStatus(other, nominated_node=""))
-        effects += self._binding_cycles.preempt(pod, target, self._preempting_plugin(pod))
+        effects += self._binding_cycles.preempt(pod, target, result.plugin)
         effects += self._failed_attempts.failed(
-            queued, UNSCHEDULABLE, found.message, found.plugins, now, nominated_node=target.node
+            queued, UNSCHEDULABLE, message, plugins, now, nominated_node=target.node
         )
         return effects
-
-    def _preempting_plugin(self, pod: Pod) -> str:
-        """The name of the plugin that found victims for a pod."""
-        plugins = self._runtimes[pod.scheduler_name].post_filters
-        found = (name for name, one in plugins if _held_back_by(one) is not None)
-        return next(found, "")
-
-    def _held_back_by_plugins(self, pod: Pod) -> list[set[str]]:
-        """The ids that plugins keep of pods for which victims are being deleted: `preempting`."""
-        plugins = self._runtimes[pod.scheduler_name].post_filters
-        found = [_held_back_by(plugin) for _, plugin in plugins]
-        return [one for one in found if one is not None]
-
-
-def _held_back_by(plugin: PostFilter) -> set[str] | None:
-    """What a plugin has for `preempting`; nothing of a foreign one is run, such as a property."""
-    found = inspect.getattr_static(plugin, "preempting", None)
-    return found if type(found) is set else None

@@ -6,21 +6,26 @@ Called by every shell that schedules.
 import functools
 import logging
 from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from mooring.config.profiles import Profile
 from mooring.config.registry import Registry
 from mooring.config.runtimes import build_runtime
 from mooring.framework import foreign, hook
 from mooring.framework.cluster_events import hints_of
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.handle import Ongoing
 from mooring.framework.hook_answers import legal_sort_key
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import alike, failure_of
 from mooring.model.pod import Pod
 from mooring.scheduler.core import Core
+from mooring.scheduler.decider import Choose, Decider
 from mooring.scheduler.heap import Place
+from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue, QueueSettings
-from mooring.scheduler.scheduling_cycle import Choose
 from mooring.scheduler.sub_queues import Patience
+from mooring.scheduler.waiting_pods import WaitingPods
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.scheduler")
@@ -29,50 +34,61 @@ log = logging.getLogger("mooring.scheduler")
 _REJECTING = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit")
 
 
-def build_runtimes(
+class CoreOptions(NamedTuple):
+    """What a core need not have.
+
+    Attributes:
+        queue: how long pods wait.
+        extended: whether extenders take part for a pod; None if there are none.
+        observers: who watches the decisions of a profile, by scheduler name.
+    """
+
+    queue: QueueSettings = QueueSettings()
+    extended: Callable[[Pod], bool] | None = None
+    observers: Mapping[str, Observer] = {}
+
+
+_NO_OPTIONS: Final = CoreOptions()
+
+
+def build_core(
     profiles: Mapping[str, Profile],
     registry: Registry,
     cluster: Cluster,
     now_ns: Callable[[], int],
     choose: Choose,
-) -> dict[str, Runtime]:
-    """The runtimes of all profiles on one cluster, by scheduler name.
+    options: CoreOptions = _NO_OPTIONS,
+) -> Core:
+    """A core with its queue and the runtimes of all profiles.
+
+    Args:
+        profiles: the plugins by scheduler name.
+        registry: makes the plugins.
+        cluster: the state they decide on.
+        now_ns: the clock of plugins, nanoseconds since 1970.
+        choose: picks one of so many equals.
+        options: what else there is.
 
     Raises:
         InputError: a plugin cannot be made.
     """
-    return {
-        name: build_runtime(profile, registry, cluster, now_ns, choose)
+    waiting, preemptions = WaitingPods(), PreemptionsInProgress()
+    ongoing = Ongoing(waiting, preemptions)
+    runtimes = {
+        name: build_runtime(profile, registry, cluster, now_ns, choose, ongoing)
         for name, profile in profiles.items()
     }
-
-
-def build_core(
-    runtimes: Mapping[str, Runtime],
-    cluster: Cluster,
-    choose: Choose,
-    settings: QueueSettings | None = None,
-    extended: Callable[[Pod], bool] | None = None,
-) -> Core:
-    """A core with its queue.
-
-    Args:
-        runtimes: the plugins by scheduler name.
-        cluster: the state they decide on.
-        choose: picks one of so many equals.
-        settings: how long pods wait.
-        extended: whether extenders take part for a pod.
-    """
     patience = Patience()
     queue = Queue(
         _order(runtimes, patience),
         {name: _hints(runtime) for name, runtime in runtimes.items()},
         _gate(runtimes, patience),
-        settings or QueueSettings(),
+        options.queue,
         functools.partial(_hint_failed, patience),
         patience,
     )
-    return Core(runtimes, cluster, queue, choose, extended)
+    decider = Decider(runtimes, choose, options.extended, options.observers)
+    return Core(decider, cluster, queue, waiting, preemptions)
 
 
 def _note_interruption(patience: Patience, error: Exception) -> None:

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Set
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -190,20 +190,3 @@ class VictimsPreempted(msgspec.Struct, frozen=True, gc=False):
 
 
 Report = Bound | BindFailed | VictimsPreempted
-
-
-class AskExtenders(msgspec.Struct, frozen=True):
-    """A question to the configuration's extenders in the middle of a decision.
-
-    The cycle stops until the answer is there; no change is applied meanwhile.
-
-    Attributes:
-        verb: ``filter``, ``prioritize`` or ``preempt``.
-        pod: the pod.
-        nodes: the names of the nodes it is about; for ``preempt``, with their victims.
-    """
-
-    verb: str
-    pod: Pod
-    nodes: tuple[str, ...]
-    victims: Any = None

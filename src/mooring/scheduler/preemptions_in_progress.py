@@ -1,10 +1,11 @@
 """Preemptions in progress: which pods wait for which victims, until the state shows them going.
 
-Kept by `Core`. The API server answers a deletion before the watch tells of it. A pod that is tried
-in between finds victims where they were: its own, and those of pods that were nominated to the same
-node. It would take more of them. So it is held back until the state has seen each of its victims
-go, and nobody preempts more on a node while victims of others are on their way. kube-scheduler has
-the same gate, but opens it with the answer, and knows of others' victims by the watch alone.
+Kept by `Core`; plugins see through their handle which pods preempt. The API server answers a
+deletion before the watch tells of it. A pod that is tried in between finds victims where they were:
+its own, and those of pods that were nominated to the same node. It would take more of them. So it
+is held back until the state has seen each of its victims go, and nobody preempts more on a node
+while victims of others are on their way. kube-scheduler has the same gate, but opens it with the
+answer, and knows of others' victims by the watch alone.
 """
 
 # parity v1.36.4: framework/preemption/executor.go isRunningPreemption
@@ -43,6 +44,11 @@ class PreemptionsInProgress:
         self._of: dict[str, _Preemption] = {}
         self._for: dict[str, list[str]] = {}
         self._on: dict[str, set[str]] = {}
+
+    @property
+    def preemptors(self) -> Set[str]:
+        """The pods for which victims are being preempted."""
+        return self._of.keys()
 
     def start(self, preemptor: Pod, node: str, victims: Iterable[str]) -> None:
         """Pods are to leave a node for another one; those that are going already are left out."""

@@ -35,7 +35,7 @@ from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, Strategy, own_update
+from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, own_update
 from mooring.scheduler.sub_queues import Order, Patience, PreEnqueue, SubQueues
 
 __all__ = ["Queue", "QueueSettings"]
@@ -82,8 +82,9 @@ class Queue:
         self._sub_queues = SubQueues(order, pre_enqueue, settings, self._patience)
         self.in_flight = InFlightPods()
         self._pods: dict[str, QueuedPod] = {}
-        # The pods whose move waits for the next flush, because plugins hang: how, and why.
-        self._postponed: OrderedDict[QueuedPod, tuple[Strategy, str]] = OrderedDict()
+        # The pods whose move waits for the next flush, because plugins hang: whether they need not
+        # back off, and why they move.
+        self._postponed: OrderedDict[QueuedPod, tuple[bool, str]] = OrderedDict()
         self.incoming = self._sub_queues.incoming
         self.rejected = self._sub_queues.rejected
 
@@ -158,7 +159,6 @@ class Queue:
         plugins: Collection[str],
         now: float,
         *,
-        pending: Collection[str] = (),
         error: bool = False,
         pod: Pod | None = None,
         bind_failed: bool = False,
@@ -171,7 +171,6 @@ class Queue:
             queued: what `pop` gave.
             plugins: who rejected.
             now: the time.
-            pending: who said that the pod waits for something of theirs; that ends the backoff.
             error: something went wrong and nobody rejected; `plugins` do not matter then.
             pod: the pod as it is known now, if the queue was not told.
             bind_failed: it was `done` before, and its binding cycle failed; the caller knows that
@@ -185,16 +184,19 @@ class Queue:
             return queued.sub_queue
         if pod is not None:
             queued.pod = pod
-        queued.fail(() if error else plugins, () if error else pending, now)
+        queued.fail(() if error else plugins, now)
         queued.backoff_until = self._settings.backoff_end(queued)
         # Nobody kept what happened while a pod was being bound: it must be tried again.
         helped = bind_failed or self.in_flight.helped(queued)
-        strategy = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
+        again = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
         self.in_flight.finish(queued)
         self._sub_queues.rejected.update(
-            (plugin, queued.profile) for plugin in queued.rejector_plugins
+            (plugin, queued.profile) for plugin in queued.unschedulable_plugins
         )
-        self._sub_queues.retry(queued, strategy, _FAILED, now)
+        if again:
+            self._sub_queues.retry(queued, _FAILED, now)
+        else:
+            self._sub_queues.hold(queued, _FAILED)
         return queued.sub_queue
 
     # -- cluster events
@@ -230,7 +232,7 @@ class Queue:
             if queued.sub_queue is SubQueue.IN_FLIGHT:
                 self.in_flight.help(queued)
             elif self._patience.lost:
-                self._postponed[queued] = Strategy.AT_ONCE, _ACTIVATED
+                self._postponed[queued] = True, _ACTIVATED
             elif queued.waits_for_event:
                 self._sub_queues.admit(queued, _ACTIVATED, now)
             elif queued.sub_queue is not SubQueue.ACTIVE:
@@ -239,11 +241,9 @@ class Queue:
     def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
         if self._patience.lost:
             # Nor are plugins asked whether it helps: it may.
-            self._postponed.setdefault(queued, (Strategy.AFTER_BACKOFF, event.label()))
-            return
-        strategy = self._hints.strategy(queued, event)
-        if strategy is not Strategy.SKIP:
-            self._sub_queues.retry(queued, strategy, event.label(), now)
+            self._postponed.setdefault(queued, (False, event.label()))
+        elif self._hints.worth_requeuing(queued, event):
+            self._sub_queues.retry(queued, event.label(), now)
 
     def flush(self, now: float) -> None:
         """Time passed: backoffs are over, pods were unschedulable for too long.
@@ -252,9 +252,10 @@ class Queue:
         """
         self._patience.lost = False
         while self._postponed and not self._patience.lost:
-            queued, (strategy, event) = self._postponed.popitem(last=False)
+            queued, (at_once, event) = self._postponed.popitem(last=False)
             if queued.sub_queue not in _UNDER_WAY:
-                self._sub_queues.retry(queued, strategy, event, now)
+                move = self._sub_queues.admit if at_once else self._sub_queues.retry
+                move(queued, event, now)
         self._sub_queues.flush(now)
 
     def next_time(self) -> float | None:

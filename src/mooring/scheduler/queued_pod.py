@@ -42,8 +42,8 @@ class QueuedPod:
         attempts: how often it was taken out of the queue to be decided.
         rejections: how many attempts ended because plugins rejected.
         errors: how many of the last attempts, one after the other, ended because something failed.
-        unschedulable_plugins: who rejected it in the last attempt, or holds the pod back.
-        pending_plugins: who made it wait in the last attempt; their word ends the backoff.
+        unschedulable_plugins: who rejected it in the last attempt, or gates it; an event must help
+            one of them.
         gate: the PreEnqueue plugin that keeps it out of the active queue; empty if none does.
         backoff_until: the second in which its backoff ends.
         flushed: whether it was last requeued by time alone and not by an event.
@@ -52,7 +52,7 @@ class QueuedPod:
 
     __slots__ = (
         "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
-        "pending_plugins", "pod", "profile", "rejections", "since", "sub_queue",
+        "pod", "profile", "rejections", "since", "sub_queue",
         "unschedulable_plugins",
     )  # fmt: skip
 
@@ -66,7 +66,6 @@ class QueuedPod:
         self.rejections = 0
         self.errors = 0
         self.unschedulable_plugins = _NOBODY
-        self.pending_plugins = _NOBODY
         self.gate = ""
         self.backoff_until = LONG_AGO
         self.flushed = False
@@ -78,13 +77,6 @@ class QueuedPod:
         return self.pod.key
 
     @property
-    def rejector_plugins(self) -> frozenset[str]:
-        """All plugins that rejected it, made it wait or gate it; an event must help one of them."""
-        if not self.pending_plugins:
-            return self.unschedulable_plugins
-        return self.unschedulable_plugins | self.pending_plugins
-
-    @property
     def waits_for_event(self) -> bool:
         """Whether it waits for a cluster event."""
         return self.sub_queue is SubQueue.UNSCHEDULABLE or self.sub_queue is SubQueue.GATED
@@ -93,12 +85,11 @@ class QueuedPod:
         """Whether this is about the same pod, and not one of the same name before or after it."""
         return self.pod.uid == pod.uid and self.key == pod.key
 
-    def fail(self, plugins: Collection[str], pending: Collection[str], now: float) -> None:
+    def fail(self, plugins: Collection[str], now: float) -> None:
         """An attempt failed; if no plugin rejected the pod, something went wrong."""
         # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
         self.unschedulable_plugins = _shared(frozenset(plugins))
-        self.pending_plugins = _shared(frozenset(pending))
-        if self.rejector_plugins:
+        if self.unschedulable_plugins:
             self.rejections += 1
             self.errors = 0
         else:

@@ -4,7 +4,6 @@ Owns asking the plugins' `RequeueHint`s. Called by the queue, for unschedulable 
 that come back from an attempt; it moves nothing.
 """
 
-import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -21,17 +20,6 @@ from mooring.scheduler.queued_pod import QueuedPod
 RejectorPlugin = tuple[str, str]
 #: Called with a plugin whose `RequeueHint.helps` failed.
 HintFailed = Callable[[str, Exception], None]
-
-
-class Strategy(enum.IntEnum):
-    """What a cluster event means to a pod, the weakest first."""
-
-    #: Nothing: it goes on waiting.
-    SKIP = 0
-    #: It is tried again when its backoff is over.
-    AFTER_BACKOFF = 1
-    #: It is tried again now.
-    AT_ONCE = 2
 
 
 class RequeueHints:
@@ -68,21 +56,17 @@ class RequeueHints:
             )
         return hints
 
-    def strategy(self, queued: QueuedPod, event: ClusterEvent) -> Strategy:
-        """What the event means to the pod, by the word of the plugins that rejected it."""
-        # parity v1.36.4: backend/queue/scheduling_queue.go isPodWorthRequeuing
-        for plugin in queued.pending_plugins:
-            if self._helps(queued, plugin, event):
-                return Strategy.AT_ONCE
-        for plugin in queued.unschedulable_plugins:
-            if self._helps(queued, plugin, event):
-                return Strategy.AFTER_BACKOFF
-        return Strategy.SKIP if queued.rejector_plugins else Strategy.AFTER_BACKOFF
+    def worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> bool:
+        """Whether the event helps the pod, by the word of the plugins that rejected it."""
+        # parity v1.36.4: backend/queue/scheduling_queue.go isPodWorthRequeuing; no plugin there
+        # answers "pending", which would end the backoff as well
+        rejecting = queued.unschedulable_plugins
+        return not rejecting or any(self._helps(queued, plugin, event) for plugin in rejecting)
 
     def while_in_flight(
         self, queued: QueuedPod, events: Iterable[ClusterEvent], *, helped: bool
-    ) -> Strategy:
-        """What the events during an attempt mean to the pod that was rejected in it.
+    ) -> bool:
+        """Whether the events during an attempt help the pod that was rejected in it.
 
         Args:
             queued: the pod.
@@ -90,13 +74,9 @@ class RequeueHints:
             helped: something that helps is known already.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go determineSchedulingHintForInFlightPod
-        best = Strategy.SKIP if queued.rejector_plugins and not helped else Strategy.AFTER_BACKOFF
-        most = Strategy.AT_ONCE if queued.pending_plugins else Strategy.AFTER_BACKOFF
-        for event in events:
-            if best is most:
-                break
-            best = max(best, self.strategy(queued, event))
-        return best
+        if helped or not queued.unschedulable_plugins:
+            return True
+        return any(self.worth_requeuing(queued, event) for event in events)
 
     def _hangs(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a hint was interrupted over this event: it is not asked about it again."""

@@ -13,7 +13,7 @@ from mooring.model.pod import Pod
 from mooring.scheduler.backoff import WINDOW, QueueSettings, backs_off
 from mooring.scheduler.heap import Heap, Place
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
-from mooring.scheduler.requeue_hints import RequeueHints, Strategy
+from mooring.scheduler.requeue_hints import RequeueHints
 from mooring.scheduler.unschedulable_pods import UnschedulablePods
 
 #: A pod's place among the pods that are ready, from when it was queued; the smallest first.
@@ -87,16 +87,22 @@ class SubQueues:
         self._active.put(queued, place)
         self.incoming["active", event] += 1
 
-    def retry(self, queued: QueuedPod, strategy: Strategy, event: str, now: float) -> None:
+    def retry(self, queued: QueuedPod, event: str, now: float) -> None:
         """Try a pod again: now, or when its backoff is over."""
         # parity v1.36.4: backend/queue/scheduling_queue.go requeuePodWithQueueingStrategy
-        if strategy is Strategy.SKIP:
-            self._hold(queued, event)
-        elif strategy is Strategy.AFTER_BACKOFF and backs_off(queued, now):
+        if backs_off(queued, now):
             if self._passes(queued, event):
                 self._back_off(queued, event)
         else:
             self.admit(queued, event, now)
+
+    def hold(self, queued: QueuedPod, event: str) -> None:
+        """Let a pod wait for a cluster event."""
+        self._detach(queued)
+        queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
+        self._gated += queued.sub_queue is SubQueue.GATED
+        self._unschedulable.put(queued, self._settings.deadline(queued))
+        self.incoming["unschedulable", event] += 1
 
     def pop(self) -> QueuedPod | None:
         """Take out the first pod that is ready; if none is, the first that was rejected."""
@@ -113,7 +119,7 @@ class SubQueues:
     def drop(self, queued: QueuedPod) -> None:
         """Take a pod out."""
         self._detach(queued)
-        for plugin in queued.rejector_plugins:
+        for plugin in queued.unschedulable_plugins:
             left = self.rejected[plugin, queued.profile] - 1
             if left:
                 self.rejected[plugin, queued.profile] = left
@@ -140,7 +146,7 @@ class SubQueues:
                 return
             self._detach(queued)
             queued.flushed, queued.flushed_at = True, now
-            self.retry(queued, Strategy.AFTER_BACKOFF, _TIME_OVER, now)
+            self.retry(queued, _TIME_OVER, now)
 
     # -- what is there
 
@@ -178,24 +184,17 @@ class SubQueues:
         if gate is None:
             queued.gate = ""
             return True
-        if gate not in queued.rejector_plugins:
+        if gate not in queued.unschedulable_plugins:
             queued.unschedulable_plugins |= {gate}
             self.rejected[gate, queued.profile] += 1
         queued.gate = gate
         queued.flushed = False
-        self._hold(queued, event)
+        self.hold(queued, event)
         return False
-
-    def _hold(self, queued: QueuedPod, event: str) -> None:
-        self._detach(queued)
-        queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
-        self._gated += queued.sub_queue is SubQueue.GATED
-        self._unschedulable.put(queued, self._settings.deadline(queued))
-        self.incoming["unschedulable", event] += 1
 
     def _back_off(self, queued: QueuedPod, event: str) -> None:
         # parity v1.36.4: backend/queue/backoff_queue.go add
-        if queued.rejector_plugins:
+        if queued.unschedulable_plugins:
             place = self._backoff_place(queued)
             self._detach(queued)
             queued.sub_queue = SubQueue.BACKOFF

@@ -25,11 +25,11 @@ class UnschedulablePods:
         """A pod waits, at most until the deadline."""
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue: what
         # does not concern the plugin that holds a pod back cannot let it go.
-        names = (queued.gate,) if queued.gate else sorted(queued.rejector_plugins)
-        rejector_plugins = tuple((queued.profile, name) for name in names)
+        names = (queued.gate,) if queued.gate else sorted(queued.unschedulable_plugins)
+        rejectors = tuple((queued.profile, name) for name in names)
         self.discard(queued)
-        self._rejectors[queued] = rejector_plugins
-        for rejector in rejector_plugins:
+        self._rejectors[queued] = rejectors
+        for rejector in rejectors:
             self._by_plugin.setdefault(rejector, {})[queued] = None
         self._deadlines.put(queued, (deadline,))
 

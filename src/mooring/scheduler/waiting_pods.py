@@ -25,7 +25,8 @@ class WaitingPod:
         pod: the pod.
         queued: its entry of the queue.
         node: where it is to go.
-        deadlines: until when it waits for each plugin, by the clock that decisions are made with.
+        since: when it began to wait, by the clock that decisions are made with.
+        deadlines: until when it waits for each plugin, by the same clock.
         reason: why it waits no more and is not bound; empty if it is not so.
         rejected_by: the plugin that says so.
         preempted: whether it has to make room for another pod.
@@ -36,6 +37,7 @@ class WaitingPod:
         self.queued = placement.queued
         self.pod: Pod = self.queued.pod
         self.node: Node = placement.node
+        self.since = now
         self.deadlines = {plugin: now + seconds for plugin, seconds in waits.items()}
         self._waits = waits
         self.rejected_by = ""

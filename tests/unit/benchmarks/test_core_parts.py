@@ -9,7 +9,7 @@ from benchmarks.command import BenchError
 from benchmarks.core import __main__ as command_line
 from benchmarks.core import by_plugin, growth, speed
 from benchmarks.core.bench import Bench
-from benchmarks.core.by_plugin import FRAMEWORK, Costs, Stopwatch
+from benchmarks.core.by_plugin import FRAMEWORK, Costs
 from benchmarks.core.goals import goals
 from benchmarks.core.growth import Growth
 from benchmarks.core.report import part_names
@@ -59,19 +59,25 @@ def test_the_parts_of_a_decision_add_up(bench: Bench) -> None:
     assert {*asked, by_plugin.SHAPE, by_plugin.ASSUME, FRAMEWORK} <= set(found.parts)
 
 
-def test_a_stopwatch_times_every_plugin_and_leaves_no_trace(bench: Bench) -> None:
-    plugins = [one.plugin for point in bench.runtime.points.values() for one in point]
-    before = [set(vars(plugin)) for plugin in plugins]
-    asked = {asker.name for asker in bench.runtime.filters}
-    asked |= {asker.name for asker, *_ in bench.runtime.scores}
-    with Stopwatch(bench.runtime) as watch:
+def test_a_clock_times_every_plugin_while_it_is_on(bench: Bench) -> None:
+    runtime = bench.core.runtimes["default-scheduler"]
+    asked = {one.name for point in runtime.points.values() for one in point}
+    with bench.clock as clock:
         bench.place(bench.new_pods(8))
-        assert set(watch.spent) <= asked
-        assert watch.spent["NodeResourcesFit"] > 0
-    assert [set(vars(plugin)) for plugin in plugins] == before
-    spent = dict(watch.spent)
+        assert set(clock.spent) <= asked | {by_plugin.ASSUME}
+        assert clock.spent["NodeResourcesFit"] > 0
+    spent = dict(clock.spent)
     bench.place(bench.new_pods(1))
-    assert dict(watch.spent) == spent
+    assert dict(clock.spent) == spent
+
+
+def test_a_slice_leaves_the_cluster_and_the_queue_as_they_were(bench: Bench) -> None:
+    pods = bench.new_pods(4)
+    assert len(bench.core.queue) == 4
+    bench.place(pods)
+    assert (len(bench.core.queue), len(bench.core.binding)) == (0, 4)
+    bench.take_back(pods)
+    assert (bench.cluster.pods, len(bench.core.binding)) == (bench.pods, 0)
 
 
 def test_growth_compares_within_turns_and_turns_around(

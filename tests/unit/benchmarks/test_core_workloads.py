@@ -83,10 +83,12 @@ def test_preferences_decide() -> None:
     together = Bench(WORKLOADS["preferred-affinity"], NODES, 8)
     image = Bench(WORKLOADS["images"], NODES, 8)
     occupied = {node.name for _, node in placed(together)}
-    for pod in together.new_pods(3):
-        assert together.choose(pod) in occupied
-    for pod in image.new_pods(3):
-        assert pod.images[0] in image.cluster.nodes[image.choose(pod)].images
+    for _ in range(3):
+        pods = together.new_pods(1)
+        assert together.place(pods)[0] in occupied
+        together.take_back(pods)
+        pods = image.new_pods(1)
+        assert pods[0].images[0] in image.cluster.nodes[image.place(pods)[0]].images
 
 
 def test_preferred_spread_keeps_zones_even() -> None:

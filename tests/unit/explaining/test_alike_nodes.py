@@ -1,6 +1,6 @@
 from mooring.explaining.alike_nodes import AlikeNodes, alike_nodes
 from mooring.explaining.explainer import Explainer
-from mooring.framework.record import Record
+from mooring.framework.decisions.record import Record
 from mooring.model.pod import Pod
 from mooring.testing import make_node, make_pod
 

@@ -9,7 +9,7 @@ from mooring.explaining.decision_text import (
     runner_up,
 )
 from mooring.explaining.explainer import Explainer
-from mooring.framework.record import Record
+from mooring.framework.decisions.record import Record
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.testing import make_node, make_pod

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 
 from mooring.framework.binding import Binding
+from mooring.framework.decisions.post_filter_answers import legal_post_filter
 from mooring.framework.filtering import Preemption
 from mooring.framework.hook_answers import (
     legal_binding,
     legal_pre_filter,
     legal_verdict,
 )
-from mooring.framework.post_filter_answers import legal_post_filter
 from mooring.framework.verdict import Verdict
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod

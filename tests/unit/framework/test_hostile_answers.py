@@ -13,7 +13,7 @@ from mooring.errors import MooringError, PluginError, PolicyError
 from mooring.framework import foreign
 from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
-from mooring.framework.examine import examine
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_binding, legal_verdict, legal_wait
@@ -22,6 +22,7 @@ from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdicts
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 
 
 class Hostile:
@@ -162,16 +163,19 @@ POINTS = ("preEnqueue", "preFilter", "filter", "postFilter")
 def test_a_verdict_with_a_hostile_part_is_refused(at: str, part: str) -> None:
     made = runtime(Answering(at, VERDICTS[part]), POINTS)
     with pytest.raises(PluginError, match=f"plugin Answering failed in {at} for pod default/p"):
-        examine(made, make_pod("p"))
+        record_decision(made, make_pod("p"))
     if at != "pre_enqueue":
         with pytest.raises(PluginError, match=f"failed in {at}"):
-            made.decide(make_pod("p"))
+            decide_alone(made, make_pod("p"))
 
 
 @pytest.mark.parametrize("part", MANY)
 def test_verdicts_with_a_hostile_part_are_refused(part: str) -> None:
     made = runtime(Answering("filter", MANY[part]), POINTS)
-    for ask in (lambda: made.decide(make_pod("p")), lambda: examine(made, make_pod("p"))):
+    for ask in (
+        lambda: decide_alone(made, make_pod("p")),
+        lambda: record_decision(made, make_pod("p")),
+    ):
         with pytest.raises(PluginError, match="plugin Answering failed in filter for pod"):
             ask()
 
@@ -235,7 +239,7 @@ def test_verdicts_on_an_array_of_another_class_become_plain() -> None:
         return Verdicts(np.zeros(size, np.int64).view(Array), (accept(),))
 
     made = runtime(Answering("filter", answer), POINTS)
-    assert made.decide(make_pod("p")).best.tolist() == [0, 1, 2]
+    assert decide_alone(made, make_pod("p")).best.tolist() == [0, 1, 2]
 
 
 def test_scores_in_an_array_of_another_class_become_plain() -> None:

@@ -9,14 +9,15 @@ from mooring import Node, Nodes, Pod, Verdict, accept_if, hook, reject
 from mooring.errors import PluginError
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
-from mooring.framework.examine import examine
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering, Preemption
-from mooring.framework.record import Record
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 
 POINTS: dict[str, tuple[type[hook.Hook], ...]] = {
     "preEnqueue": (hook.PreEnqueue,),
@@ -50,7 +51,7 @@ def runtime(*plugins: hook.Hook, nodes: str = "abc", pods: tuple[Pod, ...] = ())
 
 
 def chosen(made: Runtime, pod: Pod | None = None) -> list[str]:
-    decision = made.decide(pod or make_pod("p"))
+    decision = decide_alone(made, pod or make_pod("p"))
     return [made.cluster.columns.nodes[row].name for row in decision.best.tolist()]
 
 
@@ -117,7 +118,7 @@ def test_weights_multiply() -> None:
     heavy = Rank({"a": 0, "b": 40, "c": 30}, weight=3)
     heavy.name = "Heavy"
     decision = runtime(slow, heavy)
-    record = examine(decision, make_pod("p")).to_dict()
+    record = record_decision(decision, make_pod("p")).to_dict()
     assert record["total"] == {"a": 100, "b": 120, "c": 90}
     assert record["best"] == ["b"]
 
@@ -130,7 +131,7 @@ def test_a_costly_filter_is_asked_only_about_possible_nodes() -> None:
 
 def test_in_a_record_every_filter_is_asked_about_every_node() -> None:
     one = One("bc")
-    record = examine(runtime(Allow("ab"), one), make_pod("p"))
+    record = record_decision(runtime(Allow("ab"), one), make_pod("p"))
     assert one.asked == ["a", "b", "c"]
     assert record.to_dict()["filter"]["One"]["a"] == {
         "code": "Unschedulable",
@@ -146,7 +147,7 @@ def test_no_filter_is_asked_when_no_node_is_left() -> None:
 
 def test_the_first_rejection_counts_for_the_message() -> None:
     made = runtime(Allow("a", "First"), Allow("b", "Second"))
-    record = examine(made, make_pod("p"))
+    record = record_decision(made, make_pod("p"))
     assert record.message == "0/3 nodes are available: 1 not for Second, 2 not for First."
     assert record.to_dict()["nodeStatus"]["c"] == {"plugin": "First", "code": "Unschedulable"}
 
@@ -161,13 +162,13 @@ def test_a_skipping_plugin_is_not_asked() -> None:
 
     made = runtime(Idle())
     assert chosen(made) == ["a", "b", "c"]
-    assert examine(made, make_pod("p")).to_dict()["filter"] == {"Idle": "Skip"}
+    assert record_decision(made, make_pod("p")).to_dict()["filter"] == {"Idle": "Skip"}
 
 
 def test_plugins_narrow_the_nodes_together() -> None:
     made = runtime(Named(["a", "b", "z"], "One"), Named({"b", "c"}, "Two"))
     assert chosen(made) == ["b"]
-    status = examine(made, make_pod("p")).to_dict()["nodeStatus"]
+    status = record_decision(made, make_pod("p")).to_dict()["nodeStatus"]
     assert status["a"] == {"plugin": "PreFilterResult", "code": "UnschedulableAndUnresolvable"}
 
 
@@ -188,12 +189,12 @@ def test_a_pod_rejected_before_any_node(
 ) -> None:
     made = runtime(*(Named(answer, f"P{place}") for place, answer in enumerate(answers)))
     assert chosen(made) == []
-    assert examine(made, make_pod("p")).message == message
+    assert record_decision(made, make_pod("p")).message == message
 
 
 def test_a_pod_of_a_group_is_rejected_and_told_why() -> None:
     pod = Pod.from_dict({"metadata": {"name": "g"}, "spec": {"schedulingGroup": {"name": "all"}}})
-    assert "not supported by mooring yet" in examine(runtime(Allow("abc")), pod).message
+    assert "not supported by mooring yet" in record_decision(runtime(Allow("abc")), pod).message
 
 
 class PostFilterResult(hook.FilterNodes):
@@ -216,7 +217,7 @@ def waiting(name: str, node: str, priority: int) -> Pod:
 def test_a_node_promised_to_a_more_important_pod_is_taken() -> None:
     made = runtime(PostFilterResult(), pods=(waiting("vip", "b", 5),))
     assert chosen(made) == ["a", "c"]
-    record = examine(made, make_pod("p")).to_dict()
+    record = record_decision(made, make_pod("p")).to_dict()
     assert record["feasibleWithoutNominated"] == ["a", "b", "c"]
     assert made.cluster.columns.used("pods").tolist() == [0, 0, 0]
 
@@ -229,7 +230,7 @@ def test_a_promise_to_a_less_important_pod_does_not_count() -> None:
 def test_the_pods_own_promised_node_is_taken_without_scoring() -> None:
     made = runtime(PostFilterResult(), Rank({"a": 1, "b": 2, "c": 3}))
     assert chosen(made, waiting("p", "a", 0)) == ["a"]
-    assert examine(made, waiting("p", "a", 0)).selected == ["a"]
+    assert record_decision(made, waiting("p", "a", 0)).selected == ["a"]
 
 
 def test_what_if_plugins_follow_the_pods() -> None:
@@ -273,7 +274,7 @@ def test_a_search_for_room_runs_only_if_no_node_is_possible() -> None:
     search = Search()
     assert chosen(runtime(Allow("a"), search)) == ["a"]
     assert search.calls == 0
-    record = examine(runtime(Allow(""), search), make_pod("p"))
+    record = record_decision(runtime(Allow(""), search), make_pod("p"))
     assert record.message == "0/3 nodes are available: 3 not for Allow. no victims anywhere"
 
 
@@ -282,7 +283,7 @@ def test_a_held_pod_is_gated_and_still_examined() -> None:
         def pre_enqueue(self, pod: Pod) -> str:
             return "wait for it"
 
-    record = examine(runtime(Hold()), make_pod("p"))
+    record = record_decision(runtime(Hold()), make_pod("p"))
     assert (record.gated, record.feasible, record.selected) == (True, ["a", "b", "c"], [])
     assert record.message == "wait for it"
 
@@ -294,9 +295,10 @@ def test_a_question_that_cannot_be_answered_is_an_error() -> None:
         def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:
             return Verdicts.each([fail("no idea"), ACCEPT, ACCEPT])
 
-    with pytest.raises(PluginError, match='running "Lost" filter plugin: no idea'):
-        chosen(runtime(Lost()))
-    record: Record = examine(runtime(Lost()), make_pod("p"))
+    decision = decide_alone(runtime(Lost()), make_pod("p"))
+    assert decision.error == 'running "Lost" filter plugin: no idea'
+    assert not len(decision.best)
+    record: Record = record_decision(runtime(Lost()), make_pod("p"))
     assert record.error == 'running "Lost" filter plugin: no idea'
     assert record.feasible == []
 
@@ -324,7 +326,7 @@ def test_a_question_that_cannot_be_answered_beside_a_promised_pod_is_an_error() 
             return Verdicts.where(full, fail("who knows"))
 
     made = runtime(Unsure(), pods=(waiting("vip", "b", 5),))
-    assert examine(made, make_pod("p")).error == 'running "Unsure" filter plugin: who knows'
+    assert record_decision(made, make_pod("p")).error == 'running "Unsure" filter plugin: who knows'
 
 
 class Broken(
@@ -369,7 +371,7 @@ class Broken(
 @pytest.mark.parametrize("where", ["pre_enqueue", "pre_filter", "filter", "pre_score", "score"])
 def test_a_plugin_that_raises_is_named(where: str) -> None:
     with pytest.raises(PluginError) as caught:
-        examine(runtime(Broken(where)), make_pod("p"))
+        record_decision(runtime(Broken(where)), make_pod("p"))
     error = caught.value
     assert (error.plugin, error.hook, error.pod) == ("Broken", where, "default/p")
     assert str(error) == (
@@ -392,7 +394,7 @@ def test_scores_outside_the_range_are_rejected(make: Callable[[], hook.Hook], wh
 
 
 def test_a_cluster_without_nodes() -> None:
-    record = examine(runtime(nodes=""), make_pod("p"))
+    record = record_decision(runtime(nodes=""), make_pod("p"))
     assert record.error == "no nodes available to schedule pods"
     assert record.to_dict()["feasible"] == []
 
@@ -426,5 +428,5 @@ def test_pods_in_thought_are_gone_although_a_plugin_fails_over_one() -> None:
     made = runtime(Forgetful(), Allow("abc"), pods=nominated)
     for _ in range(2):
         with pytest.raises(PluginError, match="Forgetful failed in remove_pod"):
-            made.decide(make_pod("p"))
+            decide_alone(made, make_pod("p"))
         assert made.cluster.columns.used("cpu").tolist() == [0, 0, 0]

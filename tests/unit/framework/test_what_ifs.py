@@ -21,6 +21,7 @@ from mooring.plugins.in_tree import default_registry
 from mooring.plugins.preemption.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
+from tests.unit.framework.deciding import decide_alone
 from tests.unit.scheduler.world import World
 
 HOOKS = ("pre_filter", "post_filter", "pre_score", "reserve", "permit", "unreserve")
@@ -363,8 +364,8 @@ def test_who_extends_the_default_preemption_finds_victims(factory: Any) -> None:
         cluster.put(thing)
     profile = build_profiles(config, registry)["default-scheduler"]
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
-    found = runtime.decide(
-        make_pod("asker", requests={"cpu": "1"}, priority=5)
+    found = decide_alone(
+        runtime, make_pod("asker", requests={"cpu": "1"}, priority=5)
     ).post_filter_result.preemption
     assert found is not None
     assert [len(one.victims) for one in found.candidates.values()] == [1]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mooring import Pod, Policy, hook
 from mooring.config.configuration import read_configuration
 from mooring.config.runtimes import build_profiles
 from mooring.errors import ApiError
@@ -35,7 +36,7 @@ def make_settings(cluster: FakeCluster, config: dict[str, Any], **more: Any) -> 
     registry = default_registry()
     return SchedulerSettings(
         configuration=read_configuration(config),
-        profiles=build_profiles(config, registry),
+        profiles=build_profiles(config, registry, more.get("policies", ())),
         registry=registry,
         cluster=cluster.config,
         **more,
@@ -304,6 +305,36 @@ class TestStarting:
 
 
 class TestStopping:
+    def test_nothing_is_scheduled_with_a_part_of_the_first_list(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """After the signal no plugin is asked about the pods that are left in it."""
+        asked: list[str] = []
+
+        class Stopping(hook.PreEnqueue):
+            name = "Stopping"
+
+            def pre_enqueue(self, pod: Pod) -> None:
+                asked.append(pod.name)
+                kill()
+
+        async def run() -> None:
+            async with fake_cluster() as cluster:
+                cluster.put_node(make_node("a"))
+                for name in ("p", "q"):
+                    cluster.put_pod(make_pod(name))
+                async with scheduler(cluster, policies=(policy,)) as started:
+                    assert await started.end() == 0
+                assert not cluster.binding
+
+        policy = Policy("stopping")
+        policy.add(Stopping())
+        asyncio.run(run())
+        assert len(asked) == 1
+        assert "stopped" in caplog.messages
+        assert "scheduling" not in caplog.messages
+        assert not any("the cluster is known" in one for one in caplog.messages)
+
     def test_bindings_under_way_are_finished_and_no_pods_taken(self) -> None:
         async def run() -> list[tuple[str, str]]:
             async with fake_cluster() as cluster:

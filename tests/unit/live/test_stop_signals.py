@@ -42,14 +42,16 @@ def test_both_are_heard_inside_a_hook(
     new_loop: Callable[[], asyncio.AbstractEventLoop], caplog: pytest.LogCaptureFixture
 ) -> None:
     left: list[int] = []
+    noted: list[int] = []
     plugin = Slow(left)
     before = signal.getsignal(signal.SIGTERM)
 
     async def main() -> None:
         stop = asyncio.Event()
-        with StopSignals(stop.set, left.append):
+        with StopSignals(stop.set, left.append, lambda: noted.append(len(plugin.after))):
             foreign.call(plugin.pre_enqueue, make_pod("web"))
             assert not stop.is_set()  # the loop is told, and has not had its turn
+            assert noted == [0]
             await asyncio.wait_for(stop.wait(), 60)
 
     caplog.set_level("INFO")

@@ -11,7 +11,6 @@ from mooring.config.strict_decoding import FieldProblem
 from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
-from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
@@ -42,7 +41,7 @@ def cluster_of(*things: KubeObject) -> Cluster:
 
 
 def begin(cluster: Cluster, pod: Pod) -> Cycle:
-    return Runtime(cluster).begin(pod)
+    return Cycle(pod, cluster)
 
 
 def some(cycle: Cycle, names: Sequence[str] | None) -> Nodes:

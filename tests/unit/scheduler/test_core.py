@@ -10,6 +10,7 @@ import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.verdict import fail
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.testing import make_node, make_pod
 from tests.unit.scheduler.world import World
@@ -340,3 +341,82 @@ def test_a_plugin_that_raises_is_named_and_the_others_go_on() -> None:
     queued = world.core.queue.get("default/bad")
     assert queued is not None
     assert queued.sub_queue is SubQueue.ERROR_BACKOFF
+
+
+# -- what the decision says, and what the queue makes of it
+
+
+def queued_as(world: World, name: str) -> SubQueue:
+    queued = world.core.queue.get(f"default/{name}")
+    assert queued is not None
+    return queued.sub_queue
+
+
+def test_a_cluster_without_nodes() -> None:
+    world = World(pod("p"))
+    world.run()
+    assert world.events == [("p", "FailedScheduling", "no nodes available to schedule pods")]
+    assert queued_as(world, "p") is SubQueue.ERROR_BACKOFF  # as in kube-scheduler: nobody rejected
+    world.put(node("a"))
+    world.wait(3)
+    assert world.where("p") == "a"
+
+
+def test_a_pod_of_a_group_waits_for_any_change() -> None:
+    world = World(node("a"), pod("p", schedulingGroup={"podGroupName": "all"}))
+    world.run()
+    ((_, reason, note),) = world.events
+    assert reason == "FailedScheduling"
+    assert "pod groups (spec.schedulingGroup) are not supported by mooring yet" in note
+    assert queued_as(world, "p") is SubQueue.UNSCHEDULABLE
+    world.put(node("b"))
+    assert queued_as(world, "p") is SubQueue.BACKOFF
+
+
+class Narrow(hook.PreFilter):
+    """Answers one thing."""
+
+    name = "Narrow"
+
+    def __init__(self, answer: hook.PreFilterAnswer) -> None:
+        self.answer = answer
+
+    def pre_filter(self, cycle: Cycle) -> hook.PreFilterAnswer:
+        return self.answer
+
+
+def narrowed(answer: hook.PreFilterAnswer) -> World:
+    policy = mr.Policy("narrow")
+    policy.add(Narrow(answer))
+    world = World(node("a"), pod("p"), policy=policy)
+    world.run()
+    return world
+
+
+def test_plugins_that_leave_no_node_have_rejected_the_pod() -> None:
+    world = narrowed(())
+    assert world.events[0][2].startswith("0/1 nodes are available: node(s) didn't satisfy plugin N")
+    assert world.core.queue.rejected == {("Narrow", "default-scheduler"): 1}
+
+
+def test_a_pre_filter_plugin_that_cannot_answer_is_an_error() -> None:
+    world = narrowed(fail("no idea"))
+    note = 'running PreFilter plugin "Narrow": no idea'
+    assert world.events == [("p", "FailedScheduling", note)]
+    assert queued_as(world, "p") is SubQueue.ERROR_BACKOFF
+
+
+def test_preempt_hooks_that_leave_nobody_are_told_of() -> None:
+    policy = mr.Policy("kind")
+
+    @policy.preempt
+    def spare(pod: Pod, node: Node, victims: Any) -> bool:
+        return False
+
+    low = make_pod("low", node="a", requests={"cpu": "4"}, priority=-1)
+    world = World(node("a"), low, pod("p", "4", priority=5), policy=policy)
+    world.run()
+    assert world.evicts == []
+    assert world.events[0][2] == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: no candidate node for preemption"
+    )

@@ -295,7 +295,7 @@ def test_a_rejected_pod_is_held_back_when_it_is_woken() -> None:
     queued = reject(queue, a_pod(), "Nodes")
     gates.closed.add("pod")
     queue.on_event(ADD_NODE, 50)
-    assert (queued.sub_queue, sorted(queued.rejector_plugins)) == (
+    assert (queued.sub_queue, sorted(queued.unschedulable_plugins)) == (
         SubQueue.GATED,
         ["Gate", "Nodes"],
     )

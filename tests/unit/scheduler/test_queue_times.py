@@ -86,7 +86,7 @@ def test_an_error_forgets_who_rejected_before() -> None:
     queued = reject(queue, a_pod(), "Nodes")
     queue.on_event(ADD_NODE, 60)
     fail(queue, 60)
-    assert (queued.sub_queue, queued.rejector_plugins, queue.rejected) == (
+    assert (queued.sub_queue, queued.unschedulable_plugins, queue.rejected) == (
         SubQueue.ERROR_BACKOFF,
         frozenset(),
         {},

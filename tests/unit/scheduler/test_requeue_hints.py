@@ -111,25 +111,24 @@ def test_profiles_do_not_share_plugins() -> None:
     assert sub_queue_of(queue, "other") is SubQueue.ACTIVE
 
 
-# -- plugins for which a pod waits
+# -- several plugins
 
 
 @pytest.mark.parametrize(
-    ("pending", "plugins", "sub_queue"),
+    ("plugins", "sub_queue"),
     [
-        (["Nodes"], [], SubQueue.ACTIVE),
-        (["Nodes"], ["Nodes", "Never"], SubQueue.ACTIVE),
-        (["Never"], ["Nodes"], SubQueue.BACKOFF),
-        (["Never"], ["Never"], SubQueue.UNSCHEDULABLE),
+        (["Nodes"], SubQueue.BACKOFF),
+        (["Nodes", "Never"], SubQueue.BACKOFF),
+        (["Never"], SubQueue.UNSCHEDULABLE),
     ],
 )
-def test_what_a_pod_waits_for_ends_its_backoff(
-    pending: Sequence[str], plugins: Sequence[str], sub_queue: SubQueue
+def test_an_event_helps_if_it_helps_one_of_those_that_rejected(
+    plugins: Sequence[str], sub_queue: SubQueue
 ) -> None:
     queue = make_queue()
     queue.add(a_pod(), 0)
     queued = taken(queue)
-    queue.requeue(queued, plugins, 0, pending=pending)
+    queue.requeue(queued, plugins, 0)
     assert (queued.rejections, queued.sub_queue) == (1, SubQueue.UNSCHEDULABLE)
     queue.on_event(ADD_NODE, 0)
     assert queued.sub_queue is sub_queue
@@ -140,7 +139,7 @@ def test_what_a_pod_waits_for_ends_its_backoff(
     queue.on_event(DELETE_POD, 0)
     queue.activate([a_pod()] if sub_queue is SubQueue.BACKOFF else [], 0)
     queue.on_event(ADD_NODE, 0)
-    assert queue.requeue(queued, plugins, 0, pending=pending) is sub_queue
+    assert queue.requeue(queued, plugins, 0) is sub_queue
 
 
 # -- in flight

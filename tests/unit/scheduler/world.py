@@ -1,15 +1,17 @@
 """A small world around a core: it carries out effects at once, or later, as a test wants."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from mooring import Pod, Policy
 from mooring.config.runtimes import build_profiles
+from mooring.framework.decisions.observer import Observer
 from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.plugins.in_tree import default_registry
-from mooring.scheduler.core_building import build_core, build_runtimes
+from mooring.scheduler.core_building import CoreOptions, build_core
 from mooring.scheduler.effects import (
     Bind,
     BindFailed,
@@ -38,13 +40,15 @@ class World:
         config: dict[str, Any] | None = None,
         policy: Policy | None = None,
         bounds: MemoryBounds = BOUNDS,
+        observers: Mapping[str, Observer] | None = None,
     ) -> None:
         registry = default_registry()
         profiles = build_profiles(config, registry, [policy] if policy else [])
         self.cluster = Cluster(bounds=bounds)
         self.now = 1000.0
-        self.runtimes = build_runtimes(profiles, registry, self.cluster, lambda: 0, first)
-        self.core = build_core(self.runtimes, self.cluster, first)
+        options = CoreOptions(observers=observers or {})
+        self.core = build_core(profiles, registry, self.cluster, lambda: 0, first, options)
+        self.runtimes = self.core.runtimes
         self.pods: dict[str, Pod] = {}
         self.events: list[tuple[str, str, str]] = []
         #: Pod, reason and message of each condition ``PodScheduled``.
@@ -60,13 +64,13 @@ class World:
         for thing in objects:
             if isinstance(thing, Pod):
                 self.pods[thing.key] = thing
-            self.do(self.core.handle([Put(thing)], self.now))
+            self.core.handle([Put(thing)], self.now)
 
     def delete(self, thing: KubeObject) -> None:
         """An object is gone."""
         if isinstance(thing, Pod):
             self.pods.pop(thing.key, None)
-        self.do(self.core.handle([Gone(thing)], self.now))
+        self.core.handle([Gone(thing)], self.now)
 
     def run(self) -> None:
         """Decide until nothing is ready."""

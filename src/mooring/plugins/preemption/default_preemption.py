@@ -1,18 +1,18 @@
 """DefaultPreemption: makes room for a pod by preempting pods of lower priority.
 
 Decides whether the pod may do that at all, where it helps, and which node is the cheapest; nothing
-is preempted here. The scheduler carries it out and says so through `DefaultPreemption.preempting`.
+is preempted here. The scheduler carries it out and says so through `Handle.preempting`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 import msgspec
 
 from mooring.framework import hook
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Candidate, Filtering, Preemption
+from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.pod_importance import equally_good
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
@@ -21,14 +21,10 @@ from mooring.model.workloads import PodDisruptionBudget
 from mooring.plugins.preemption.disruption_budgets import DisruptionBudgets
 from mooring.plugins.preemption.victim_search import VictimSearch
 
-#: May drop candidates or some of their victims, as policies with a `Preempt` hook do.
-ReviewCandidates = Callable[[Mapping[str, Candidate]], Mapping[str, Candidate]]
-
 _PERCENT: Final = 100
 _NEVER: Final = "not eligible due to preemptionPolicy=Never."
 _TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
 _NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
-_NONE_LEFT: Final = "no candidate node for preemption"
 _WAITING: Final = reject(
     "waiting for the preemption for this pod to be finished", unresolvable=True
 )
@@ -63,12 +59,7 @@ class DefaultPreemptionArgs(
 
 
 class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
-    """Makes room for a pod by preempting pods of lower priority.
-
-    Attributes:
-        preempting: the unique ids of pods for which victims are being preempted now; kept by the
-            scheduler, so that such a pod waits outside the queue.
-    """
+    """Makes room for a pod by preempting pods of lower priority."""
 
     name = "DefaultPreemption"
     Args: ClassVar[type[msgspec.Struct]] = DefaultPreemptionArgs
@@ -76,11 +67,10 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         self._args = args
         self._handle = handle
-        self.preempting: set[str] = set()
 
     def pre_enqueue(self, pod: Pod) -> Verdict:
         """Hold a pod back while victims are being preempted for it."""
-        return _WAITING if pod.uid and pod.uid in self.preempting else ACCEPT
+        return _WAITING if pod.uid and pod.uid in self._handle.preempting else ACCEPT
 
     def requeue_on(self) -> Sequence[hook.RequeueHint]:
         """Nothing by itself: the plugins that rejected the pod know what helps it."""
@@ -108,7 +98,6 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
         *,
         limit: int | None = None,
         start: int = 0,
-        review: ReviewCandidates | None = None,
     ) -> Preemption:
         """Look for room.
 
@@ -117,7 +106,6 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
             filtering: why not.
             limit: so many candidates are enough (see `candidates_wanted`); None looks at all nodes.
             start: the place among the nodes that might help at which to begin.
-            review: has a say in the candidates before one is chosen.
         """
         # parity v1.36.4: framework/preemption/preemption.go Preempt
         not_eligible = self._why_not_eligible(cycle.pod, filtering)
@@ -139,11 +127,8 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
                 else _reject(self._not_helpful(filtering.size, rejected))
             )
             return msgspec.structs.replace(found, verdict=verdict)
-        reviewed = candidates if review is None else review(candidates)
-        if not reviewed:
-            return msgspec.structs.replace(found, verdict=_reject(_NONE_LEFT), candidates={})
-        best = [one.node for one in equally_good(reviewed.values())]
-        return msgspec.structs.replace(found, candidates=reviewed, best=best)
+        best = [one.node for one in equally_good(candidates.values())]
+        return msgspec.structs.replace(found, best=best)
 
     def _why_not_eligible(self, pod: Pod, filtering: Filtering) -> str:
         """Why the pod may not preempt others; empty if it may."""

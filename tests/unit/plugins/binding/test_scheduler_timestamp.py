@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from mooring.config.plugin_entry import extension_points_of
 from mooring.framework.binding import Binding
+from mooring.framework.cycle import Cycle
 from mooring.framework.runtime import Runtime
 from mooring.model.pod import Pod
 from mooring.plugins.binding.scheduler_timestamp import SchedulerTimestamp, SchedulerTimestampArgs
@@ -23,11 +24,11 @@ class Stamped:
     def __init__(self, annotation: str = "scheduler-timestamp") -> None:
         ticks = clock()
         self.cluster = cluster_of(make_node("a"), make_node("b"))
-        self.runtime = Runtime(self.cluster, now_ns=lambda: next(ticks))
-        self.plugin = SchedulerTimestamp(SchedulerTimestampArgs(annotation), self.runtime)
+        runtime = Runtime(self.cluster, now_ns=lambda: next(ticks))
+        self.plugin = SchedulerTimestamp(SchedulerTimestampArgs(annotation), runtime)
 
     def decide(self, pod: Pod, *, scores: bool = True) -> None:
-        cycle = self.runtime.begin(pod)
+        cycle = Cycle(pod, self.cluster)
         if scores:
             self.plugin.pre_score(cycle, cycle.nodes)
         self.plugin.reserve(cycle, self.cluster.nodes["a"])
@@ -69,7 +70,7 @@ def test_with_one_node_left_the_time_of_the_choice_counts() -> None:
 def test_a_decision_that_is_undone_leaves_nothing() -> None:
     stamped, pod = Stamped(), make_pod()
     stamped.decide(pod)
-    cycle = stamped.runtime.begin(pod)
+    cycle = Cycle(pod, stamped.cluster)
     stamped.plugin.unreserve(cycle, stamped.cluster.nodes["a"])
     stamped.plugin.unreserve(cycle, stamped.cluster.nodes["a"])
     assert stamped.bind(pod) is None

@@ -8,6 +8,7 @@ from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.extension_points import PluginAtPoint
 from mooring.framework.filtering import Filtering, Preemption, Rejection
+from mooring.framework.handle import Ongoing
 from mooring.framework.runtime import Runtime
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
@@ -20,6 +21,7 @@ from mooring.plugins.nodes.taint_toleration import TaintToleration
 from mooring.plugins.preemption.default_preemption import DefaultPreemption
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
 from mooring.plugins.spread.pod_topology_spread import PodTopologySpread
+from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.state.cluster import Cluster
 from mooring.testing import make_pod
 
@@ -43,6 +45,7 @@ class Hidden:
         self.now_ns = runtime.now_ns
         self.choose = runtime.choose
         self.waiting = runtime.waiting
+        self.preempting = runtime.preempting
         self.asked = 0
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
@@ -68,7 +71,8 @@ class Rig:
         self.cluster = Cluster()
         for thing in things:
             self.cluster.put(thing)
-        self.runtime = Runtime(self.cluster)
+        self.preemptions = PreemptionsInProgress()
+        self.runtime = Runtime(self.cluster, ongoing=Ongoing(preemptions=self.preemptions))
         plugins = [describe_plugin(kind).make({}, self.runtime, "args") for kind in _PLUGINS]
         plugin = describe_plugin(DefaultPreemption).make(args or {}, self.runtime, "args")
         assert isinstance(plugin, DefaultPreemption)
@@ -83,8 +87,8 @@ class Rig:
 
     def failed(self, pod: Pod) -> tuple[Cycle, Filtering]:
         """The decision that found no node."""
-        cycle = self.runtime.begin(pod)
-        filtering = self.runtime.filter(cycle)
+        cycle = Cycle(pod, self.cluster)
+        filtering = self.runtime.filter_walk.run(cycle)
         assert not len(filtering.feasible)
         return cycle, filtering
 

@@ -1,11 +1,9 @@
 """DefaultPreemption: who may preempt, what it answers, which node it prefers."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mooring.framework.filtering import Candidate
 from mooring.framework.hook import Action, FilterNodes
 from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import ACCEPT, Verdicts, fail
@@ -175,21 +173,6 @@ def test_budgets_of_the_cluster_decide() -> None:
     assert found.best == ["b"]
 
 
-def test_a_review_has_the_last_word_before_the_choice() -> None:
-    rig = Rig(small("a"), low("x", "a", 0, cpu="4"), small("b"), low("y", "b", 7, cpu="4"))
-
-    def only_b(candidates: Mapping[str, Candidate]) -> Mapping[str, Candidate]:
-        assert list(candidates) == ["a", "b"]
-        return {"b": candidates["b"]}
-
-    found = rig.search(high("1"), review=only_b)
-    assert found.best == ["b"]
-    assert list(found.candidates) == ["b"]
-    nothing = rig.search(high("1"), review=lambda _: {})
-    assert nothing.verdict.reason == "preemption: no candidate node for preemption"
-    assert nothing.best == ()
-
-
 def test_a_limit_and_a_start_are_passed_on() -> None:
     rig = Rig(*map(small, "abcd"), *(low(f"on-{node}", node, cpu="4") for node in "abcd"))
     found = rig.search(high("1"), limit=2, start=3)
@@ -245,7 +228,7 @@ def test_a_pod_for_which_victims_are_being_preempted_stays_outside_the_queue() -
     rig = Rig()
     pod = make_pod("p")
     assert rig.plugin.pre_enqueue(pod).accepted
-    rig.plugin.preempting.add(pod.uid)
+    rig.preemptions.start(pod, "a", ["victim"])
     verdict = rig.plugin.pre_enqueue(pod)
     assert verdict.code == "UnschedulableAndUnresolvable"
     assert verdict.reason == "waiting for the preemption for this pod to be finished"

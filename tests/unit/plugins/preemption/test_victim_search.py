@@ -280,8 +280,8 @@ def test_all_at_once_is_the_same_as_one_by_one(seed: int, kind: str) -> None:
     if seed % 3 == 0:
         rig.cluster.nominations.put(make_pod("x", requests={"cpu": "1"}, priority=500), "n3")
     pod = high(str(rng.choice([3, 4])), labels=WEB, spec=spec)
-    cycle = rig.runtime.begin(pod)
-    filtering = rig.runtime.filter(cycle)
+    cycle = Cycle(pod, rig.cluster)
+    filtering = rig.runtime.filter_walk.run(cycle)
     rows = filtering.resolvable
     before, order = rig.state(), [rig.cluster.pods_on(row) for row in range(15)]
     budgets = DisruptionBudgets(rig.cluster.catalog.all(PodDisruptionBudget).values())

@@ -1,6 +1,7 @@
 """Asking filters again and again: which ones are asked, and that the answers are the runtime's."""
 
 from mooring.framework import hook
+from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
 from mooring.framework.nodes import Nodes
 from mooring.model.pod import Pod
@@ -32,8 +33,8 @@ def reasons(rejections: dict[int, Rejection]) -> dict[int, tuple[str, str]]:
 def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
     nodes = [make_node("free"), make_node("full", cpu="1"), make_node("shut", taints=[TAINT])]
     rig = Rig(*nodes, low("a", "full"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1, 2])
     assert not filters.one_by_one
     expected = {
@@ -47,8 +48,8 @@ def test_filters_that_look_at_one_node_are_asked_for_all_at_once() -> None:
 
 def test_the_first_plugin_in_order_gives_the_reason() -> None:
     rig = Rig(make_node("n", cpu="1", taints=[TAINT]), make_node("m", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     # The node is full and tainted; the taint is looked at first.
     for rows in ([0], [0, 1]):
         found = WhatIfFilters(rig.runtime, cycle, rows).rejections(rows)
@@ -59,8 +60,8 @@ def test_the_first_plugin_in_order_gives_the_reason() -> None:
 def test_somebody_elses_filter_is_asked_node_by_node() -> None:
     curious = Curious()
     rig = Rig(make_node("odd"), make_node("even"), more=[curious])
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     assert filters.one_by_one
     curious.asked.clear()
@@ -74,15 +75,15 @@ def test_a_filter_that_counts_pods_of_other_nodes_is_asked_node_by_node() -> Non
         "labelSelector": {"matchLabels": {"app": "web"}},
     }  # fmt: skip
     rig = Rig(make_node("n", labels={"zone": "a"}))
-    cycle = rig.runtime.begin(high("1", spec={"topologySpreadConstraints": [constraint]}))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1", spec={"topologySpreadConstraints": [constraint]}), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     assert WhatIfFilters(rig.runtime, cycle, [0]).one_by_one
 
 
 def test_a_handle_that_shows_no_filters_is_asked_itself() -> None:
     rig = Rig(make_node("n", cpu="1"), low("a", "n"))
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     hidden = Hidden(rig.runtime)
     assert reasons(WhatIfFilters(hidden, cycle, [0]).rejections([0])) == {
         0: ("NodeResourcesFit", "Insufficient cpu")
@@ -93,8 +94,8 @@ def test_a_handle_that_shows_no_filters_is_asked_itself() -> None:
 def test_nominated_pods_count() -> None:
     rig = Rig(make_node("n", cpu="2"), make_node("m", cpu="2"))
     rig.cluster.nominations.put(make_pod("x", requests={"cpu": "2"}, priority=100), "n")
-    cycle = rig.runtime.begin(high("1"))
-    rig.runtime.filter(cycle)
+    cycle = Cycle(high("1"), rig.cluster)
+    rig.runtime.filter_walk.run(cycle)
     filters = WhatIfFilters(rig.runtime, cycle, [0, 1])
     expected = {0: ("NodeResourcesFit", "Insufficient cpu")}
     assert reasons(filters.rejections([0, 1])) == expected

@@ -1,7 +1,7 @@
 """The record of one decision: what every plugin said about every node, and what came of it.
 
-`examine` makes it, with the runtime's own parts; people read it through `moor explain`, programs
-through `to_dict`.
+`recording` makes it by watching a decision; people read it through `moor explain`, programs through
+`to_dict`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.framework.decisions.decision import PostFilterResult, Scoring
 from mooring.framework.filtering import Filtering, Preemption, Rejection
-from mooring.framework.runtime import PostFilterResult, Scoring, pending_message
 from mooring.framework.verdict import SKIPPED, SUCCESS, Verdict, Verdicts
 
 #: Stands where a plugin's verdicts would, if it rejected the pod before any node was asked.
@@ -41,7 +41,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         scoring: the scores of the possible nodes; None if there is none.
         best: the rows with the highest total.
         nominated_shortcut: the pod's own nominated node, if it is possible.
-        post_filter_result: if no node was possible, what preemption found.
+        post_filter: if no node was possible, what each plugin found that may make room.
+        post_filter_result: what came of that.
+        pending: why the pod is pending if nothing gates it, in kube-scheduler's words.
         error: why the decision was given up.
     """
 
@@ -57,7 +59,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     scoring: Scoring | None = None
     best: Sequence[int] = ()
     nominated_shortcut: str = ""
+    post_filter: Mapping[str, Preemption | Verdict] = {}
     post_filter_result: PostFilterResult = PostFilterResult()
+    pending: str = ""
     error: str = ""
 
     @property
@@ -84,15 +88,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def message(self) -> str:
         """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
-        if self.error:
-            return self.error
         if self.gated:
             return next(v.reason for v in self.pre_enqueue.values() if not v.accepted)
-        return (
-            pending_message(self.filtering, self.post_filter_result)
-            if self.filtering is not None
-            else ""
-        )
+        if self.error:
+            return self.error
+        return self.pending
 
     def rejection(self, row: int) -> Rejection | None:
         """Who rejected a node first; None if the pod fits there."""
@@ -127,11 +127,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             out.update(self._scores(self.scoring))
         if self.nominated_shortcut:
             out["nominatedShortcut"] = self.nominated_shortcut
-        if self.post_filter_result.preemption is not None:
-            out["postFilter"] = _preemption(self.post_filter_result.preemption)
-        if self.error:
-            out["error"] = self.error
+        found = self._searched()
+        if found is not None:
+            out["postFilter"] = _preemption(found)
+        error = self.error or (found.error if found is not None else "")
+        if error:
+            out["error"] = error
         return out
+
+    def _searched(self) -> Preemption | None:
+        """The search for victims, also if another plugin's word ended it before."""
+        searches = (one for one in self.post_filter.values() if isinstance(one, Preemption))
+        return self.post_filter_result.preemption or next(searches, None)
 
     def _names(self, rows: Sequence[int]) -> list[str]:
         return sorted(self.nodes[row] for row in rows)

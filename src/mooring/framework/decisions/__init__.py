@@ -1,0 +1,8 @@
+"""One decision: its cycle, its steps, who watches it, and what comes out.
+
+    decision_cycle ─┬─> filter_walk ──> pre_filter_walk     decision   what comes out
+                    ├─> score_walk                          observer   told of every step
+                    └─> post_filter_walk                    recording  an observer: the record
+
+The walks know the plugins they ask and no runtime; `runtime` has one of each.
+"""
