@@ -199,11 +199,11 @@ class PlanExecutor:
         *args: object,
     ) -> R:
         """Call a function of a plan, which may be anybody's."""
-        try:
-            with self._hooks:
+        with self._hooks:
+            try:
                 return foreign.call(legal, foreign.call(function, *args))
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            blame(error, one.plugin, where, pod)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, one.plugin, where, pod)
 
 
 def _failed(one: PluginPlan, *texts: str) -> PlanFailed:
