@@ -1,7 +1,7 @@
 """One decision in progress: the pod, the nodes and what plugins keep between hooks.
 
-Made by the runtime for each pod and thrown away after the decision. A plugin keeps what it computed
-in `pre_filter` under its own name: ``cycle.data[self.name]``.
+Made by the decision cycle for each pod and thrown away after the decision. A plugin keeps what it
+computed in `pre_filter` under its own name: ``cycle.data[self.name]``.
 """
 
 from typing import Any

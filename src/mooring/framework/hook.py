@@ -89,11 +89,12 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: The kinds of objects it looks up besides nodes and pods, such as ``(StorageClass,)``: they
     #: are watched for it. None: those that its `requeue_on` names.
     reads: Collection[type[KubeObject]] | None = None
-    #: Kinds that it looks up as well, but only if they are watched for another plugin.
+    #: Kinds that it looks up as well, but only if they are watched for another plugin; nothing but
+    #: tests goes by it yet.
     reads_if_watched: Collection[type[KubeObject]] = ()
     #: What its filter depends on besides the pod.
     filter_scope: Scope = Scope.CLUSTER
-    #: What its score depends on besides the pod.
+    #: What its score depends on besides the pod; nothing but tests goes by it yet.
     score_scope: Scope = Scope.CLUSTER
     #: The argument, as ``pluginConfig`` spells it, that gets the names of the resources which an
     #: extender manages and the scheduler has to ignore; empty for none.

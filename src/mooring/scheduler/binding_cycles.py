@@ -199,7 +199,7 @@ class BindingCycles:
         placement = binding_cycle.placement
         node = placement.node
         placed = self._undo(report.pod, placement.cycle, node)
-        # parity v1.36.4: whoever rejects after Permit is named, but its requeue hints do not count
+        # parity v1.36.4: requeue hints of whoever rejects after Permit do not count
         effects = self._failed_attempts.failed(
             placement.queued,
             UNSCHEDULABLE if report.rejected else SCHEDULER_ERROR,

@@ -1,7 +1,7 @@
 """Pods that were given a node and wait for a `Permit` plugin before they are bound.
 
-Kept by `BindingCycles`. A plugin lets a pod go, or rejects it, through its handle; when the time is
-up the pod is rejected.
+Shared by `Core`, `BindingCycles` and the handles of plugins. A plugin lets a pod go, or rejects it,
+through its handle; when the time is up the pod is rejected.
 """
 
 import math

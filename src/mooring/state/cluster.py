@@ -97,10 +97,10 @@ class Cluster:
     def fork(self) -> "Cluster":
         """An independent copy for a what-if: whatever happens in one of the two, the other stays.
 
-        It costs a few milliseconds and little memory, however many pods there are: what it shares
-        with this cluster is copied when one of the two first writes to it. Nothing that was worked
-        out for those who ask is in it. Plugins that were made for this cluster know nothing of it:
-        to decide there, build a runtime on it.
+        It costs less than a millisecond and little memory, however many pods there are: what it
+        shares with this cluster is copied when one of the two first writes to it. Nothing that was
+        worked out for those who ask is in it. Plugins that were made for this cluster know nothing
+        of it: to decide there, build a runtime on it. A cluster and its forks belong to one thread.
 
         What was read before stays as it was then: a node of `nodes` shows changes of its pods until
         the next fork, and so does a column.
