@@ -87,13 +87,17 @@ def _declared_kinds(plugin: Hook, declaration: str) -> set[type[KubeObject]] | N
     known = {id(one.type): one.type for one in KINDS}
     for one in given:
         if id(one) not in known:
-            what = foreign.class_name(one) if isinstance(one, type) else shown(one)
+            # Its class counts, and not what it says its class is.
+            what = foreign.class_name(one) if issubclass(type(one), type) else shown(one)  # type: ignore[arg-type]
             raise _wrong(plugin, declaration, f"names {what}, mooring watches {_KINDS}")
     return {known[id(one)] for one in given}
 
 
 def _first(kinds: Any) -> list[object]:
-    return list(islice(kinds, _MOST_KINDS))
+    listed = iter(kinds)
+    if listed is kinds:
+        raise TypeError("it can be read only once")  # and who watches reads it after who checks
+    return list(islice(listed, _MOST_KINDS))
 
 
 def _read(plugin: Hook, declaration: str) -> object:

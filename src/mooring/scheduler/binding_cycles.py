@@ -101,6 +101,8 @@ class BindingCycles:
         pod = queued.pod
         hooks, observer = self._hooks(pod), self._decider.observer(pod)
         self._cluster.assume(pod, node.name)
+        # If a plugin forked the state, only the node that is there now shows the pod.
+        node = self._cluster.nodes[node.name]
         observer.started(RESERVE)
         try:
             plans = hooks.reserve(cycle, node)

@@ -97,7 +97,7 @@ class Core:
             thing: KubeObject = change.object
             put = isinstance(change, Put)
             if isinstance(thing, Pod):
-                self._on_pod(thing if put and not thing.finished else None, thing, now)
+                self._on_pod(thing, now, put=put)
             elif isinstance(thing, Node):
                 old_node = self.cluster.nodes.get(thing.name)
                 new_node = self.cluster.put_node(thing) if put else None
@@ -109,12 +109,13 @@ class Core:
                 self.cluster.catalog.put(thing) if put else self.cluster.catalog.remove(thing)
                 self._on_event(old, thing if put else None, now)
 
-    def _on_pod(self, pod: Pod | None, seen: Pod, now: float) -> None:
-        """A pod is there, or not any more."""
+    def _on_pod(self, seen: Pod, now: float, *, put: bool) -> None:
+        """A pod is there, finished or not, or is not there any more."""
         key = seen.key
+        pod = seen if put and not seen.finished else None
         known = self.cluster.pod(seen.namespace, seen.name)
         if known is not None and known.uid != seen.uid:
-            if pod is None:
+            if not put:
                 return  # an older pod of the same name is gone; the new one is not
             self._pod_deleted(known, now)
             known = None

@@ -81,9 +81,18 @@ class Own(KubeObject, frozen=True):
     """A kind that nobody watches."""
 
 
-def endless() -> Iterator[type[KubeObject]]:
-    while True:
-        yield StorageClass
+class Lying:
+    """Says that it is a class."""
+
+    __class__ = property(lambda _: type)
+
+
+class Endless:
+    """A list of kinds without an end."""
+
+    def __iter__(self) -> Iterator[type[KubeObject]]:
+        while True:
+            yield StorageClass
 
 
 def failing(plugin: hook.Hook) -> object:
@@ -102,6 +111,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     ({"reads": [Own]}, "reads of plugin Declaring names Own, mooring watches PriorityClass, "),
     ({"reads": ["Pod"]}, "reads of plugin Declaring names 'Pod', mooring watches PriorityClass, "),
+    ({"reads": [Lying()]}, "reads of plugin Declaring names <"),
+    ({"reads": iter([StorageClass])}, "reads of plugin Declaring is <list_iterator object at "),
     ({"reads_if_watched": None}, "reads_if_watched of plugin Declaring is None, give a tuple of "),
     ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject, "),
     (
@@ -125,7 +136,7 @@ def test_what_nobody_can_use_is_an_error_when_the_profile_is_built(
 
 
 def test_an_endless_list_of_kinds_ends() -> None:
-    assert kinds_to_watch(declaring(reads=endless())) == {StorageClass}
+    assert kinds_to_watch(declaring(reads=Endless())) == {StorageClass}
 
 
 @pytest.mark.parametrize("plugin", IN_TREE, ids=lambda plugin: str(plugin.name))

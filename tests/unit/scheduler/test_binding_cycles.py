@@ -289,3 +289,25 @@ class TestVictims:
         world.evict(world.evicts[0])
         world.wait(1)
         assert [one.pod.name for one in world.binds] == ["vip"]
+
+
+@pytest.mark.parametrize("forks", [False, True])
+def test_reserve_and_permit_see_the_pod_on_its_node(forks: bool) -> None:
+    seen: list[int] = []
+
+    class Looking(Careful, hook.PreFilter):
+        def pre_filter(self, cycle: Cycle) -> None:
+            if forks:
+                cycle.cluster.fork()
+
+        def reserve(self, cycle: Cycle, node: Node) -> None:
+            seen.append(node.used["cpu"])
+
+        def permit(self, cycle: Cycle, node: Node) -> None:
+            seen.append(node.used["cpu"])
+
+    policy = mr.Policy("looking")
+    policy.add(Looking())
+    world = World(make_node("n"), pod("p"), policy=policy)
+    world.run()
+    assert seen == [1000, 1000]

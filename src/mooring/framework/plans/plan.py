@@ -41,6 +41,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
         kind: the class of the object.
         key: ``namespace/name``, or the name for kinds in no namespace. To create an object, its
             namespace counts; the name is in the body, which may have a ``generateName`` instead.
+            With a subresource or `on_conflict` the key needs the name, too.
         body: the object to create, or the patch. A patch with a ``metadata.resourceVersion`` is
             taken only if the object has not changed since.
         subresource: such as ``status``; empty for the object itself.

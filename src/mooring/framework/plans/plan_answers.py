@@ -5,6 +5,7 @@ written. Called by `binding_hooks` and by who carries out plans, through the bor
 what is illegal becomes an `AnswerError`, which the caller turns into one that names the plugin.
 """
 
+import json
 import math
 from typing import Final, cast
 
@@ -114,7 +115,9 @@ def _legal_write(write: Write) -> Write:
     on_conflict: object = write.on_conflict
     if on_conflict is not None and not callable(on_conflict):
         raise AnswerError("it returned a Write whose on_conflict is no function")
-    kind, key = _legal_key((write.kind, write.key))
+    # The API server may name what is created, but then nobody can look at what is there instead.
+    named = verb != "create" or write.subresource != "" or on_conflict is not None
+    kind, key = _legal_key((write.kind, write.key), named=named)
     return Write(
         verb=write.verb,
         kind=kind,
@@ -126,12 +129,13 @@ def _legal_write(write: Write) -> Write:
     )
 
 
-def _legal_key(key: object) -> ObjectKey:
+def _legal_key(key: object, *, named: bool = True) -> ObjectKey:
     if type(key) is tuple and len(key) == 2:
-        kind, name = key
-        if _is_known(kind) and issubclass(type(name), str):
-            plain = foreign.plain(name)
-            if bool(kind.namespaced) == ("/" in plain):
+        kind, text = key
+        if _is_known(kind) and issubclass(type(text), str):
+            plain = foreign.plain(text)
+            *namespace, name = plain.split("/")
+            if len(namespace) == kind.namespaced and all(namespace) and (name or not named):
                 return kind, plain
     raise AnswerError(
         f"it returned {shown(key)} for an object; that must be one of mooring's classes of objects "
@@ -147,7 +151,9 @@ def _is_known(kind: object) -> bool:
 def _legal_body(body: object) -> dict[str, object]:
     """A copy that nobody else has, of plain parts."""
     try:
-        return msgspec.json.decode(msgspec.json.encode(body), type=dict[str, object])
+        # What is no number would be sent as null, which takes a field away in a patch.
+        text = json.dumps(msgspec.to_builtins(body, str_keys=True), allow_nan=False)
+        return msgspec.json.decode(text, type=dict[str, object])
     except Exception as error:
         raise AnswerError(
             f"it returned a Write whose body cannot be sent: {shown(body)}"

@@ -67,6 +67,9 @@ def test_nobody_else_has_its_parts() -> None:
         wrong(Plan(), objects=((Mine, "a"),)),
         wrong(Plan(), objects=((PersistentVolume, "default/pv"),)),
         wrong(Plan(), objects=((PersistentVolumeClaim, "c"),)),
+        wrong(Plan(), objects=((PersistentVolumeClaim, "default/c/d"),)),
+        wrong(Plan(), objects=((PersistentVolumeClaim, "/c"),)),
+        wrong(Plan(), objects=((PersistentVolume, ""),)),
         wrong(Plan(), seconds="soon"),
         wrong(Plan(), seconds=float("nan")),
         *(
@@ -78,9 +81,18 @@ def test_nobody_else_has_its_parts() -> None:
                 {"kind": "PersistentVolumeClaim"},
                 {"key": "c"},
                 {"key": None},
+                {"key": "default/"},
+                {"key": "/c"},
+                {"key": "default/c/d"},
+                {"kind": PersistentVolume, "key": ""},
+                {"verb": "create", "key": "/c"},
+                {"verb": "create", "key": "default/", "subresource": "status"},
+                {"verb": "create", "key": "default/", "on_conflict": lambda _: None},
                 {"body": {"a": object()}},
                 {"body": [1]},
                 {"body": {"a": "\ud800"}},
+                {"body": {"spec": {"n": float("nan")}}},
+                {"body": {"spec": [float("inf")]}},
                 {"subresource": 1},
                 {"doing": None},
                 {"on_conflict": "again"},
@@ -91,6 +103,14 @@ def test_nobody_else_has_its_parts() -> None:
 def test_an_illegal_plan_is_told(plan: Plan) -> None:
     with pytest.raises(AnswerError, match=r"^it returned "):
         legal_plan(plan)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"), [(PersistentVolumeClaim, "default/"), (PersistentVolume, "")]
+)
+def test_the_api_server_may_name_what_is_created(kind: Any, key: str) -> None:
+    plan = Plan(writes=(Write(verb="create", kind=kind, key=key, body={"metadata": {}}),))
+    assert legal_plan(plan) == plan
 
 
 @pytest.mark.parametrize(("given", "taken"), [(-1, 0.0), (0, 0.0), (float("inf"), 1e8), (5, 5.0)])
