@@ -111,9 +111,12 @@ def logs(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The exit codes with which the process was left at once."""
+    """The exit codes with which the process would have been left at once.
+
+    For every test: on a slow machine it could be the tests' own process that ends.
+    """
     codes: list[int] = []
     made = SchedulerLifecycle.__init__
 
