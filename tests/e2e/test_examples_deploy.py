@@ -139,18 +139,23 @@ class Example:
 
         return self._plane.wait_for(bound, f"pod {pod} to be bound")
 
-    def event(self, pod: str, reason: str) -> str:
-        """The message of a pod's event that comes from this scheduler, as soon as it is there."""
+    def event(self, pod: str, reason: str, saying: str = "") -> str:
+        """The message of a pod's event that comes from this scheduler, as soon as it is there.
+
+        There may be others before: an extender that does not know a new node yet says so.
+        """
 
         def found() -> str | None:
             for event in self._plane.list_objects("Event", self.name):
                 key = (event["involvedObject"]["name"], event["reason"])
-                if key == (pod, reason) and event["reportingComponent"] == self.name:
-                    message: str = event["message"]
+                message: str = event["message"]
+                ours = key == (pod, reason) and event["reportingComponent"] == self.name
+                if ours and saying in message:
                     return message
             return None
 
-        return self._plane.wait_for(found, f"the event {reason} of pod {pod}")
+        what = f"the event {reason} of pod {pod}{f' saying {saying!r}' if saying else ''}"
+        return self._plane.wait_for(found, what)
 
     @contextmanager
     def serve(self, **environment: str) -> Iterator[ChildProcess]:
@@ -394,5 +399,5 @@ def test_gpu_pods_are_packed_and_get_devices(
             "late", requests=one_gpu, nodeSelector={"kubernetes.io/hostname": "gpu-c"}
         )
         rejection = "node gpu-c has too few free GPU devices"
-        assert rejection in example.event("late", "FailedScheduling")
+        assert rejection in example.event("late", "FailedScheduling", saying=rejection)
         assert devices("late") is None

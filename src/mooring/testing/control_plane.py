@@ -18,12 +18,13 @@ from typing import Any, Final, Literal
 import msgspec
 import yaml
 
-from mooring.errors import InputError, KubeError
+from mooring.errors import ApiError, InputError, KubeError
 from mooring.testing.base_control_plane import BaseControlPlane, file_name
 from mooring.testing.certificates import write_kubeconfig
 from mooring.testing.child_process import ChildProcess, ProcessError, free_port
 
 _START_SECONDS = 90.0
+_FORBIDDEN: Final = 403
 
 # Plugins that only work together with programs that do not run here.
 _DISABLED_ADMISSION = (
@@ -87,6 +88,26 @@ class ControlPlane(BaseControlPlane):
     def pids(self) -> dict[str, int]:
         """The ids of the running processes, by program name."""
         return {name: each.pid for name, each in self._processes.items() if each.running}
+
+    def create(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an object from its manifest and return what the API server made of it.
+
+        A pod may name a PriorityClass that was created just before: admission sees it a little
+        later, and until then the pod is sent again.
+        """
+
+        def created() -> dict[str, Any] | None:
+            try:
+                return super(ControlPlane, self).create(obj)
+            except ApiError as error:
+                if error.status != _FORBIDDEN or "no PriorityClass with name" not in str(error):
+                    raise
+                name = obj["spec"]["priorityClassName"]
+                self.get("PriorityClass", name, api_version="scheduling.k8s.io/v1")
+                return None
+
+        kind, name = obj["kind"], obj.get("metadata", {}).get("name", "")
+        return self.wait_for(created, f"{kind} {name} to be admitted")
 
     def start(self) -> None:
         """Start etcd and kube-apiserver and wait until objects can be created in `default`.
