@@ -23,10 +23,10 @@ from mooring.model.workloads import Namespace, Service
 from mooring.state.aspects import Aspect
 from mooring.state.cluster import Cluster
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
+from mooring.state.shapes import Shapes
 from tests.property.test_columns import (
     FORGETFUL,
     IMAGES,
-    INCOMING,
     NODES,
     PODS,
     RESOURCES,
@@ -37,7 +37,7 @@ from tests.property.test_columns import (
 
 CLUSTERS = st.integers(0, 4)
 MOST_CLUSTERS = 5
-TEMPLATES = st.integers(0, 3)
+TEMPLATES = st.integers(0, 7)
 KINDS = (Namespace, Service)
 #: Keys that nobody has used before.
 ANEW = count(1)
@@ -75,6 +75,38 @@ class Truth:
         for (kind, name), version in self.assumed_things.items():
             assert not cluster.assumed_objects.assume(thing(kind, name, version))
         return cluster
+
+
+def new_pod(name: str, template: int, where: str = "", *, terminating: bool = False) -> Pod:
+    """A pod of one of a few templates, some with terms, ports and resources of their own."""
+    found = pod(name, template % 4, where, terminating=terminating)
+    if template < 4:
+        return found
+    term = {"labelSelector": {"matchLabels": {"app": f"t{template}"}}, "topologyKey": "zone"}
+    terms = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [term],
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": template, "podAffinityTerm": term}
+        ],
+    }
+    container = {"resources": {"requests": {"x.io/disk": template}}, "ports": [{"hostPort": 80}]}
+    body = found.raw
+    return Pod.from_dict(
+        {
+            **body,
+            "metadata": {**body["metadata"], "labels": {"app": f"t{template}"}},
+            "spec": {
+                "nodeName": where,
+                "containers": [container],
+                "affinity": {"podAffinity": terms, "podAntiAffinity": terms},
+            },
+        }
+    )
+
+
+#: Pods that the terms of others are about.
+SHAPES = Shapes()
+COMING = [SHAPES.of(new_pod("coming", template)) for template in (0, 4, 5, 6, 7)]
 
 
 def thing(kind: str, name: str, version: int) -> Namespace | Service:
@@ -126,10 +158,12 @@ def asked_anew(cluster: Cluster) -> dict[str, Any]:
         "terms": [
             Counter(
                 (one.weight, row, pods)
-                for one in terms.matching_terms(INCOMING, {}, number)
+                for one in terms.matching_terms(shape, {}, version)
                 for row, pods in one.rows.items()
             )
             for terms in (cluster.affinity, cluster.anti_affinity, cluster.preferred)
+            for shape in COMING
+            for version in (0, number)
         ],
     }
 
@@ -209,13 +243,25 @@ class ForksMachine(RuleBasedStateMachine):
             self.before.append((one, picture(one), history(one), views, numbers))
         return self.clusters[self.touched], self.truths[self.touched]
 
-    @initialize(variants=st.tuples(*[st.integers(0, 2)] * 3), places=st.permutations("abcab"))
-    def fill(self, variants: tuple[int, ...], places: list[str]) -> None:
-        """Begin with something to share."""
+    @initialize(
+        variants=st.tuples(*[st.integers(0, 2)] * 3),
+        templates=st.tuples(*[TEMPLATES] * 5),
+        places=st.permutations("abcab"),
+    )
+    def fill(
+        self, variants: tuple[int, ...], templates: tuple[int, ...], places: list[str]
+    ) -> None:
+        """Begin with something of everything to share."""
         for name, variant in zip("abc", variants, strict=True):
             self.put_node(0, name, variant)
-        for number, (name, where) in enumerate(zip("pqrst", places, strict=True)):
-            self.put_pod(0, name, number % 4, where, terminating=False)
+        for name, template, where in zip("pqrst", templates, places, strict=True):
+            bound = where if name in "pqr" else ""
+            self.put_pod(0, name, template, bound, terminating=False)
+        self.assume(0, "s", places[3])
+        self.nominate(0, "t", places[4])
+        for kind in ("Namespace", "Service"):
+            self.put_thing(0, kind, "x", 1)
+            self.assume_thing(0, kind, "x", 3)
         self.fork(0)
 
     @precondition(lambda self: len(self.clusters) < MOST_CLUSTERS)
@@ -251,7 +297,7 @@ class ForksMachine(RuleBasedStateMachine):
     )  # fmt: skip
     def put_pod(self, index: int, name: str, template: int, where: str, terminating: bool) -> None:
         cluster, truth = self._at(index)
-        new = pod(name, template, where, terminating=terminating)
+        new = new_pod(name, template, where, terminating=terminating)
         cluster.put_pod(new)
         truth.pods[name] = new
         truth.nominations.pop(name, None)
@@ -343,20 +389,27 @@ class ForksMachine(RuleBasedStateMachine):
         gone = list(cluster.pods_on(row))
         for one in gone:
             cluster.remove_what_if(one, row)
-        guest = pod("guest", template)
+        guest = new_pod("guest", template)
         cluster.add_what_if(guest, row)
+        self._check_others()
+        for other in self.clusters:
+            if other is not cluster:
+                other.fork()  # there is no what-if there
         cluster.remove_what_if(guest, row)
         for one in gone:
             cluster.add_what_if(one, row)
 
     @invariant()
     def the_others_are_what_they_were(self) -> None:
+        self._check_others()
+        self.before = []
+
+    def _check_others(self) -> None:
         for index, (one, seen, told, views, numbers) in enumerate(self.before):
             if index != self.touched:
                 assert {name: view.tolist() for name, view in views.items()} == numbers
                 assert history(one) == told
                 assert picture(one) == seen
-        self.before = []
 
     @invariant()
     def each_is_what_a_new_one_would_be(self) -> None:

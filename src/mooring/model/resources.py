@@ -260,8 +260,8 @@ def reported_resources(pod: "Pod") -> tuple[object, ...]:
     if (
         status.resources is None
         and status.allocated_resources is None
-        and not _any_resources(status.container_statuses)
-        and not _any_resources(status.init_container_statuses)
+        and not (status.container_statuses and _any_resources(status.container_statuses))
+        and not (status.init_container_statuses and _any_resources(status.init_container_statuses))
     ):
         return ()
     return (
@@ -273,8 +273,8 @@ def reported_resources(pod: "Pod") -> tuple[object, ...]:
     )
 
 
-def _any_resources(statuses: Sequence[ResourceStatus] | None) -> bool:
-    return bool(statuses) and any(one.resources is not None for one in statuses or ())
+def _any_resources(statuses: Sequence[ResourceStatus]) -> bool:
+    return any(one.resources is not None for one in statuses)
 
 
 def resize_infeasible(pod: "Pod") -> bool:

@@ -387,7 +387,7 @@ class Cluster:
         old = self._pods.entries.get(key)
         if info is not None and info.pod.node_name:
             shape = info.shape  # an impossible quantity raises here, before anything changed
-            if old is not None and old.shape is shape and _count_alike(old.pod, info.pod):
+            if old is not None and _count_alike(old.pod, info.pod) and old.shape is shape:
                 self._pods.writable()[key] = info
                 self._owned_usage(info.pod.node_name).replace(key, info)
                 if info.pod.uid:
@@ -447,5 +447,9 @@ class Cluster:
 
 
 def _count_alike(old: Pod, new: Pod) -> bool:
-    """Whether two versions of a pod with the same shape count the same in the same place."""
-    return old.node_name == new.node_name and old.deleting == new.deleting and old.uid == new.uid
+    """Whether two versions of a pod on a node count the same there, if they have one shape."""
+    return (
+        old.spec.node_name == new.spec.node_name
+        and old.deleting == new.deleting
+        and old.uid == new.uid
+    )

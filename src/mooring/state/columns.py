@@ -7,7 +7,7 @@ and nodes that name it, and what is remembered for those who ask has a limit (se
 
 import copy
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +30,11 @@ __all__ = ["Columns", "ImageState", "LabelColumn"]
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
+#: What was computed, and how many changes of nodes there had been.
+_Result = tuple[Any, int]
 
 #: So many sets of taints that no node has any more are kept before they are numbered anew.
 _STALE_TAINTS = 1024
-
-
-class _Result(NamedTuple):
-    """What was computed, and how many changes of nodes there had been."""
-
-    value: Any
-    changes: int
 
 
 class Columns:
@@ -52,6 +47,7 @@ class Columns:
         bounds: the same.
         nodes: the nodes by row.
         row_of: the row of each node, by name.
+        rows_version: another number after nodes came or went, or got other rows.
         taint_sets: the different sets of taints; see `taint_ids`.
     """
 
@@ -73,7 +69,7 @@ class Columns:
         self._changes = 0
         # Of nodes, not of their pods; and how many there had been when an aspect last changed.
         self._node_changes = 0
-        self._rows_changed = 0
+        self.rows_version = 0
         self._changed = dict.fromkeys(Aspect, 0)
         self._labels = NodeLabels(self.table, self.nodes)
         self._images = NodeImages(self.table)
@@ -131,7 +127,7 @@ class Columns:
 
     def version(self, *aspects: Aspect) -> int:
         """Another number after every change of these aspects, and when nodes come or go."""
-        version = self._rows_changed
+        version = self.rows_version
         for aspect in aspects:
             version = max(version, self._changed[aspect])
         return version
@@ -237,16 +233,17 @@ class Columns:
         """
         known = self._memo.get(key)
         if known is not None:
-            changed, then = self._changed, known.changes
+            changed = self._changed
+            remembered, then = known
             for aspect in aspects:
                 if changed[aspect] > then:
                     break
             else:
-                return cast("T", known.value)
+                return cast("T", remembered)
         changes = self._node_changes
         value = compute()
         size = size_of(key) + size_of((value,), 8 * len(self))
-        self._memo.put(key, _Result(value, changes), size)
+        self._memo.put(key, (value, changes), size)
         return value
 
     # -- what `Cluster` writes
@@ -354,7 +351,7 @@ class Columns:
     def _rows_change(self) -> None:
         """A node came or went: nothing that was computed for all of them holds any more."""
         self._node_changes += 1
-        self._rows_changed = self._node_changes
+        self.rows_version = self._node_changes
         self._memo.clear(self._memo_bytes)
 
     def _taint_set(self, taints: tuple[Taint, ...]) -> int:

@@ -336,4 +336,4 @@ class TermCounts:
         return [found for one in matching if (found := terms[one.key]).rows]
 
     def __bool__(self) -> bool:
-        return len(self._terms) > self._empty
+        return len(self._terms.entries) > self._empty

@@ -56,7 +56,7 @@ class RememberedRows(Generic[K, T]):
             self._kept = columns.table.new_lru_cache(columns.bounds.kinds, columns.bounds.key_bytes)
         kept = self._kept.get(kind)
         # A node that changes has a new generation; only where rows came or went, all are stale.
-        if kept is None or kept.version != columns.version():
+        if kept is None or kept.version != columns.rows_version:
             return self._read_all(columns, kind)
         generation = columns.generation
         rows = (generation > kept.newest).nonzero()[0]
@@ -74,5 +74,5 @@ class RememberedRows(Generic[K, T]):
         values = self._compute(columns, None, kind)
         values.flags.writeable = False
         newest = int(columns.generation.max(initial=0))
-        self._kept.put(kind, _RememberedColumn(values, columns.version(), newest), size_of(kind))
+        self._kept.put(kind, _RememberedColumn(values, columns.rows_version, newest), size_of(kind))
         return values
