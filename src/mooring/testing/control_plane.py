@@ -102,8 +102,11 @@ class ControlPlane(BaseControlPlane):
             except ApiError as error:
                 if error.status != _FORBIDDEN or "no PriorityClass with name" not in str(error):
                     raise
-                name = obj["spec"]["priorityClassName"]
-                self.get("PriorityClass", name, api_version="scheduling.k8s.io/v1")
+                classes = self.list_objects("PriorityClass", api_version="scheduling.k8s.io/v1")
+                if obj["spec"]["priorityClassName"] not in {
+                    one["metadata"]["name"] for one in classes
+                }:
+                    raise
                 return None
 
         kind, name = obj["kind"], obj.get("metadata", {}).get("name", "")
