@@ -94,13 +94,20 @@ def budget(namespace: str, allowed: int) -> dict[str, Any]:
     }
 
 
+def guard(plane: BaseControlPlane, namespace: str) -> None:
+    """Create a budget without room, for a scheduler that starts later.
+
+    One that runs may see pods before it sees the budget.
+    """
+    created = plane.create(budget(namespace, 0))
+    path = plane.path("PodDisruptionBudget", "guard", namespace, api_version="policy/v1")
+    plane.request("PUT", f"{path}/status", {**created, "status": budget(namespace, 0)["status"]})
+
+
 def evictions(
     plane: BaseControlPlane, namespace: str, scheduler: str, priority: str
 ) -> dict[str, Any]:
     """Let a pod evict another one; what a user sees, without names that differ."""
-    created = plane.create(budget(namespace, 0))
-    path = plane.path("PodDisruptionBudget", "guard", namespace, api_version="policy/v1")
-    plane.request("PUT", f"{path}/status", {**created, "status": budget(namespace, 0)["status"]})
     for name, node, labels in [
         ("guarded-a", "a", {"guarded": "yes"}), ("free-a", "a", {}),
         ("guarded-b", "b", {"guarded": "yes"}), ("second-b", "b", {"guarded": "yes"}),
@@ -151,11 +158,11 @@ def test_victims_are_chosen_marked_and_told_as_by_kube_scheduler(
 ) -> None:
     """A budget without room protects three of four pods; the same with both schedulers."""
     with nodes(plane, a={"cpu": "2"}, b={"cpu": "2"}):
+        guard(plane, namespace)
         with KubeScheduler(plane, FAST):
             expected = evictions(plane, namespace, "default-scheduler", priority)
         plane.delete_all("Pod", namespace)
         plane.delete_all("Event", namespace)
-        plane.delete_all("PodDisruptionBudget", namespace, api_version="policy/v1")
         with MoorRun(plane, FAST) as scheduler:
             found = evictions(plane, namespace, "default-scheduler", priority)
             metrics = scheduler.metrics()
