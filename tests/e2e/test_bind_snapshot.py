@@ -47,7 +47,7 @@ def moor(folder: Path, kubeconfig: Path | None, *arguments: str) -> Done:
 
 @pytest.fixture
 def cluster(control_plane: ControlPlane, namespace: str) -> Iterator[ControlPlane]:
-    """Two nodes, a claim, a waiting pod that fits on one of them, and one that fits nowhere."""
+    """Two nodes, a claim, a pending pod that fits on one of them, and one that fits nowhere."""
     plane = control_plane
     with nodes(plane, big={"cpu": "8"}, small={"cpu": "1"}):
         plane.create(

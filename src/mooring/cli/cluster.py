@@ -303,7 +303,7 @@ def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> 
     else:
         typer.echo(
             "    moor run --no-leader-elect\n\n"
-            "Pods wait until a scheduler runs: moor run, kube-scheduler, or --scheduler here."
+            "Pods stay pending until a scheduler runs: moor run, kube-scheduler or --scheduler."
         )
     if not options.tokens and not options.host.startswith(_LOOPBACK):
         say(f"everybody who reaches {options.host} may do everything; --token-file and TLS help")

@@ -149,7 +149,7 @@ class ExplanationView:
 def title(found: Explanation) -> Text:
     """The pod, in one line."""
     pod = found.pod
-    state = f"on {found.bound_to}; asked as if it were not" if found.bound_to else "waiting"
+    state = f"on {found.bound_to}; evaluated as if unscheduled" if found.bound_to else "pending"
     about = [state, pod.scheduler_name, f"priority {pod.priority}", _asks(pod)]
     return Text.assemble((pod.key, "bold"), ("   " + " · ".join(filter(None, about)), "dim"))
 

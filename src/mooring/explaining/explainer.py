@@ -36,7 +36,7 @@ class Explanation(msgspec.Struct, frozen=True):
     Attributes:
         pod: the pod.
         record: the decision in full.
-        bound_to: the node the pod is on already; it was asked about as if it were not.
+        bound_to: the node the pod is on already; it was asked about as if unscheduled.
         suggestions: if it does not fit, the smallest changes with which it does, each one tried.
         failed: plugins that could not say what would help; the suggestions are without them.
     """
@@ -111,7 +111,7 @@ class Explainer:
             InputError: there is no such pod, or something in it is wrong.
             PluginError: a plugin failed.
         """
-        with self._waiting(self.pod(wanted)) as pod:
+        with self._unscheduled(self.pod(wanted)) as pod:
             return self._record(pod)
 
     def explain(self, wanted: PodLike, node: str = "") -> Explanation:
@@ -128,7 +128,7 @@ class Explainer:
         if node and node not in self.cluster.nodes:
             raise InputError(f"there is no node {node!r} among the objects")
         asked = self.pod(wanted)
-        with self._waiting(asked) as pod:
+        with self._unscheduled(asked) as pod:
             record = self._record(pod)
             rejected = node not in record.feasible if node else not record.feasible
             suggestions: list[Suggestion] = []
@@ -148,8 +148,8 @@ class Explainer:
         return self._runtimes.get(scheduler_name)
 
     @contextmanager
-    def _waiting(self, pod: Pod) -> Iterator[Pod]:
-        """The pod as it would wait; if it is on a node of the cluster, it is off for a while."""
+    def _unscheduled(self, pod: Pod) -> Iterator[Pod]:
+        """The pod without a node; if it is on one in the cluster, it is off for a while."""
         known = self.cluster.pod(pod.namespace, pod.name)
         if known is None or not known.node_name:
             yield pod
@@ -193,7 +193,7 @@ def explain(
         objects: the cluster: lists of objects by name (``nodes``, ``pods``, ...), or objects as
             parsed JSON or as model objects. They are treated as the API server would treat them.
         pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one of the objects;
-            a pod that is on a node already is decided about as if it were not.
+            a pod that is on a node already is decided about as if unscheduled.
         config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
         pending: other pending pods, which count where they are nominated.
 

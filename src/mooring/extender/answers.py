@@ -256,7 +256,7 @@ class Answers:
         pod = cluster.pod(binding.namespace, binding.name)
         assumed = cluster.assumed_pod(binding.key)
         if assumed is not None and not assumed.confirmed:
-            pod = assumed.waiting
+            pod = assumed.pod
         # A pod that is bound is counted where it is.
         if pod is not None and not pod.node_name:
             cluster.assume(pod, binding.node_name, binding.annotations)

@@ -1,8 +1,8 @@
-"""What a change of an object means to pods that wait: which of the actions it is.
+"""What a change of an object means to pending pods: which of the actions it is.
 
 Called by the scheduler's core for every change, and by its queue before it asks plugins whether the
-change helps. It compares two states of one object; it knows neither which pods wait nor what would
-help them.
+change helps. It compares two states of one object; it knows neither which pods are pending nor what
+would help them.
 
     event = event_between(old, new)
     for hint in hints_of(plugin):

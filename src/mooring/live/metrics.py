@@ -99,7 +99,7 @@ class SchedulerMetrics:
         )  # fmt: skip
         self.pending = Gauge(
             "scheduler_pending_pods",
-            "Pods that wait, by sub-queue: active, backoff, unschedulable, gated.",
+            "Pending pods, by sub-queue: active, backoff, unschedulable, gated.",
             ["queue"], registry=registry,
         )  # fmt: skip
         self.incoming = Counter(

@@ -203,7 +203,7 @@ def _used(name: str, cluster: Cluster) -> dict[str, int]:
 
 
 def _queue(core: Core, listed: dict[str, Pod], schedulers: Collection[str]) -> Iterator[Difference]:
-    """Waiting pods of ours that are forgotten, and pods in the queue that are none."""
+    """Pending pods of ours that are forgotten, and pods in the queue that are none."""
     state, queue = core.cluster, core.queue
     for pod in listed.values():
         if pod.node_name or pod.scheduler_name not in schedulers or pod.deleting:

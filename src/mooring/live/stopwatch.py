@@ -109,9 +109,9 @@ class Stopwatch(Observer):
         else:
             self._ended(_WAIT if answer else SUCCESS)
 
-    def waited(self, *, rejected: bool, seconds: float) -> None:
+    def waited(self, code: str, seconds: float) -> None:
         """A pod waited for permission; all of them count."""
-        self._metrics.permitted(UNSCHEDULABLE if rejected else SUCCESS, seconds)
+        self._metrics.permitted(code, seconds)
 
     def _ended(self, status: str) -> None:
         if self._on and self._point:

@@ -154,9 +154,8 @@ class BindingCycles:
         """
         effects: list[Effect] = []
         for waiting in self._waiting.settled(now):
-            observer = self._decider.observer(waiting.pod)
-            observer.waited(rejected=bool(waiting.reason), seconds=now - waiting.since)
             try:
+                self._decider.observer(waiting.pod).waited(waiting.code, now - waiting.since)
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
                 self._undo(waiting.pod, waiting.placement.cycle, waiting.node)

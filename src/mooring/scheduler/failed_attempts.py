@@ -31,7 +31,7 @@ class FailedAttempts:
 
     Args:
         cluster: the state.
-        queue: the waiting pods.
+        queue: the pending pods.
     """
 
     def __init__(self, cluster: Cluster, queue: Queue) -> None:

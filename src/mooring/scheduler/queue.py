@@ -1,4 +1,4 @@
-"""The scheduling queue: every pod that waits for a node, and when it is worth another try.
+"""The scheduling queue: every pending pod, and when it is worth another try.
 
     add ──> gate ──> ACTIVE ──pop──> IN FLIGHT ──done──> out
                        ^                 │ requeue
@@ -49,7 +49,7 @@ _UNDER_WAY: Final = (SubQueue.ACTIVE, SubQueue.IN_FLIGHT, SubQueue.OUT)
 
 
 class Queue:
-    """The pods that wait for a node.
+    """The pending pods.
 
     Args:
         order: a pod's place among the pods that are ready, from when it was queued; the smallest
@@ -91,7 +91,7 @@ class Queue:
     # -- pods come, change and go
 
     def add(self, pod: Pod, now: float) -> None:
-        """A pod that waits for a node was seen; another one of its name is gone then."""
+        """A pending pod was seen; another one of its name is gone then."""
         known = self._pods.get(pod.key)
         if known is not None:
             if known.is_for(pod):
@@ -271,7 +271,7 @@ class Queue:
         return self._pods.get(key)
 
     def counts(self) -> dict[str, int]:
-        """How many pods wait in each part, as in kube-scheduler's metric ``pending_pods``."""
+        """How many pods each part has, as in kube-scheduler's metric ``pending_pods``."""
         return self._sub_queues.counts()
 
     def __iter__(self) -> Iterator[QueuedPod]:

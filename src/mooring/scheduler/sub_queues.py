@@ -42,7 +42,7 @@ class Patience:
 
 
 class SubQueues:
-    """All pods that wait, each in one sub-queue.
+    """All pending pods, each in one sub-queue.
 
     Args:
         order: orders the pods that are ready.
@@ -167,7 +167,7 @@ class SubQueues:
         return min(times, default=None)
 
     def counts(self) -> dict[str, int]:
-        """How many pods wait in each part, under the names of kube-scheduler's metrics."""
+        """How many pods are pending in each part, under the names of kube-scheduler's metrics."""
         return {
             "active": len(self._active),
             "backoff": len(self._backoff) + len(self._error_backoff),

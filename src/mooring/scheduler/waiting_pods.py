@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from mooring.errors import MooringError
 from mooring.framework import foreign
 from mooring.framework.hook_answers import shortened
+from mooring.framework.verdict import ERROR, SUCCESS, UNSCHEDULABLE
 from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -71,6 +72,14 @@ class WaitingPod:
         if not self.reason:
             self.preempted = True
             self.rejected_by, self.reason = plugin, "preempted"
+
+    @property
+    def code(self) -> str:
+        """What its wait came to: an error if it was preempted, as in kube-scheduler."""
+        # parity v1.36.4: framework/runtime/waiting_pods_map.go Preempt
+        if self.preempted:
+            return ERROR
+        return UNSCHEDULABLE if self.reason else SUCCESS
 
     def expire(self, plugin: str) -> None:
         """The time that a plugin gave is up."""

@@ -41,14 +41,14 @@ from mooring.state.usage import NodeUsage
 class AssumedPod(NamedTuple):
     """A pod counted on a node before the API server says so, and how to take that back."""
 
-    waiting: Pod
+    pod: Pod
     node_name: str
     annotations: Mapping[str, str]
     confirmed: bool = False
 
     def placed(self) -> Pod:
         """The pod as it is counted."""
-        return self.waiting.placed(self.node_name, self.annotations)
+        return self.pod.placed(self.node_name, self.annotations)
 
 
 class Cluster:
@@ -204,7 +204,7 @@ class Cluster:
         if (
             assumed is not None
             and not pod.node_name
-            and pod.uid == assumed.waiting.uid
+            and pod.uid == assumed.pod.uid
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
@@ -263,11 +263,11 @@ class Cluster:
             del self._assumed.writable()[key]
             # It was counted with the shape that it has while it waits.
             shape = self._pods.entries[key].shape
-            self._replace(key, PodInfo(assumed.waiting, self.shapes, shape))
+            self._replace(key, PodInfo(assumed.pod, self.shapes, shape))
 
     def _assumed_pod(self, key: str, uid: str) -> "AssumedPod | None":
         assumed = self._assumed.entries.get(key)
-        return assumed if assumed is not None and uid in ("", assumed.waiting.uid) else None
+        return assumed if assumed is not None and uid in ("", assumed.pod.uid) else None
 
     def add_what_if(self, pod: Pod, row: int) -> None:
         """Count a pod on a node for a what-if; `remove_what_if` takes that back."""

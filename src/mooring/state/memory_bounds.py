@@ -7,7 +7,7 @@ A name can be invented in two ways, and each has one rule that bounds it:
   array over all nodes only where at least one row in `array_share` has a number, so that memory
   grows with the objects that exist and shrinks with them. A name that nothing has costs nothing: it
   reads as an array of zeros that all such names share.
-- **It is asked for**: a pod that waits names something, and an answer over all nodes is worked out
+- **It is asked for**: a pending pod names something, and an answer over all nodes is worked out
   (masks, scores, counts of a selector). Answers are kept in an `LruCache`, which has a limit and
   forgets what nobody asked for longest.
 

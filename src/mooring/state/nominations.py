@@ -1,4 +1,4 @@
-"""Waiting pods with a nominated node: they count there for pods of no higher priority.
+"""Pending pods with a nominated node: they count there for pods of no higher priority.
 
 `Cluster` keeps it; the runtime reads it when it filters.
 """

@@ -59,7 +59,7 @@ class WaitingClient(ApiClient):
         return [Pod.from_dict(one) for one in self.list_objects("Pod", namespace)]
 
     def placements(self, namespace: str = "default") -> dict[str, str]:
-        """The node of each pod of a namespace; an empty text for pods that wait."""
+        """The node of each pod of a namespace; an empty text for pending pods."""
         return {pod.name: pod.node_name for pod in self.pods(namespace)}
 
     def events(self, name: str, *, namespace: str = "default") -> list[Event]:

@@ -145,7 +145,7 @@ class TestProcess:
             f"    export KUBECONFIG={cluster.kubeconfig}\n    kubectl get nodes\n" in cluster.text
         )
         assert "    moor run --no-leader-elect\n" in cluster.text
-        assert "Pods wait until a scheduler runs" in cluster.text
+        assert "Pods stay pending until a scheduler runs" in cluster.text
         assert stat.S_IMODE(cluster.kubeconfig.stat().st_mode) == 0o600
         assert cluster.names("Node") == ["node-1", "node-2", "node-3"]
         before = cluster.text

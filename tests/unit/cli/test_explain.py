@@ -86,7 +86,7 @@ class TestTable:
         assert (code, err) == (0, "")
         lines = out.splitlines()
         assert lines[0] == (
-            "shop/web   waiting · default-scheduler · priority 0 · asks for 2 cpu, 1Gi memory"
+            "shop/web   pending · default-scheduler · priority 0 · asks for 2 cpu, 1Gi memory"
         )
         assert "2 of 3 nodes fit" in lines
         assert "✓ 2  b, d" in lines
@@ -111,7 +111,7 @@ class TestTable:
     def test_a_pod_that_is_on_a_node(self, explain: Explain) -> None:
         code, out, _ = explain("default/x", [*NODES, *BUSY])
         assert code == 0
-        assert out.startswith("default/x   on a; asked as if it were not · ")
+        assert out.startswith("default/x   on a; evaluated as if unscheduled · ")
 
     def test_a_pod_that_finished(self, explain: Explain) -> None:
         done = {
@@ -120,12 +120,12 @@ class TestTable:
         }  # fmt: skip
         code, out, err = explain("job", [*NODES, done])
         assert (code, err) == (0, "")
-        assert out.startswith("default/job   on a; asked as if it were not · ")
+        assert out.startswith("default/job   on a; evaluated as if unscheduled · ")
 
     def test_a_pod_on_a_node_that_is_not_there(self, explain: Explain) -> None:
         code, out, err = explain("lost", [*NODES, make_pod("lost", node="z")])
         assert code == 0
-        assert out.startswith("default/lost   on z; asked as if it were not · ")
+        assert out.startswith("default/lost   on z; evaluated as if unscheduled · ")
         assert "1 object is left out:" in err
 
     def test_a_pod_that_is_held_back(self, explain: Explain) -> None:
@@ -314,7 +314,7 @@ class TestSnapshots:
         file.write_text("kind: Pod\napiVersion: v1\nmetadata: {name: new}\nspec: {}\n")
         code, out, _ = explain(str(file), NODES)
         assert code == 0
-        assert out.startswith("default/new   waiting")
+        assert out.startswith("default/new   pending")
 
     def test_a_manifest_with_two_pods(self, explain: Explain, tmp_path: Path) -> None:
         file = tmp_path / "pods.json"

@@ -98,8 +98,12 @@ class Waits(hook.Permit):
         return hook.Wait(3)
 
 
-@pytest.mark.parametrize(("allowed", "result"), [(True, "Success"), (False, "Unschedulable")])
-def test_waiting_for_permission(allowed: bool, result: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "result"),
+    [("allow", "Success"), ("", "Unschedulable"), ("preempt", "Error")],
+    ids=["allowed", "late", "preempted"],
+)
+def test_waiting_for_permission(end: str, result: str) -> None:
     policy = mr.Policy("waiting")
     policy.add(Waits())
     world, metrics = timed(make_node("a"), make_pod("p"), policy=policy)
@@ -107,10 +111,10 @@ def test_waiting_for_permission(allowed: bool, result: str) -> None:
     assert points(metrics)["Permit", "Wait"] == (1, 1)
     waiting = world.core.waiting.get("default/p")
     assert waiting is not None
-    if allowed:
-        waiting.allow("Waits")
+    if end:
+        getattr(waiting, end)("Waits")
     world.wait(5)
-    assert bool(world.where("p")) is allowed
+    assert bool(world.where("p")) is (end == "allow")
     name = "scheduler_permit_wait_duration_seconds"
     assert sample(metrics.text(), f"{name}_count", result=result) == 1
     assert sample(metrics.text(), f"{name}_count") == 1

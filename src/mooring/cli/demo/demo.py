@@ -43,7 +43,7 @@ def demo(
 
     Starts an API server in memory and mooring's scheduler in one process, which talk over HTTP as
     on a real cluster. Creates a workload with a bit of everything, draws where it went, and
-    explains one placement and the pod that waits.
+    explains one placement and the pending pod.
     """
     from rich.console import Console
 
@@ -101,7 +101,7 @@ def _log_little() -> None:
     from mooring.cli.logging_setup import LogFormat, set_up_logging
 
     said = "LOG_LEVEL" in os.environ
-    # A pod that waits is what the demo is about, and no news for a log.
+    # A pending pod is what the demo is about, and no news for a log.
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     set_up_logging(LogFormat.TEXT)
     if not said:

@@ -67,13 +67,13 @@ class LiveView:
 
     def _title(self) -> Text:
         counts = self._progress.all
-        placed, running, waiting = counts.placed, counts.running, counts.pods - counts.placed
+        placed, running, pending = counts.placed, counts.running, counts.pods - counts.placed
         return Text.assemble(
             (f"{len(self._progress.nodes)} nodes", "bold"),
             "   ",
             (f"{running} running", "green"),
             f" · {placed - running} starting · ",
-            (f"{waiting} waiting", "yellow" if waiting else ""),
+            (f"{pending} pending", "yellow" if pending else ""),
             "   ",
             (f"{self._rate(placed):.0f} pods/s", "bold"),
         )

@@ -71,8 +71,8 @@ class Observer:
     def permitted(self, answer: Rejection | Mapping[str, float]) -> None:
         """The plugins let the pod go, rejected it, or make it wait, by plugin for so long."""
 
-    def waited(self, *, rejected: bool, seconds: float) -> None:
-        """A pod waited so long for a permission, and was rejected or not."""
+    def waited(self, code: str, seconds: float) -> None:
+        """A pod waited so long for a permission; the code says what came of it."""
 
     # -- each plugin, if `each_plugin` is true
 
