@@ -25,7 +25,7 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.assumed_objects import AssumedObjects
+from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
@@ -63,7 +63,7 @@ class Cluster:
         columns: the nodes as rows, what is known of them as columns.
         shapes: the compiled descriptions of the pods.
         catalog: all other objects, as the API server has them.
-        assumed_objects: the same as the next decision sees them.
+        assume_cache: the same as the next decision sees them.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
@@ -78,7 +78,7 @@ class Cluster:
         self.columns = Columns(bounds)
         self.shapes = Shapes(bounds)
         self.catalog = Catalog()
-        self.assumed_objects = AssumedObjects(self.catalog)
+        self.assume_cache = AssumeCache(self.catalog)
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)
@@ -122,7 +122,7 @@ class Cluster:
         self.columns = self.columns.fork()
         table = self.columns.table
         self.catalog = self.catalog.fork()
-        self.assumed_objects = self.assumed_objects.fork(self.catalog)
+        self.assume_cache = self.assume_cache.fork(self.catalog)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
         self.affinity = self.affinity.fork(table)
