@@ -8,6 +8,7 @@ from mooring.framework.hook import SKIP
 from mooring.framework.plans.plan import Plan, Write
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.meta import KubeObject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import (
     BOUND_BY_CONTROLLER,
@@ -344,6 +345,7 @@ class TestReserve:
             "metadata": {"resourceVersion": VERSION, "annotations": {SELECTED_NODE: "b"}}
         }
         assert set(plan.objects) == {
+            (Node, "b"),
             (PersistentVolumeClaim, "default/one"),
             (PersistentVolume, "pv"),
             (PersistentVolumeClaim, "default/new"),
