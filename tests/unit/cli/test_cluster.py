@@ -37,6 +37,11 @@ policy = mr.Policy("last")
 @policy.filter
 def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
+
+
+@policy.score
+def same(pod: mr.Pod, node: mr.Node) -> float:
+    return 0
 """
 
 
@@ -170,6 +175,8 @@ class TestProcess:
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
         assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
+        assert said in cluster.text
         assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
 
         def running() -> str | None:
