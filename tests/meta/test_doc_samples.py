@@ -46,19 +46,21 @@ def test_a_sample_policy_places_a_pod(sample: Path) -> None:
 
 def test_both_ways_to_pack_gpus_agree() -> None:
     gpu = "nvidia.com/gpu"
-    nodes = [make_node(f"n{number}", extended={gpu: number}) for number in range(5)]
-    running = [make_pod(f"r{n}", requests={gpu: 1}, node=f"n{n}") for n in range(1, 5)]
+    nodes = [make_node(f"n{number}", extended={gpu: 2 * number}) for number in range(5)]
+    running = [make_pod(f"r{n}", requests={gpu: 1}, node=f"n{n}") for n in range(1, 4)]
+    running += [make_pod("other", namespace="team", requests={gpu: 4}, node="n4")]
     single, arrays = (
         FakeKubeScheduler(ROOT / "docs" / "samples" / name, nodes, running)
-        for name in ("gpu_pack.py", "gpu_pack_arrays.py")
+        for name in ("fair_gpus.py", "fair_gpus_arrays.py")
     )
     pod = make_pod(requests={gpu: 2})
     assert single.filter(pod) == arrays.filter(pod)
-    assert single.filter(pod).failed == {}
+    assert list(single.filter(pod).failed) == ["n0", "n1", "n2"]
     assert single.prioritize(pod) == arrays.prioritize(pod)
     without = make_pod(requests={"cpu": "1"})
     assert single.filter(without) == arrays.filter(without)
-    assert single.filter(without).kept == ["n0"]
+    assert single.filter(without).failed == {}
+    assert set(single.prioritize(without).values()) == {0}
 
 
 def test_the_sample_that_declares_what_it_is_tells_the_truth() -> None:
