@@ -18,7 +18,7 @@ _DEFAULT_TIMEOUT: Final = 5.0
 def extender_entry(
     policy: Policy, url: str, *, node_cache: bool, timeout: float = _DEFAULT_TIMEOUT
 ) -> dict[str, Any]:
-    """The entry of ``extenders`` with the verbs that the policy has functions for.
+    """The entry of ``extenders`` with the verbs that the policy needs.
 
     Args:
         policy: what is served.
@@ -34,7 +34,8 @@ def extender_entry(
         entry |= {"prioritizeVerb": "prioritize", "weight": say.weight}
     if policy.preempts:
         entry["preemptVerb"] = "preempt"
-    if policy.binds:
+    if policy.binds or (policy.usage and node_cache):
+        # Who binds a pod counts it on its node at once; a watch tells it after the next decision.
         entry["bindVerb"] = "bind"
     if url.startswith("https:"):
         entry["enableHTTPS"] = True

@@ -8,7 +8,7 @@ from mooring.extender.extender_entry import extender_entry, one_line
 
 
 def test_a_policy_that_only_filters_has_no_weight() -> None:
-    policy = mr.Policy("mine")
+    policy = mr.Policy("mine", usage=False)
     policy.filter(name="all")(lambda _pod, _node: True)
     assert extender_entry(policy, "http://127.0.0.1:8888", node_cache=True) == {
         "urlPrefix": "http://127.0.0.1:8888",
@@ -41,8 +41,15 @@ def test_everything_a_policy_can_do_is_asked_for_and_readable() -> None:
     read_configuration({"extenders": [entry]})  # kube-scheduler would take it
 
 
-def test_a_score_gets_the_weight_that_gives_it_half_the_say() -> None:
+def test_a_policy_that_looks_at_what_is_in_use_binds_so_that_it_counts_pods_at_once() -> None:
     policy = mr.Policy("mine")
+    policy.filter(name="all")(lambda _pod, _node: True)
+    assert extender_entry(policy, "http://a", node_cache=True)["bindVerb"] == "bind"
+    assert "bindVerb" not in extender_entry(policy, "http://a", node_cache=False)
+
+
+def test_a_score_gets_the_weight_that_gives_it_half_the_say() -> None:
+    policy = mr.Policy("mine", usage=False)
     policy.score(name="zero")(lambda _pod, _node: 0)
     entry = extender_entry(policy, "http://127.0.0.1:8888", node_cache=True)
     assert entry["weight"] == 14
