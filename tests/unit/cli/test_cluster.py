@@ -164,6 +164,15 @@ class TestProcess:
         assert not cluster.kubeconfig.exists()
         assert "Traceback" not in cluster.text
 
+    def test_the_guide_shows_what_it_prints(self, start: Start) -> None:
+        guide = (Path(__file__).parents[3] / "docs" / "guide" / "cluster.md").read_text()
+        block = r"^```console\n\$ moor cluster\n(.*?)^```$"
+        found = re.search(block, guide, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        cluster = start()
+        text = re.sub(r":\d+, in memory", ":8880, in memory", cluster.text)
+        assert text.replace(str(cluster.kubeconfig), "/tmp/mooring.kubeconfig") == found[1]
+
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "policy.py").write_text(POLICY)
         pods = tmp_path / "pods.yaml"

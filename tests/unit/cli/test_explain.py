@@ -541,15 +541,25 @@ def test_json_is_what_the_library_says(explain: Explain) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "explain.md"
-SHOWN = re.findall(
-    r"^```console\n\$ moor explain (.*?)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL
+ROOT = Path(__file__).parents[3]
+SHOWN = [
+    (page.name, *found)
+    for page in (ROOT / "README.md", ROOT / "docs" / "guide" / "explain.md")
+    for found in re.findall(
+        r"^```console\n\$ moor explain (.*?)\n(.*?)^```$",
+        page.read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [found for _, *found in SHOWN],
+    ids=[f"{page}: {one}" for page, one, _ in SHOWN],
 )
-
-
-@pytest.mark.parametrize(("arguments", "shown"), SHOWN, ids=[one for one, _ in SHOWN])
-def test_the_guide_shows_what_is_printed(
+def test_a_page_shows_what_is_printed(
     run: Explain, monkeypatch: pytest.MonkeyPatch, arguments: str, shown: str
 ) -> None:
-    monkeypatch.chdir(GUIDE.parents[1] / "samples")
+    monkeypatch.chdir(ROOT / "docs" / "samples")
     assert run(*arguments.split())[1] == shown
