@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -23,21 +23,12 @@ if TYPE_CHECKING:
     from mooring.embedded.resources import Obj
 
 
-_NODES: Final = 20
-_PODS: Final = 400
-
-
 def demo(
-    nodes: Annotated[
-        Optional[int],  # noqa: UP045 - typer reads it at run time
-        typer.Option(min=1, max=5000, help=f"How many nodes. [default: {_NODES}]"),
-    ] = None,
-    pods: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=20, max=50_000, help=f"About how many pods. [default: {_PODS}]"),
-    ] = None,
+    context: typer.Context,
+    nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
+    pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
     policy: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
     ] = None,
     example: Annotated[
@@ -73,7 +64,8 @@ def demo(
     allow_descriptors()
     _log_little()
     if example is not None:
-        if (nodes, pods, policy) != (None, None, None):
+        given = (context.get_parameter_source(name) for name in ("nodes", "pods", "policy"))
+        if any(source is not None and source.name == "COMMANDLINE" for source in given):
             raise InputError(
                 "--example brings its own nodes, pods and policy; leave out the others"
             )
@@ -82,7 +74,6 @@ def demo(
 
         show_example(find_example(example), hook_timeout)
         return
-    nodes, pods = nodes or _NODES, pods or _PODS
     loaded = load(policy) if policy is not None else None
     console = Console(highlight=False, markup=False, emoji=False)
     fleet = make_fleet(nodes)
