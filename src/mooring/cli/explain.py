@@ -237,6 +237,12 @@ def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[
     out["message"] = outcome_sentence(found.record)
     if found.bound_to:
         out["boundTo"] = found.bound_to
+    if found.say is not None:
+        out["policy"] = {
+            "name": found.say.policy,
+            "weight": found.say.weight,
+            "totalWeight": found.say.total,
+        }
     out["suggestions"] = [
         {
             "text": one.combination.text,

@@ -12,6 +12,7 @@ import typer
 from mooring.cli.bind import bind
 from mooring.cli.cluster import cluster
 from mooring.cli.demo.demo import demo
+from mooring.cli.examples import examples
 from mooring.cli.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
@@ -37,6 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(examples)
 app.command()(cluster)
 app.command()(serve)
 app.command()(run)

@@ -37,6 +37,11 @@ policy = mr.Policy("last")
 @policy.filter
 def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
+
+
+@policy.score
+def same(pod: mr.Pod, node: mr.Node) -> float:
+    return 0
 """
 
 
@@ -159,6 +164,15 @@ class TestProcess:
         assert not cluster.kubeconfig.exists()
         assert "Traceback" not in cluster.text
 
+    def test_the_guide_shows_what_it_prints(self, start: Start) -> None:
+        guide = (Path(__file__).parents[3] / "docs" / "guide" / "cluster.md").read_text()
+        block = r"^```console\n\$ moor cluster\n(.*?)^```$"
+        found = re.search(block, guide, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        cluster = start()
+        text = re.sub(r":\d+, in memory", ":8880, in memory", cluster.text)
+        assert text.replace(str(cluster.kubeconfig), "/tmp/mooring.kubeconfig") == found[1]
+
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "policy.py").write_text(POLICY)
         pods = tmp_path / "pods.yaml"
@@ -170,6 +184,8 @@ class TestProcess:
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
         assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
+        assert said in cluster.text
         assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
 
         def running() -> str | None:
