@@ -10,6 +10,7 @@ from typing import Annotated, Final, cast
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.demo.demo import demo
 from mooring.cli.explain import explain
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(cluster)
+app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)

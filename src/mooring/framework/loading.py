@@ -137,7 +137,7 @@ def _wrong_decorator(place: str, error: BaseException) -> Problem | None:
         return None
     for frame, line in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
-        source = None if foreign.is_ours(frame) else Sources(place, file).source(file)
+        source = None if foreign.is_ours(frame) else Sources(place).source(file)
         for problem in decorator_problems(source, frame.f_globals) if source is not None else ():
             if problem.line == line:
                 return problem

@@ -32,14 +32,14 @@ def policy_problems(policy: Policy, module: ModuleType, place: str) -> list[Prob
         place: how the user named that.
     """
     own_file = str(getattr(module, "__file__", None) or "")
-    sources = Sources(place, own_file)
+    sources = Sources(place)
     own = sources.source(own_file) if own_file else None
     found = decorator_problems(own, vars(module)) if own is not None else []
     if found:
         return found
-    functions = list(_functions(policy))
+    functions = list(policy_functions(policy))
     if not functions:
-        file = sources.shown(own_file) if own_file else place
+        file = sources.shown(own_file or place)
         line = _made_in(own.tree, policy, vars(module)) if own is not None else 0
         return [Problem(file, line, f"policy {policy.name!r} has no functions; {_NONE}")]
     well_signed = []
@@ -59,7 +59,7 @@ _NONE = "write one below @policy.filter or @policy.score, or add a plugin with p
 
 def hook_problem(plugin: hook.Hook) -> str:
     """What is wrong with the signature of a plugin's hooks, and where; empty if nothing is."""
-    sources = Sources("", "")
+    sources = Sources()
     for signed in _hooks(plugin):
         problem = signature_problem(signed)
         if problem:
@@ -68,7 +68,8 @@ def hook_problem(plugin: hook.Hook) -> str:
     return ""
 
 
-def _functions(policy: Policy) -> Iterator[Signed]:
+def policy_functions(policy: Policy) -> Iterator[Signed]:
+    """A policy's functions, and the hooks of its plugins."""
     plugins: dict[int, hook.Hook] = {id(one): one for one in policy.plugins}
     for rule in policy.rules:
         owner = getattr(rule.function, "__self__", None)

@@ -57,12 +57,10 @@ class Sources:
 
     Args:
         place: how the user named the policy's own file or module.
-        own_file: that file; empty if it is not known.
     """
 
-    def __init__(self, place: str, own_file: str) -> None:
+    def __init__(self, place: str = "") -> None:
         self._place = place
-        self._own = own_file
         self._read: dict[str, Source | None] = {}
 
     def source(self, filename: str) -> Source | None:
@@ -78,10 +76,10 @@ class Sources:
 
     def shown(self, filename: str) -> str:
         """A file's name as the user would write it."""
-        if filename == self._own and self._place.endswith(".py"):
-            return self._place
         path = Path(filename)
         try:
+            if self._place.endswith(".py") and Path(self._place).samefile(path):
+                return self._place
             return str(path.relative_to(Path.cwd()))
         except (ValueError, OSError):
             return filename
@@ -90,7 +88,7 @@ class Sources:
         """Where a function is written; the policy's own file if that is not known."""
         code = code_of(function)
         if code is None:
-            return Place(self.shown(self._own) if self._own else self._place, 0)
+            return Place(self._place, 0)
         definition = self._definition(code)
         line = definition.lineno if definition is not None else code.co_firstlineno
         return Place(self.shown(code.co_filename), line, definition)
