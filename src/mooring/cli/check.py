@@ -33,7 +33,7 @@ def check(
     ] = None,
     bind: Annotated[
         bool,
-        typer.Option("--bind", help="Run the bind function, too; it may act outside."),
+        typer.Option("--bind", help="Run the bind function as well; it may have side effects."),
     ] = False,
     output: Annotated[
         CheckOutput, typer.Option("--output", "-o", help="Text for people, or JSON.")

@@ -67,15 +67,15 @@ class CheckView:
             self._out.print(_pod(one.pod))
             self._out.print(_lines(self._answers(one)))
         self._out.print()
-        self._out.print(Text("With your own pods and nodes:", style="dim"))
+        self._out.print(Text("To try it on your own pods and nodes:", style="dim"))
         self._out.print(Text(f"  moor explain POD --policy {self._place}", style="dim"))
 
     def _title(self) -> Text:
         failed = {(a.kind, a.name) for one in self._pods for a in one.answers if a.failed}
         broken = bool(failed) or any(one.failed for one in self._pods)
-        said = "nothing wrong with it"
+        said = "no problems found"
         if broken:
-            said = f"{len(failed)} of them failed" if failed else "the decision failed"
+            said = f"{len(failed)} failed" if failed else "the decision failed"
         mark = no_mark() if broken else yes_mark()
         name = (f"policy {self._policy.name}", "bold")
         return Text.assemble(mark, " ", name, f": {_size(self._policy)}, {said}")
@@ -102,7 +102,7 @@ class CheckView:
             acting = [name for name, kind in _ACTING.items() if isinstance(plugin, kind)]
             if acting:
                 name = f"{', '.join(acting)} {plugin.name or type(plugin).__name__}"
-                yield name, Text("not run: only moor run does", style="dim")
+                yield name, Text("not run: only moor run calls it", style="dim")
         if one.selected:
             yield "goes to", _destination(one)
         elif one.pending:
@@ -116,7 +116,7 @@ def _destination(one: PodTrial) -> Text:
     text = Text(" or ".join(one.selected), style="bold")
     rejected = {name for a in one.answers for names in a.rejected.values() for name in names}
     if rejected & set(one.selected):
-        text.append(" (asked again for this, the policy gave other answers)", style="dim")
+        text.append(" (asked again, the policy answered differently)", style="dim")
     return text
 
 
@@ -190,7 +190,8 @@ def _scores(answer: FunctionAnswer) -> str:
     ordered = sorted(answer.scores.items(), key=lambda one: -one[1])
     best = "" if answer.max_score == 100 else f" (of {answer.max_score:g})"
     if len({score for _, score in ordered}) == 1:
-        which = f"all {len(ordered)} nodes" if len(ordered) > 1 else ordered[0][0]
+        several = "both nodes" if len(ordered) == 2 else f"all {len(ordered)} nodes"
+        which = several if len(ordered) > 1 else ordered[0][0]
         return f"{_number(ordered[0][1])} for {which}{best}"
     return ", ".join(f"{name} {_number(score)}" for name, score in ordered) + best
 

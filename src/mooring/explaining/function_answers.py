@@ -103,7 +103,7 @@ def _pre_filtered(said: PreFiltered) -> str:
     if said.verdict is not None and not said.verdict.accepted:
         return f"rejects the pod: {said.verdict.reason}"
     if said.nodes is not None:
-        return f"only {', '.join(said.nodes) or 'no node'}"
+        return f"only {', '.join(sorted(said.nodes)) or 'no node'}"
     return "goes on with all nodes"
 
 

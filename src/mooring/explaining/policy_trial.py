@@ -137,7 +137,7 @@ class PolicyTrial:
 
     def _bound(self, rule: BindRule, pod: Pod, selected: Sequence[str]) -> dict[str, Any]:
         if self._run_bind is None:
-            return {"said": "not run, because it may act outside; --bind runs it"}
+            return {"said": "not run: it may have side effects; --bind runs it"}
         if not selected:
             return {"said": "not run: there is no node to bind the pod to"}
         node = self.cluster.nodes[selected[0]]

@@ -214,7 +214,7 @@ class Policy:
         prepares its filter or score there (`PreFilter`, `PreScore`, `Normalize`) runs there alone.
 
         Raises:
-            InputError: it is none, it implements none, or its name is taken.
+            InputError: it is not a plugin, implements no hook, or its name is taken.
         """
         given: object = plugin
         if not isinstance(given, hook.Hook):

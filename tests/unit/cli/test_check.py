@@ -1,6 +1,7 @@
 """``moor check``, and how every command rejects a policy that cannot work."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -148,7 +149,7 @@ def test_a_check_prints_what_each_function_said(moor: Run) -> None:
     assert (
         out
         == """\
-✓ policy team-racks: 5 functions, nothing wrong with it
+✓ policy team-racks: 5 functions, no problems found
 
 Asked about a made-up cluster:
 node     zone  cpu free  memory free   pods  also
@@ -163,20 +164,20 @@ pod plain: 500m cpu, 512Mi memory
   score same     50 for all 4 nodes
   preempt spare  node-a2: dropped
                  node-b1: 1 of 1 victims remain
-  bind tell      not run, because it may act outside; --bind runs it
+  bind tell      not run: it may have side effects; --bind runs it
   goes to        node-b2
 
 pod special: 2 cpu, 4Gi memory, 1 nvidia.com/gpu, priority 100, team=red, tier=true
   filter racks   accepts node-a2, node-b2
                  rejects node-a1, node-b1: kept for team red
-  score gpus     10 for all 2 nodes (of 10)
-  score same     50 for all 2 nodes
+  score gpus     10 for both nodes (of 10)
+  score same     50 for both nodes
   preempt spare  node-a2: dropped
                  node-b1: 1 of 1 victims remain
-  bind tell      not run, because it may act outside; --bind runs it
+  bind tell      not run: it may have side effects; --bind runs it
   goes to        node-b2
 
-With your own pods and nodes:
+To try it on your own pods and nodes:
   moor explain POD --policy policy.py
 """
     )
@@ -201,7 +202,7 @@ def test_a_bind_function_that_hangs_is_ended(moor: Run, word: str) -> None:
     )
     code, out, err = moor("check", "--bind", "policy.py", "--hook-timeout", "0.1")
     assert code == 2
-    assert "✗ policy p: 1 function, 1 of them failed" in out
+    assert "✗ policy p: 1 function, 1 failed" in out
     assert "policy.py, line " in err
     assert "bind 'stuck' " in err
     assert "took longer than 0.1 seconds" in err
@@ -244,7 +245,7 @@ def test_what_fails_is_told_with_its_line(moor: Run) -> None:
     write("policy.py", FAILING)
     code, out, err = moor("check", "policy.py")
     assert code == 2
-    assert out.startswith("✗ policy failing: 2 functions, 2 of them failed\n")
+    assert out.startswith("✗ policy failing: 2 functions, 2 failed\n")
     assert "  filter team    failed on node node-a1: KeyError: 'team'\n" in out
     assert "  stays pending  a function failed\n" in out
     assert err.splitlines() == [
@@ -273,7 +274,7 @@ def test_a_policy_whose_answers_change_is_told(moor: Run) -> None:
     )
     code, out, _ = moor("check", "policy.py")
     assert code == 0
-    assert "goes to       node-b2 (asked again for this, the policy gave other answers)" in out
+    assert "goes to       node-b2 (asked again, the policy answered differently)" in out
 
 
 def test_plugins_are_asked_as_in_a_scheduler(moor: Run) -> None:
@@ -299,11 +300,11 @@ policy.add(Gang())
     )
     code, out, err = moor("check", "policy.py")
     assert (code, err) == (0, "")
-    assert out.startswith("✓ policy gangs: 1 plugin, nothing wrong with it\n")
+    assert out.startswith("✓ policy gangs: 1 plugin, no problems found\n")
     plain, special = out.partition("pod plain")[2].split("pod special")
     assert "  pre_enqueue Gang  lets the pod in\n" in plain
     assert "  pre_filter Gang   not applicable to this pod\n" in plain
-    assert "  permit Gang       not run: only moor run does\n" in plain
+    assert "  permit Gang       not run: only moor run calls it\n" in plain
     assert "  pre_filter Gang   only node-a1, node-b1\n" in special
     assert "rejects node-b1: too far\n" in special
     assert "  goes to           node-a1\n" in special
@@ -376,7 +377,7 @@ EXAMPLES = [
 def test_every_example_and_every_policy_of_the_guides_passes(moor: Run, file: Path) -> None:
     code, out, err = moor("check", "--bind", file)
     assert (code, err) == (0, ""), out
-    assert "nothing wrong with it" in out
+    assert "no problems found" in out
 
 
 PLUGINS = [one for one in SAMPLES if "(hook." in one.read_text() and one not in EXAMPLES]
@@ -394,3 +395,22 @@ def test_every_plugin_of_the_guides_passes(file: Path) -> None:
         "        policy.add(one(one.Args()) if one.Args else one())\n",
     )
     assert [*load("policy.py").plugins]
+
+
+GUIDE = ROOT / "docs" / "guide" / "check.md"
+SHOWN = re.findall(r"^```console\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("session", SHOWN, ids=[one.partition("\n")[0] for one in SHOWN])
+def test_the_guide_shows_what_is_printed(moor: Run, session: str) -> None:
+    before, typed, shown = re.split(r"^\$ (moor check .*)\n", session, flags=re.MULTILINE)
+    name = typed.split()[-1]
+    written = before.removeprefix(f"$ cat {name}\n")
+    sample = ROOT / "docs" / "samples" / name
+    write(name, written or sample.read_text())
+    _, out, err = moor(*typed.split()[1:])
+    assert out + err == shown
+
+
+def test_the_guide_shows_sessions_of_both_kinds() -> None:
+    assert [session.startswith("$ cat ") for session in SHOWN] == [False, True]

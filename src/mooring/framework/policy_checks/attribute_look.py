@@ -43,7 +43,9 @@ def attribute_problems(source: Source, roles: Roles, names: Mapping[str, Any]) -
         name = getattr(node, "id", None) or getattr(node, "attr", None)
         if name in _ATTACHING:
             return []
-    look.visit(source.tree)
+    # An expression may have thousands of parts; what was found before it is right.
+    with contextlib.suppress(RecursionError):
+        look.visit(source.tree)
     return [Problem(source.file, line, text) for line, text in look.found]
 
 

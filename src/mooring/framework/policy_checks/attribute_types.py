@@ -12,6 +12,7 @@ import typing
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from mooring.framework import foreign
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
@@ -40,7 +41,7 @@ def known_type(hint: Any) -> KnownType | None:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         others = [one for one in typing.get_args(hint) if one is not types.NoneType]
         return known_type(others[0]) if len(others) == 1 else None
-    if isinstance(hint, type) and issubclass(hint, _CLOSED):
+    if isinstance(hint, type) and issubclass(hint, _CLOSED) and not foreign.is_foreign(hint):
         return KnownType(NodeInfo if hint is Node else hint)
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in _LISTS and arguments and arguments[1:] in ((), (...,)):
@@ -70,7 +71,7 @@ def attribute_type(kind: type, name: str) -> KnownType | None:
 
 def exists(kind: type, name: str) -> bool:
     """Whether there is such an attribute."""
-    return name.startswith("__") or hasattr(kind, name)
+    return name.startswith("__") or hasattr(kind, name) or hasattr(kind, "__getattr__")
 
 
 def unknown_attribute(kind: type, name: str, owner: str) -> str:

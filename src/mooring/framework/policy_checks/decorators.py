@@ -58,7 +58,7 @@ def _no_decorator(owner: str, parts: list[str]) -> str:
         if not _meant(parts[0]):
             listed = ", ".join(f"@{owner}.{one}" for one in DECORATORS)
             advice = f"there are {listed}"
-    return f"@{owner}.{'.'.join(parts)} is no decorator; {advice}"
+    return f"@{owner}.{'.'.join(parts)} is not a decorator; {advice}"
 
 
 def _meant(name: str) -> str:

@@ -5,6 +5,7 @@ them. Every problem is one sentence with file and line.
 """
 
 import ast
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from types import MethodType, ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from mooring.framework.policy_checks.signatures import (
     signature_problem,
 )
 from mooring.framework.policy_checks.sources import Problem, Sources, code_of
+from mooring.framework.rules import Rule
 
 
 def policy_problems(policy: Policy, module: ModuleType, place: str) -> list[Problem]:
@@ -37,9 +39,11 @@ def policy_problems(policy: Policy, module: ModuleType, place: str) -> list[Prob
     found = decorator_problems(own, vars(module)) if own is not None else []
     if found:
         return found
+    file = sources.shown(own_file or place)
+    if not all(isinstance(rule, Rule) for rule in policy.rules):
+        return [Problem(file, 0, f"policy {policy.name!r} was changed from outside; {_NONE}")]
     functions = list(policy_functions(policy))
     if not functions:
-        file = sources.shown(own_file or place)
         line = _made_in(own.tree, policy, vars(module)) if own is not None else 0
         return [Problem(file, line, f"policy {policy.name!r} has no functions; {_NONE}")]
     well_signed = []
@@ -54,11 +58,13 @@ def policy_problems(policy: Policy, module: ModuleType, place: str) -> list[Prob
     return sorted(dict.fromkeys(found))
 
 
-_NONE = "write one below @policy.filter or @policy.score, or add a plugin with policy.add"
+_NONE = "decorate one with @policy.filter or @policy.score, or add a plugin with policy.add"
 
 
 def hook_problem(plugin: hook.Hook) -> str:
     """What is wrong with the signature of a plugin's hooks, and where; empty if nothing is."""
+    if not foreign.is_foreign(type(plugin)):
+        return ""
     sources = Sources()
     for signed in _hooks(plugin):
         problem = signature_problem(signed)
@@ -85,7 +91,11 @@ def _hooks(plugin: hook.Hook) -> Iterator[Signed]:
     """The hooks that a plugin implements itself."""
     name = plugin.name or type(plugin).__name__
     for method, kind in HOOKS.items():
-        function = getattr(plugin, method, None) if isinstance(plugin, kind) else None
+        if not isinstance(plugin, kind):
+            continue
+        function = None
+        with contextlib.suppress(Exception):  # it may do anything; whoever asks it will say so
+            function = getattr(plugin, method)
         if callable(function) and foreign.is_foreign(_implementation(function)):
             yield Signed(method, name, function)
 

@@ -5,6 +5,7 @@ them. Nothing depends on it that could be wrong; what is not found is only not t
 """
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from types import MethodType
@@ -109,10 +110,12 @@ class _Reader:
         """Every key that is read, with the values that it is compared with."""
         nodes = [one for one in ast.walk(tree) if isinstance(one, ast.expr)]
         for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
-            if isinstance(node, ast.Compare):
-                yield from self._compared(node)
-            elif (read := self._read(node)) is not None:
-                yield read, ()
+            # An expression may have thousands of parts.
+            with contextlib.suppress(RecursionError):
+                if isinstance(node, ast.Compare):
+                    yield from self._compared(node)
+                elif (read := self._read(node)) is not None:
+                    yield read, ()
 
     def _compared(self, node: ast.Compare) -> Iterator[tuple[_Read, tuple[str, ...]]]:
         left, operator, right = node.left, node.ops[0], node.comparators[0]

@@ -96,7 +96,7 @@ def signature_problem(signed: Signed) -> str:
 def _unawaited(signed: Signed) -> str:
     kind, function = signed.kind, signed.function
     bodies = [function]
-    if not inspect.isroutine(function):
+    if not inspect.isroutine(function) and not inspect.isclass(function):
         bodies.append(getattr(function, "__call__", function))  # noqa: B004 - a callable object's
     awaited = kind in _AWAITED
     if any(map(inspect.iscoroutinefunction, bodies)) and not awaited:
@@ -105,7 +105,7 @@ def _unawaited(signed: Signed) -> str:
     generators = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
     yields = any(test(one) for one in bodies for test in generators)
     if yields and kind not in _LISTED:
-        return f"{signed} yields, and its answer has to be returned; write return instead of yield"
+        return f"{signed} yields its answer; write return instead of yield"
     return ""
 
 
@@ -114,7 +114,7 @@ def _parameters(signed: Signed) -> str:
     try:
         # What a decorator of its own wraps may be called with anything.
         signature = inspect.signature(signed.function, follow_wrapped=False)
-    except (ValueError, TypeError):
+    except Exception:  # noqa: BLE001 - an object may say anything about its signature
         return ""
     has = f"{signed} takes {_listed(_written(signature))}; it is called with {_listed(wanted)}"
     try:
@@ -126,7 +126,7 @@ def _parameters(signed: Signed) -> str:
     if not any(name in _ROLES or one in wanted for name, one in wrong):
         return ""
     if sorted(filter(None, given)) == sorted(wanted):
-        return f"{has}, so change the order"
+        return f"{has}, so reorder them"
     if wrong == [("node", "nodes")] and signed.kind in _PLURAL:
         return f"{has}, once for each node; {_other(signed, _PLURAL)} gets all nodes at once"
     if wrong == [("nodes", "node")] and signed.kind in _SINGULAR:

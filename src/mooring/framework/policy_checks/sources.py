@@ -6,6 +6,7 @@ be found is simply not known: a function may come from anywhere.
 
 import ast
 import functools
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
@@ -112,5 +113,5 @@ def code_of(function: Callable[..., Any]) -> CodeType | None:
         function = function.__func__
     if isinstance(function, FunctionType):
         return function.__code__
-    call = vars(type(function)).get("__call__")
+    call = inspect.getattr_static(type(function), "__call__", None)
     return call.__code__ if isinstance(call, FunctionType) else None

@@ -173,6 +173,24 @@ def test_functions_of_other_files_are_looked_at_there(tmp_path: Path) -> None:
     )
 
 
+def test_classes_of_ones_own_may_have_any_attribute(tmp_path: Path) -> None:
+    body = """
+class Rich(mr.Pod):
+    def __getattr__(self, name): return name
+
+def helper(pod: Rich): return pod.anything
+
+@policy.filter
+def f(pod, node): return helper(pod)
+"""
+    assert problems(tmp_path, body) == []
+
+
+def test_a_very_long_expression_is_no_harm(tmp_path: Path) -> None:
+    long = " + ".join(["pod.priority"] * 900)
+    assert problems(tmp_path, read_in("score", "pod, node", long)) == []
+
+
 def test_a_function_without_a_file_is_taken_for_right(tmp_path: Path) -> None:
     body = "exec('def f(pod, node): return pod.lable')\npolicy.filter(f)\n"
     assert problems(tmp_path, body) == []

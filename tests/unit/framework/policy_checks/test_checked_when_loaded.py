@@ -14,15 +14,21 @@ FUNCTION = "def f(pod, node): return True\n"
 @pytest.mark.parametrize(
     ("decorator", "said"),
     [
-        ("filters", "@policy.filters is no decorator; did you mean @policy.filter?"),
-        ("scores", "@policy.scores is no decorator; did you mean @policy.score?"),
-        ("fliter", "@policy.fliter is no decorator; did you mean @policy.filter?"),
-        ("score_node", "@policy.score_node is no decorator; did you mean @policy.score_nodes?"),
-        ("predicate", "@policy.predicate is no decorator; did you mean @policy.filter?"),
-        ("priorities(weight=1)", "@policy.priorities is no decorator; did you mean @policy.score?"),
-        ("rules", "@policy.rules is no decorator; did you mean @policy.filter?"),
+        ("filters", "@policy.filters is not a decorator; did you mean @policy.filter?"),
+        ("scores", "@policy.scores is not a decorator; did you mean @policy.score?"),
+        ("fliter", "@policy.fliter is not a decorator; did you mean @policy.filter?"),
+        ("score_node", "@policy.score_node is not a decorator; did you mean @policy.score_nodes?"),
+        ("predicate", "@policy.predicate is not a decorator; did you mean @policy.filter?"),
+        (
+            "priorities(weight=1)",
+            "@policy.priorities is not a decorator; did you mean @policy.score?",
+        ),
+        ("rules", "@policy.rules is not a decorator; did you mean @policy.filter?"),
         ("add", "write policy.add(...) below the class, with an instance of it"),
-        ("filters.append", "@policy.filters.append is no decorator; did you mean @policy.filter?"),
+        (
+            "filters.append",
+            "@policy.filters.append is not a decorator; did you mean @policy.filter?",
+        ),
         ("zzz", "there are @policy.filter, @policy.filter_nodes, @policy.score, @policy.score_n"),
         ("filter(weight=2)", "@policy.filter has no option 'weight'; it has name, reason, unreso"),
         ("score(wieght=2)", "@policy.score has no option 'wieght'; did you mean weight?"),
@@ -45,7 +51,7 @@ def test_a_decorator_that_is_none_in_a_module(
     with pytest.raises(mr.PolicyFileError) as caught:
         mr.load("wrongly_decorated")
     assert str(caught.value) == (
-        "wrongly_decorated.py, line 3: @mine.filters is no decorator; did you mean @mine.filter?"
+        "wrongly_decorated.py, line 3: @mine.filters is not a decorator; did you mean @mine.filter?"
     )
 
 
@@ -89,9 +95,30 @@ def test_something_else_than_a_plugin_cannot_be_added(tmp_path: Path, given: str
 def test_a_policy_without_functions(tmp_path: Path) -> None:
     said = problem(tmp_path, FUNCTION)
     assert said == (
-        "0: policy 'p' has no functions; write one below @policy.filter or @policy.score, or add a "
-        "plugin with policy.add"
+        "0: policy 'p' has no functions; decorate one with @policy.filter or @policy.score, or add "
+        "a plugin with policy.add"
     )
+
+
+def test_a_policy_that_was_changed_from_outside(tmp_path: Path) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text(
+        f"import mooring as mr\n{FUNCTION}policy = mr.Policy('p')\npolicy.filters.append(f)\n"
+    )
+    with pytest.raises(mr.PolicyFileError, match=r"py: policy 'p' was changed from outside; dec"):
+        mr.load(file)
+
+
+def test_a_plugin_that_hides_its_hooks_is_no_harm(tmp_path: Path) -> None:
+    body = """
+class Odd(hook.PreEnqueue, hook.Permit):
+    def pre_enqueue(self, pod): return True
+    @property
+    def permit(self): raise RuntimeError
+
+policy.add(Odd())
+"""
+    assert problems(tmp_path, body) == []
 
 
 def test_a_policy_with_nothing_but_a_plugin_is_right(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_names_are_free_unless_they_mean_something_else(tmp_path: Path, given: s
 @pytest.mark.parametrize("given", ["node, pod", "_node, _pod", "a: mr.Node, b: mr.Pod"])
 def test_parameters_in_the_wrong_order(tmp_path: Path, given: str) -> None:
     said = problem(tmp_path, f"@policy.score\ndef f({given}): return 1\n")
-    assert "it is called with (pod, node), so change the order" in said
+    assert "it is called with (pod, node), so reorder them" in said
 
 
 def test_one_node_and_all_nodes_are_told_apart(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_bind_function_may_be_async(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["def", "async def"])
 def test_an_answer_is_not_yielded(tmp_path: Path, word: str) -> None:
     said = problem(tmp_path, f"@policy.bind\n{word} f(binding): yield None\n")
-    assert said.startswith("2: bind function 'f' yields, and its answer has to be returned; ")
+    assert said.startswith("2: bind function 'f' yields its answer; ")
 
 
 def test_what_is_called_counts_and_not_what_it_wraps(tmp_path: Path) -> None:
