@@ -88,9 +88,10 @@ def explain(
         _report_skipped(explainer.snapshot)
         _report_failed(found)
         _print(found, explainer.snapshot, node, output)
+        code = 0 if found.record.selected else 2 if _report_broken(found) else 1
     finally:
         gc.enable()
-    raise typer.Exit(0 if found.record.selected else 1)
+    raise typer.Exit(code)
 
 
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
@@ -219,6 +220,16 @@ def _report_skipped(snapshot: "Snapshot") -> None:
 def _report_failed(found: "Explanation") -> None:
     for error in found.failed:
         typer.echo(f"moor: {_told(error)}; what would help is said without it", err=True)
+
+
+def _report_broken(found: "Explanation") -> bool:
+    """Whether a plugin failed about nodes that others reject, which decided nothing."""
+    from mooring.explaining.plugin_failures import plugin_failures
+
+    failures = plugin_failures(found.record)
+    for one in failures:
+        typer.echo(f"moor: {one}", err=True)
+    return bool(failures)
 
 
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:

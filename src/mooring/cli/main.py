@@ -10,6 +10,7 @@ from typing import Annotated, Final, cast
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.demo.demo import demo
 from mooring.cli.examples import examples
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(examples)
 app.command()(cluster)
+app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)

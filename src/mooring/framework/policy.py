@@ -233,8 +233,12 @@ class Policy:
         `PreScore`, `Normalize`) runs there alone.
 
         Raises:
-            InputError: it implements none, or its name is taken.
+            InputError: it is not a plugin, implements no hook, or its name is taken.
         """
+        given: object = plugin
+        if not isinstance(given, hook.Hook):
+            made = f"{given.__name__}()" if isinstance(given, type) else "..."
+            raise InputError(f"policy.add takes a plugin; write policy.add({made})")
         name = plugin.name or type(plugin).__name__
         before = len(self.rules)
         alone = isinstance(plugin, hook.PREPARING)

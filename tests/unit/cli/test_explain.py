@@ -479,6 +479,26 @@ class TestConfigurationAndPolicy:
         assert "KeyError" in sentence
         assert "--hook-timeout" not in sentence
 
+    def test_a_policy_that_raises_about_nodes_that_others_reject_is_wrong_input(
+        self, explain: Explain, tmp_path: Path
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def racks(pod, node):\n"
+            "    return node.labels['rack'] == 'r1'\n"
+        )
+        gang = make_pod("gang", namespace="shop", spec={"schedulingGroup": {}})
+        code, out, err = explain("shop/gang", [*NODES, gang], "--policy", "mine.py")
+        assert code == 2
+        assert "0 of 3 nodes fit" in out
+        (line,) = err.splitlines()
+        assert line.startswith(
+            "moor: plugin mine failed in filter for pod shop/gang: filter 'racks'"
+        )
+        assert "KeyError" in line
+
     @pytest.mark.parametrize("hangs", ["time.sleep(600)", "[x for x in iter(int, 1)]"])
     def test_a_policy_that_hangs_is_interrupted_and_named(
         self, explain: Explain, tmp_path: Path, hangs: str

@@ -118,7 +118,7 @@ class TestMain:
         assert err == (f"moor: {error}\n" if code != 130 else "")
 
 
-GOOD = "import mooring\npolicy = mooring.Policy('good')\n"
+GOOD = "import mooring\npolicy = mooring.Policy('good')\npolicy.score(name='s')(max)\n"
 
 
 @pytest.fixture
