@@ -76,7 +76,7 @@ class TestMain:
         assert "serve" in out
         code, out, _ = run("serve", option)
         assert code == 0
-        for name in ("--prefix", "--tls-cert", "--workers", "--node-cache", "LOG_LEVEL"):
+        for name in ("--prefix", "--tls-cert", "--workers", "--[no-]node-cache", "LOG_LEVEL"):
             assert name in out
 
     @pytest.mark.parametrize(
@@ -85,6 +85,11 @@ class TestMain:
             (["serve"], "missing argument 'policy'; see moor serve --help"),
             (["nonsense"], "no such command 'nonsense'; see moor --help"),
             (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
+            (["xplai"], "no such command 'xplai'; did you mean 'explain'? See moor --help"),
+            (
+                ["serve", "p.py", "--client"],
+                "no such option: --client; did you mean --client-ca? See moor serve --help",
+            ),
             (["serve", "p.py", "--port", "70000"], "invalid value for '--port': "),
             (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': "),
             (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': "),
@@ -109,13 +114,13 @@ class TestMain:
     def test_exit_codes(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
     ) -> None:
-        def fail(**_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise error
 
         monkeypatch.setattr(cli, "app", fail)
         found, _, err = run()
         assert found == code
-        assert err == (f"moor: {error}\n" if code != 130 else "")
+        assert err == f"moor: {error if code != 130 else 'interrupted'}\n"
 
 
 GOOD = "import mooring\npolicy = mooring.Policy('good')\n"
