@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What to call the kubeconfig's option in every command.
 KUBECONFIG_HELP: Final = "The cluster to ask; without it KUBECONFIG, in-cluster or ~/.kube/config."
-CONTEXT_HELP: Final = "The kubeconfig's context to use instead of its current one."
+CONTEXT_HELP: Final = "The kubeconfig's context; its current one if left out."
 
 _REQUIRED: Final = ("nodes", "pods")
 _FORBIDDEN, _NOT_FOUND = 403, 404
@@ -39,7 +39,7 @@ def find_cluster(
     Args:
         kubeconfig: a file the user named.
         otherwise: what else the user could do if none is configured, such as ``or --snapshot``.
-        context: the context of a kubeconfig that the user named.
+        context: the kubeconfig's context; None for its current one.
 
     Raises:
         InputError: there is none, or its configuration cannot be used.

@@ -71,9 +71,9 @@ def explain(
     Decides as kube-scheduler would, from files alone or from what the live cluster has now. Exit
     code 0 if the pod fits, 1 if it does not, 2 if something in the input is wrong.
     """
-    for option, given in (("--kubeconfig", kubeconfig), ("--context", context)):
-        if snapshot is not None and given is not None:
-            raise InputError(f"--snapshot and {option} exclude each other; give one of them")
+    if snapshot is not None and (kubeconfig is not None or context is not None):
+        other = "--kubeconfig" if kubeconfig is not None else "--context"
+        raise InputError(f"--snapshot and {other} exclude each other; give one of them")
     cluster = None
     if snapshot is None:
         cluster = find_cluster(kubeconfig, " or --snapshot FILE", context=context)

@@ -69,7 +69,7 @@ def find_config(
 
     1. the file `kubeconfig`;
     2. the files in ``KUBECONFIG``, merged; files that do not exist are left out;
-    3. the service account of the pod we run in, which has no contexts;
+    3. the service account of the pod we run in;
     4. ``~/.kube/config``, only with `default_file`.
 
     Args:
@@ -98,7 +98,7 @@ def find_config(
         merged = kubeconfig_file.read(present)
         if context or not merged.is_empty:
             return resolve(merged, context)
-    if not context and env.get("KUBERNETES_SERVICE_HOST") and (service_account / "token").is_file():
+    if env.get("KUBERNETES_SERVICE_HOST") and (service_account / "token").is_file():
         return load_in_cluster(service_account, env=env)
     if default_file and not listed:
         path = Path(env.get("HOME") or Path.home()) / ".kube" / "config"
