@@ -7,7 +7,7 @@ never a traceback.
 
 import re
 import sys
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, NoReturn, cast
 
 import typer
 
@@ -87,12 +87,21 @@ def main() -> None:
         print_error(as_typed(str(error)))
         sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
-        print_error("interrupted")
-        sys.exit(_INTERRUPTED)
+        _say_interrupted()
     except BrokenPipeError:
         # As every program in a pipe: who took the first line does not want to hear of the rest.
         forget_output(1, 2)
         sys.exit(_NOBODY_READS)
+    except RuntimeError as error:
+        # What Python makes of it while it makes a class.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        _say_interrupted()
+
+
+def _say_interrupted() -> NoReturn:
+    print_error("interrupted")
+    sys.exit(_INTERRUPTED)
 
 
 def _run() -> None:

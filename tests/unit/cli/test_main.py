@@ -122,6 +122,15 @@ class TestMain:
         assert found == code
         assert err == f"moor: {error if code != 130 else 'interrupted'}\n"
 
+    def test_ctrl_c_while_python_makes_a_class(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+        monkeypatch.setattr(cli, "app", fail)
+        assert run() == (130, "", "moor: interrupted\n")
+
 
 GOOD = "import mooring\npolicy = mooring.Policy('good')\n"
 
