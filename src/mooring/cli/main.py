@@ -7,6 +7,7 @@ never a traceback.
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Annotated, Final, NoReturn, cast
 
 import typer
@@ -37,6 +38,15 @@ _INTERRUPTED, _NOBODY_READS = 130, 141  # as shells have it: 128 and the number 
 #: What typer suggests for a name that is wrong, in its several ways.
 _MEANT: Final = re.compile(
     r"\.? \(?(?:Did you mean|Possible options:|Did you mean one of:) ([^?)]+)[?)]*$"
+)  #: What is clearer than what typer says, which speaks of programs, not of what was typed.
+_PLAINER: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile("Value error, "), ""),
+    (re.compile(r"Input should be a valid integer\b.*"), "give a whole number"),
+    (re.compile(r"Input should be a valid number\b.*"), "give a number"),
+    (re.compile("Input should be greater than or equal to "), "give at least "),
+    (re.compile("Input should be less than or equal to "), "give at most "),
+    (re.compile(r"\. Choose from: "), "; choose from "),
+    (re.compile(r"(?<=^Missing argument )'(\w+)'"), lambda found: found[1].upper()),
 )
 
 app = typer.Typer(
@@ -143,7 +153,9 @@ def _exit_code() -> int | None:
 
 def _usage_sentence(message: str, command: str) -> str:
     """One sentence about wrong usage, with what may have been meant."""
-    what = " ".join(message.split()).replace("Value error, ", "").rstrip(".")
+    what = " ".join(message.split()).rstrip(".")
+    for pattern, plain in _PLAINER:
+        what = pattern.sub(plain, what)
     meant = _MEANT.search(what)
     if meant is not None:
         what = f"{what[: meant.start()]}; did you mean {meant[1].replace(', ', ' or ')}?"

@@ -119,5 +119,5 @@ def test_errors_say_kubectl_too(
     with pytest.raises(SystemExit):
         cli.main()
     assert capsys.readouterr().err == (
-        "moor: missing argument 'policy'; see kubectl moor serve --help\n"
+        "moor: missing argument POLICY; see kubectl moor serve --help\n"
     )

@@ -82,7 +82,7 @@ class TestMain:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (["serve"], "missing argument 'policy'; see moor serve --help"),
+            (["serve"], "missing argument POLICY; see moor serve --help"),
             (["nonsense"], "no such command 'nonsense'; see moor --help"),
             (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
             (["xplai"], "no such command 'xplai'; did you mean 'explain'? See moor --help"),
@@ -90,10 +90,15 @@ class TestMain:
                 ["serve", "p.py", "--client"],
                 "no such option: --client; did you mean --client-ca? See moor serve --help",
             ),
-            (["serve", "p.py", "--port", "70000"], "invalid value for '--port': "),
-            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': "),
-            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': "),
-            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': "),
+            (["completion"], "missing argument SHELL; choose from bash, zsh, fish; see moor "),
+            (
+                ["serve", "p.py", "--port", "70000"],
+                "invalid value for '--port': give at most 65535",
+            ),
+            (["serve", "p.py", "--port", "x"], "invalid value for '--port': give a whole number;"),
+            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': give at least 1"),
+            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': give a number;"),
+            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': give at least "),
             (["run", "--log-format", "x"], "invalid value for '--log-format': 'x' is not one of "),
         ],
     )
