@@ -221,6 +221,14 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
             "give --client-ca FILE, or listen on loopback beside kube-scheduler",
             host,
         )
+    if ipaddress.ip_address(address[0]).is_unspecified:
+        # One can listen on all addresses, but call only one.
+        host = "[::1]" if ":" in address[0] else "127.0.0.1"
+        log.info(
+            "listening on all addresses: in urlPrefix, callers on other machines replace %s with "
+            "an address of this one, or with a name that --allow-host accepts",
+            host,
+        )
     log.info(
         "server starting on the port :%d, urlPrefix %s://%s:%d%s",
         address[1], scheme, host, address[1], options.routes.prefix,
