@@ -34,7 +34,8 @@ PACKED = [2, 4]
 #: second pod goes to another node, and both are filled from then on.
 NEARLY = [3, 3]
 GPU = "nvidia.com/gpu"
-SECONDS = 120.0
+#: A loaded machine may take a good part of it.
+SECONDS = 300.0
 
 
 def shown(pattern: str) -> str:
@@ -109,7 +110,11 @@ def test_the_cluster_and_kubectl_print_what_is_shown(tmp_path: Path, binaries: B
     )
     expected = printed.replace("/tmp/fair-gpus", str(folder)).replace(":8880", f":{port}")
     try:
-        wait_for(lambda: cluster.log_file.read_text().count("\n") >= expected.count("\n"), "it")
+        wait_for(
+            lambda: cluster.log_file.read_text().count("\n") >= expected.count("\n"),
+            "moor cluster to be ready",
+            SECONDS,
+        )
         assert cluster.log_file.read_text() == expected
 
         def kubectl(*arguments: str) -> str:
@@ -125,11 +130,12 @@ def test_the_cluster_and_kubectl_print_what_is_shown(tmp_path: Path, binaries: B
 
         (apply, applied), (scale, scaled), (events, told) = session("kubectl apply")
         assert kubectl(*apply[1:]) == applied
-        wait_for(lambda: len(nodes()) == 6 and "<none>" not in nodes(), "six pods to be placed")
+        wait_for(lambda: len(nodes()) == 6 and "<none>" not in nodes(), "six pods", SECONDS)
         assert sorted(Counter(nodes()).values()) == PACKED
         assert kubectl(*scale[1:]) == scaled
         wait_for(lambda: kubectl(*events[1:]) == told, "the event", SECONDS)
-        assert sorted(Counter(nodes()).values()) == [1, 4, 4, 4]
+        halves = [1, 4, 4, 4]  # and one without a node
+        wait_for(lambda: sorted(Counter(nodes()).values()) == halves, "twelve pods", SECONDS)
     finally:
         cluster.stop()
 
