@@ -36,6 +36,8 @@ PRINTING = {
     ("plugins",): 0,
     ("plugins", "-o", "json"): 0,
     ("completion", "zsh"): 0,
+    ("examples",): 0,
+    ("check", "policy.py"): 0,
     ("explain", "p", "-s", "snapshot.yaml"): 1,
     ("explain", "p", "-s", "-"): 2,
     ("snapshot",): 0,

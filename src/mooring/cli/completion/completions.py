@@ -59,10 +59,20 @@ _NOTHING: Final = Completions([])
 _FILES: Final = Completions([], Directive.DEFAULT)
 #: Parameters that are files, although they may be something else as well.
 _FILE_NAMES: Final = ("policy", "snapshot")
+
+
+def _examples(given: typing.Mapping[str, str], current: str) -> list[str]:  # noqa: ARG001
+    from mooring.cli.example_files import all_examples
+
+    return [one.name for one in all_examples()]
+
+
 _Lookup = typing.Callable[[typing.Mapping[str, str], str], list[str]]
-#: Parameters that are names from the cluster.
-_CLUSTER_NAMES: Final[dict[str, _Lookup]] = {
+#: Parameters that are names, most of them of things in the cluster.
+_NAMES: Final[dict[str, _Lookup]] = {
     "context": cluster_names.contexts,
+    "example": _examples,
+    "name": _examples,
     "namespace": cluster_names.namespaces,
     "node": cluster_names.nodes,
     "pod": cluster_names.pods,
@@ -173,7 +183,7 @@ def _value(parameter: Any, hints: dict[str, Any], typed: Typed, current: str) ->
         return _matching([Item(str(one.value)) for one in hint], current)
     if hint is Path or parameter.name in _FILE_NAMES or "FILE" in (parameter.metavar or ""):
         return _FILES
-    look_up = _CLUSTER_NAMES.get(parameter.name)
+    look_up = _NAMES.get(parameter.name)
     if look_up is None:
         return _NOTHING
     found = _matching([Item(name) for name in look_up(typed.values, current)], current)

@@ -122,6 +122,11 @@ def test_where_nothing_is_known_no_files_are_shown(words: tuple[str, ...]) -> No
     assert completions(*words) == ([], Directive.NO_FILES)
 
 
+def test_examples() -> None:
+    assert values("examples", "gpu") == ["gpu-packing"]
+    assert values("demo", "--example", "gpu") == ["gpu-packing"]
+
+
 class TestNamesFromTheCluster:
     def test_pods(self, kubeconfig: str) -> None:
         words = ("explain", "--kubeconfig", kubeconfig)
