@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.cluster_reader import (
+    CONTEXT_HELP,
     KUBECONFIG_HELP,
     as_input_error,
     find_cluster,
@@ -30,6 +31,7 @@ def bind(
     ],
     node: Annotated[str, typer.Argument(help="The node's name.")],
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
     force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
 ) -> None:
     """Bind a pending pod to a node, as a scheduler would.
@@ -38,7 +40,7 @@ def bind(
     it names. Exit code 0 if it is bound, 1 if it does not fit or the API server rejects, 2 if
     something in the input is wrong.
     """
-    config = find_cluster(kubeconfig)
+    config = find_cluster(kubeconfig, context=context)
     namespace, slash, name = pod.rpartition("/")
     namespace = namespace if slash else config.namespace
     if not namespace or not name or "/" in namespace:
