@@ -10,6 +10,7 @@ from typing import Any
 from mooring.config.configuration import read_configuration
 from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
+from mooring.errors import InputError
 from mooring.framework import foreign, hook
 from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import NOTHING_ONGOING, Ongoing
@@ -81,7 +82,11 @@ def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> 
     args, path = profile.args.get(name), profile.args_paths.get(name, "")
     plugin = registry.make(name, args, runtime if own else guard, path)
     guard.plain = not foreign.is_foreign(type(plugin))
-    plugin.attach(runtime if guard.plain else guard)
+    try:
+        foreign.call(plugin.attach, runtime if guard.plain else guard)
+    except Exception as error:
+        said = " ".join(foreign.tell(error).text.split())
+        raise InputError(f"plugin {name} cannot be used, its attach raised {said}") from error
     return plugin
 
 

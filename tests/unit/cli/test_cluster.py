@@ -39,7 +39,10 @@ def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
 """
 POD = """
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i}]}
 """
 STUBBORN = """
 import time
@@ -74,7 +77,12 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder,
                 env=environment(folder), start_new_session=True,
             )  # fmt: skip
-        wait_for(self._ready, "moor cluster to be ready", 60)
+        try:
+            wait_for(self._ready, "moor cluster to be ready", 60)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def _ready(self) -> bool:
         assert self.process.poll() is None, self.text
@@ -213,6 +221,32 @@ class TestProcess:
             "pod default/p is bound to node node-4 after being unschedulable for "
         )
         assert cluster.end() == 0
+
+    def test_a_function_that_raises_is_told_once_and_then_counted(
+        self, start: Start, tmp_path: Path
+    ) -> None:
+        verdict = 'mr.accept_if(node.name == "node-4", "not the last")'
+        assert verdict in POLICY
+        (tmp_path / "policy.py").write_text(POLICY.replace(verdict, "pod.labels['gpu'] == ''"))
+        (tmp_path / "pods.yaml").write_text(
+            "---".join(POD.replace("name: p", f"name: p{number}") for number in range(13))
+        )
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
+        )
+        failed = r"ERROR +mooring\.\w+: plugin last failed in filter for pod default/p\d+: "
+        wait_for(lambda: re.search(failed, cluster.everything), "the failure in the log")
+
+        def all_tried() -> bool | None:
+            pods = [one for one in cluster.objects() if one["kind"] == "Pod"]
+            return all("conditions" in one["status"] for one in pods) or None
+
+        wait_for(all_tried, "all pods to be tried")
+        assert cluster.end() == 0
+        log = cluster.everything
+        assert len(re.findall(r'File ".*/policy.py", line \d+, in last', log)) == 1
+        assert re.findall(r"(\d+) more like this in the last \d+ s, the latest: plugin last", log)
+        assert len(re.findall(failed, log)) == 1
 
     def test_all_of_it_in_json(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "pods.yaml").write_text(POD)

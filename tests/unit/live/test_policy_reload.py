@@ -171,7 +171,8 @@ def test_a_plugin_that_fails_when_it_is_looked_at_is_not_taken(
             await cluster.until(lambda: cluster.bindings)
 
     asyncio.run(run())
-    assert "do not touch me" in caplog.text
+    told = "plugin Shy cannot be used, its attach raised RuntimeError: do not touch me"
+    assert f"kept the old policy: {told}" in caplog.messages
 
 
 def test_only_the_latest_of_several_is_taken(caplog: pytest.LogCaptureFixture) -> None:
