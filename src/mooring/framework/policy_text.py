@@ -8,7 +8,9 @@ def summary(policy: Policy) -> str:
     by_kind: dict[str, list[str]] = {}
     for rule in policy.rules:
         by_kind.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
+    named = {rule.name for rule in policy.rules}
     plugins = [one.name or type(one).__name__ for one in policy.plugins]
-    if plugins:
-        by_kind["plugin"] = plugins
+    others = [name for name in plugins if name not in named]
+    if others:
+        by_kind["plugin"] = others
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
