@@ -249,6 +249,7 @@ def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
         kubelet=kubelet if options.kubelet else None,
         tokens=options.tokens,
         closed=bool(options.tokens),
+        root_ca=options.authority.decode(errors="replace"),
     )
     try:
         return EmbeddedCluster(options.nodes, server_options, certificates=options.certificates)
