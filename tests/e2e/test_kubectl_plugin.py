@@ -37,6 +37,7 @@ class Kubectl:
             PATH=f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}",
             KUBECONFIG=str(running.kubeconfig),
             COLUMNS="80",
+            MOORING_COMPLETION_SECONDS="100",
         )
 
     def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":

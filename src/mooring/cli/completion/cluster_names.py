@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from mooring.kube.cluster_config import ClusterConfig
     from mooring.snapshot.snapshot import Snapshot
 
-#: Somebody waits at a prompt.
-SECONDS: Final = 2.0
+#: How long a cluster may take; programs that get credentials may need more.
+_VARIABLE: Final = "MOORING_COMPLETION_SECONDS"
+_SECONDS: Final = 2.0
 _MOST_NAMES: Final = 1000
 #: A larger snapshot takes longer to read than anybody waits.
 _MOST_BYTES: Final = 4 << 20
@@ -32,6 +33,14 @@ _NAMES_ONLY: Final = (
 )
 
 Given = Mapping[str, str]
+
+
+def seconds() -> float:
+    """How long a cluster has to answer, which includes getting credentials for it."""
+    try:
+        return max(float(os.environ[_VARIABLE]), 0.0)
+    except (KeyError, ValueError):
+        return _SECONDS
 
 
 def pods(given: Given, current: str) -> list[str]:
@@ -138,7 +147,7 @@ async def _names(client: "Client", path: str) -> list[str]:
 
     unreadable = (MooringError, OSError, msgspec.MsgspecError, LookupError, TypeError)
     with contextlib.suppress(*unreadable):
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(seconds()):
             body = await client.request("GET", path, params={"limit": _MOST_NAMES})
         return [str(one["metadata"]["name"]) for one in msgspec.json.decode(body)["items"] or ()]
     return []

@@ -20,8 +20,8 @@ def completion(
     """Print the script that makes a shell complete moor.
 
     It completes commands, options and their values; pods, nodes and namespaces are those of the
-    cluster that the command line names, if it answers within two seconds. For this shell, or for
-    every new one in its startup file:
+    cluster that the command line names, if it answers within two seconds, or as many as
+    MOORING_COMPLETION_SECONDS says. For this shell, or for every new one in its startup file:
 
         source <(moor completion bash)    # ~/.bashrc
         source <(moor completion zsh)     # ~/.zshrc, after compinit

@@ -20,7 +20,7 @@ def answer(folder: Path, *words: str, script: str = "moor") -> "subprocess.Compl
         capture_output=True,
         text=True,
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder, MOORING_COMPLETION_SECONDS="100"),
         check=False,
     )
 

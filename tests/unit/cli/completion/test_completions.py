@@ -30,6 +30,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MOORING_COMPLETION_SECONDS", "100")
 
 
 @pytest.fixture(scope="module")
@@ -206,8 +207,20 @@ def test_without_a_cluster_there_are_no_names() -> None:
 def test_a_cluster_that_takes_long_has_no_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_names, "SECONDS", 0.01)
+    monkeypatch.setenv("MOORING_COMPLETION_SECONDS", "0.01")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         file = tmp_path / "kubeconfig"
         file.write_text(kubeconfig_text(f"http://127.0.0.1:{silent.getsockname()[1]}"))
         assert values("bind", "--kubeconfig", str(file), "") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [(None, 2.0), ("5", 5.0), ("0.5", 0.5), ("x", 2.0), ("", 2.0), ("-1", 0.0)]
+)
+def test_how_long_a_cluster_has(
+    monkeypatch: pytest.MonkeyPatch, text: str | None, found: float
+) -> None:
+    monkeypatch.delenv("MOORING_COMPLETION_SECONDS")
+    if text is not None:
+        monkeypatch.setenv("MOORING_COMPLETION_SECONDS", text)
+    assert cluster_names.seconds() == found

@@ -22,6 +22,8 @@ from mooring.testing.real_kubernetes import wait_for
 from tests.unit.cli.moor import environment
 
 MOOR = Path(sys.executable).parent / "moor"
+#: However busy the machine is.
+PATIENT = {"MOORING_COMPLETION_SECONDS": "100"}
 #: Prints what the function would have the shell show.
 BASH = """
 {script}
@@ -49,7 +51,7 @@ def bash(running: TestCluster, tmp_path: Path) -> Callable[..., list[str]]:
         done = subprocess.run(
             ["bash", "--norc", "--noprofile"],
             input=BASH.format(script=SCRIPTS["bash"], words=quoted, count=len(words) + 1),
-            env=environment(tmp_path, KUBECONFIG=str(running.kubeconfig)),
+            env=environment(tmp_path, KUBECONFIG=str(running.kubeconfig), **PATIENT),
             capture_output=True,
             text=True,
             check=True,
@@ -150,7 +152,8 @@ def test_at_a_prompt(shell: list[str], load: str, running: TestCluster, tmp_path
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed")
     path = f"{MOOR.parent}:{os.environ['PATH']}"
-    terminal = Terminal(shell, tmp_path, PATH=path, KUBECONFIG=str(running.kubeconfig))
+    kubeconfig = str(running.kubeconfig)
+    terminal = Terminal(shell, tmp_path, PATH=path, KUBECONFIG=kubeconfig, **PATIENT)
     try:
         terminal.type(f"{load}; echo load''ed\n")
         terminal.wait("loaded")
@@ -176,6 +179,7 @@ def test_fish(running: TestCluster, tmp_path: Path) -> None:
                 tmp_path,
                 PATH=f"{MOOR.parent}:{os.environ['PATH']}",
                 KUBECONFIG=str(running.kubeconfig),
+                **PATIENT,
             ),
             cwd=tmp_path,
             capture_output=True,
