@@ -75,7 +75,7 @@ def understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> ServeOp
     taken: list[ServeOptions] = []
     cluster = ClusterConfig(server="https://127.0.0.1:1", source="a test")
     with monkeypatch.context() as patch:
-        patch.setattr("mooring.cli.serve.set_up_logging", lambda _: None)
+        patch.setattr("mooring.cli.serve.set_up_logging", lambda *_: None)
         patch.setattr("mooring.kube.config.find_config", lambda *_, **__: cluster)
         patch.setattr("mooring.http.sockets.listen", lambda *_: socket.socket())
         patch.setattr("mooring.extender.server.run", lambda options, *_: taken.append(options))

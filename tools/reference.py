@@ -224,6 +224,8 @@ def _value(hint: Any, default: Any) -> tuple[str, str]:
     shown = "" if default is None or default == "" else f"`{getattr(default, 'value', default)}`"
     if hint is bool:
         return "", {True: "on", False: "off"}.get(default, "")
+    if getattr(info, "count", False):
+        return "", "off"
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return " or ".join(f"`{one.value}`" for one in hint), shown
     words = [{int: "whole number", float: "number", Path: "file"}.get(hint, "text")]

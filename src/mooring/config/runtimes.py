@@ -13,7 +13,7 @@ from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
 from mooring.errors import InputError
 from mooring.framework import foreign, hook
-from mooring.framework.extension_points import PluginAtPoint
+from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import NOTHING_ONGOING, Ongoing
 from mooring.framework.policy import Policy
 from mooring.framework.policy_plugin import policy_plugin
@@ -44,16 +44,37 @@ def build_runtime(
         InputError: a plugin cannot be made.
     """
     runtime = Runtime(cluster, now_ns, choose, ongoing)
-    made = {name: _made(name, profile, registry, runtime) for name in profile.plugins}
-    runtime.install(
-        profile.scheduler_name,
-        {
-            point: [PluginAtPoint(one.name, made[one.name], one.weight) for one in enabled]
-            for point, enabled in profile.points.items()
-        },
-        made,
-    )
+    plugins = make_plugins(profile, registry, runtime)
+    runtime.install(profile.scheduler_name, points_of(profile, plugins), plugins)
     return runtime
+
+
+def make_plugins(
+    profile: Profile, registry: Registry, runtime: Runtime, kept: Mapping[str, hook.Hook] = {}
+) -> dict[str, hook.Hook]:
+    """The plugins of a profile by name, not installed yet.
+
+    Args:
+        profile: which ones.
+        registry: makes them.
+        runtime: what they have as their handle.
+        kept: plugins of the runtime that need not be made again.
+
+    Raises:
+        InputError: a plugin cannot be made.
+    """
+    return {
+        name: kept[name] if name in kept else _made(name, profile, registry, runtime)
+        for name in profile.plugins
+    }
+
+
+def points_of(profile: Profile, plugins: Mapping[str, hook.Hook]) -> Points:
+    """The plugins at the extension points of a profile, with their weights."""
+    return {
+        point: [PluginAtPoint(one.name, plugins[one.name], one.weight) for one in enabled]
+        for point, enabled in profile.points.items()
+    }
 
 
 def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> hook.Hook:

@@ -68,7 +68,7 @@ async def run(
         app = SchedulerApp(
             components.health,
             components.scraped_metrics.text,
-            lambda: shown_configuration(settings),
+            lambda: shown_configuration(components.policy_reload.settings),
         )
         async with serving(app, sock, certificates, options.allow_hosts) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)

@@ -90,15 +90,13 @@ class BindingCycles:
         """Whether the pod of this unique id is being bound."""
         return uid in self._binding
 
-    def _hooks(self, pod: Pod) -> BindingHooks:
-        return self._decider.runtimes[pod.scheduler_name].binding_hooks
-
     # -- from the decision to the binding
 
     def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give a pod its node in the state, and see whether the plugins agree."""
         pod = queued.pod
-        hooks, observer = self._hooks(pod), self._decider.observer(pod)
+        hooks = self._decider.runtimes[pod.scheduler_name].binding_hooks
+        observer = self._decider.observer(pod)
         self._cluster.assume(pod, node.name)
         # If a plugin forked the state, only the node that is there now shows the pod.
         node = self._cluster.nodes[node.name]
@@ -118,20 +116,20 @@ class BindingCycles:
             waits = hooks.permit(cycle, node)
         except Exception as error:  # noqa: BLE001
             observer.failed()
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.broke(queued, error, now)
         observer.permitted(waits)
         if isinstance(waits, Rejection):
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.rejected(queued, waits, now)
         try:
             pre_binds = hooks.pre_bind_check(cycle, node)
         except Exception as error:  # noqa: BLE001
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.broke(queued, error, now)
         # Others should know where the pod goes: an autoscaler must keep that node.
         nominated = bool(waits or plans or pre_binds)
-        placement = Placement(queued, cycle, node, plans, pre_binds, nominated)
+        placement = Placement(queued, cycle, node, hooks, plans, pre_binds, nominated)
         effects: list[Effect] = []
         if nominated:
             effects.append(PatchStatus(pod, nominated_node=node.name))
@@ -157,7 +155,7 @@ class BindingCycles:
                 self._decider.observer(waiting.pod).waited(waiting.code, now - waiting.since)
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
-                self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+                self._give_back(waiting.placement)
                 effects += self._failed_attempts.broke(waiting.queued, error, now)
             if enough():
                 break
@@ -173,7 +171,7 @@ class BindingCycles:
         else:
             reason, plugins = UNSCHEDULABLE, {waiting.rejected_by}
             message = fit_error(1, {waiting.reason: 1})
-        placed = self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+        placed = self._give_back(waiting.placement)
         effects = self._failed_attempts.failed(
             waiting.queued, reason, message, plugins, now, written_node=waiting.node.name
         )
@@ -197,7 +195,7 @@ class BindingCycles:
             return []
         placement = binding_cycle.placement
         node = placement.node
-        placed = self._undo(report.pod, placement.cycle, node)
+        placed = self._give_back(placement)
         # parity v1.36.4: requeue hints of whoever rejects after Permit do not count
         effects = self._failed_attempts.failed(
             placement.queued,
@@ -212,10 +210,14 @@ class BindingCycles:
             self._placement_undone(placed, now)
         return effects
 
-    def _undo(self, pod: Pod, cycle: Cycle, node: Node) -> Pod | None:
+    def _give_back(self, placement: Placement) -> Pod | None:
+        """Undo a placement of a pod that waited or was being bound; as `_undo`."""
+        return self._undo(placement.pod, placement.hooks, placement.cycle, placement.node)
+
+    def _undo(self, pod: Pod, hooks: BindingHooks, cycle: Cycle, node: Node) -> Pod | None:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
         placed = self._cluster.pod(pod.namespace, pod.name)
-        self._hooks(pod).unreserve(cycle, node)
+        hooks.unreserve(cycle, node)
         self._cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 

@@ -5,13 +5,17 @@
 """
 
 from collections.abc import Set
+from typing import Final
 
 import msgspec
 
 from mooring.framework.binding import Binding
+from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.plans.plan import PluginPlan
 from mooring.model.pod import Pod
+
+_NO_HOOKS: Final = BindingHooks({})
 
 
 class Bind(msgspec.Struct, frozen=True, gc=False):
@@ -29,6 +33,7 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
         first_tried: when it was tried first, by the clock that decisions are made with.
         plans: what has to be written and waited for, and who says so.
         pre_binds: the plugins whose `pre_bind` has something to do for this pod.
+        hooks: those of the plugins that chose the node; others may decide by now.
     """
 
     pod: Pod
@@ -39,6 +44,7 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
     first_tried: float = 0.0
     plans: tuple[PluginPlan, ...] = ()
     pre_binds: Set[str] = frozenset()
+    hooks: BindingHooks = _NO_HOOKS
 
     @property
     def takes_time(self) -> bool:

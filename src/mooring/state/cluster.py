@@ -305,6 +305,11 @@ class Cluster:
         """
         self.columns.table.forget_unused()
 
+    def forget_remembered(self) -> None:
+        """Forget what plugins remember of nodes and of pod templates, because others ask now."""
+        self.columns.forget_results()
+        self.shapes.remembering.forget_all()
+
     @property
     def assumed(self) -> int:
         """How many pods are assumed and not yet confirmed."""

@@ -249,6 +249,10 @@ class Columns:
         self._memo.put(key, [value, changes], size)
         return value
 
+    def forget_results(self) -> None:
+        """Forget what was computed with `remember`; it is computed again when it is asked for."""
+        self._memo.clear()
+
     # -- what `Cluster` writes
 
     def put(self, node: Node, usage: NodeUsage) -> int:

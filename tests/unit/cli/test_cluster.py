@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -43,8 +44,12 @@ def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
 def same(pod: mr.Pod, node: mr.Node) -> float:
     return 0
 """
-
-
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i}]}
+"""
 STUBBORN = """
 import time
 from pathlib import Path
@@ -78,15 +83,26 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder,
                 env=environment(folder), start_new_session=True,
             )  # fmt: skip
-        wait_for(self._ready, "moor cluster to be ready", 60)
+        try:
+            wait_for(self._ready, "moor cluster to be ready", 60)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def _ready(self) -> bool:
         assert self.process.poll() is None, self.text
         return "In another terminal" in self.text and self.text.rstrip().endswith((".", "help"))
 
     @property
-    def text(self) -> str:
+    def everything(self) -> str:
+        """What stands on its terminal."""
         return self._out.read_text()
+
+    @property
+    def text(self) -> str:
+        """The same without what the scheduler inside logs when all is well."""
+        return re.sub(r"(?m)^(\d{4}-\d\d-\d\d \S+ INFO|\{).*\n", "", self.everything)
 
     def kubectl_like(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """A command of moor with this cluster's kubeconfig."""
@@ -175,11 +191,7 @@ class TestProcess:
 
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "policy.py").write_text(POLICY)
-        pods = tmp_path / "pods.yaml"
-        pods.write_text(
-            "{apiVersion: v1, kind: Pod, metadata: {name: p}, "
-            "spec: {containers: [{name: c, image: i}]}}"
-        )
+        (tmp_path / "pods.yaml").write_text(POD)
         cluster = start(
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
@@ -194,6 +206,77 @@ class TestProcess:
             return ran if pod["status"]["phase"] == "Running" else None
 
         assert wait_for(running, "the pod to run") == "node-4"
+
+    def test_the_scheduler_inside_says_what_it_does(self, start: Start, tmp_path: Path) -> None:
+        policy = tmp_path / "policy.py"
+        policy.write_text(POLICY.replace("node-4", "node-9"))
+        (tmp_path / "pods.yaml").write_text(POD)
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml",
+            "--reload",
+        )  # fmt: skip
+
+        def lines(said: str) -> list[str]:
+            found = wait_for(
+                lambda: re.findall(f"(?m)^.*{said}.*$", cluster.everything) or None, said
+            )
+            return [one.partition("mooring.")[2].partition(": ")[2] for one in found]
+
+        (unschedulable,) = lines("is unschedulable")
+        assert unschedulable.startswith(
+            "pod default/p is unschedulable: 0/5 nodes are available: 5 not the last."
+        )
+        assert lines("policy last from") == ["policy last from policy.py: filter last"]
+        assert "NodeResourcesFit 1" in lines("profile default-scheduler scores")[0]
+        policy.write_text("import moorings")
+        (kept,) = lines("kept the old policy")
+        assert "No module named 'moorings'" in kept
+        policy.write_text(POLICY)
+        assert lines("reloaded policy") == ["reloaded policy last: filter last"]
+        (bound,) = lines("is bound to")
+        assert bound.startswith(
+            "pod default/p is bound to node node-4 after being unschedulable for "
+        )
+        assert cluster.end() == 0
+
+    def test_a_function_that_raises_is_told_once_and_then_counted(
+        self, start: Start, tmp_path: Path
+    ) -> None:
+        verdict = 'mr.accept_if(node.name == "node-4", "not the last")'
+        assert verdict in POLICY
+        (tmp_path / "policy.py").write_text(POLICY.replace(verdict, "pod.labels['gpu'] == ''"))
+        (tmp_path / "pods.yaml").write_text(
+            "---".join(POD.replace("name: p", f"name: p{number}") for number in range(13))
+        )
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
+        )
+        failed = r"ERROR +mooring\.\w+: plugin last failed in filter for pod default/p\d+: "
+        wait_for(lambda: re.search(failed, cluster.everything), "the failure in the log")
+
+        def all_tried() -> bool | None:
+            pods = [one for one in cluster.objects() if one["kind"] == "Pod"]
+            return all("conditions" in one["status"] for one in pods) or None
+
+        wait_for(all_tried, "all pods to be tried")
+        assert cluster.end() == 0
+        log = cluster.everything
+        assert len(re.findall(r'File ".*/policy.py", line \d+, in last', log)) == 1
+        assert re.findall(r"(\d+) more like this in the last \d+ s, the latest: plugin last", log)
+        assert len(re.findall(failed, log)) == 1
+
+    def test_all_of_it_in_json(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "pods.yaml").write_text(POD)
+        arguments = ("--nodes", "2", "--scheduler", "--snapshot", "pods.yaml")
+        cluster = start(*arguments, "-v", "--log-format", "json")
+        pattern = re.compile(r"^\{.*bound pod default/p.*\}$", re.MULTILINE)
+        found = wait_for(lambda: pattern.search(cluster.everything), "the binding in the log")
+        line = json.loads(found[0])
+        assert (line["level"], line["logger"]) == ("DEBUG", "mooring.live")
+        assert re.fullmatch(
+            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)? m?s, attempt 1",
+            line["message"],
+        )
 
     def test_nodes_from_a_file(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "fleet.yaml").write_text(FLEET)
@@ -218,6 +301,15 @@ class TestProcess:
         assert done.returncode == 1
         assert "401" in done.stderr
         assert "s3cret" not in cluster.text
+        port = int(re.findall(r" is at https://127.0.0.1:(\d+),", cluster.text)[0])
+        context = ssl.create_default_context(cafile=str(pair.certificate))
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=context)
+        with contextlib.closing(connection):
+            path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
+            connection.request("GET", path, headers={"Authorization": "Bearer s3cret"})
+            published = json.loads(connection.getresponse().read())
+        assert published["data"] == {"ca.crt": pair.certificate.read_text()}
 
 
 class TestWrongUsage:
@@ -459,3 +551,32 @@ def test_kubectl_takes_the_lines_as_they_are_printed(start: Start, binaries: Bin
     assert re.search(r"^node-20 +Ready ", done.stdout, re.MULTILINE)
     assert "deployment.apps/web created" in done.stdout
     assert 'deployment "web" successfully rolled out' in done.stdout
+
+
+@pytest.mark.kube
+def test_what_the_cluster_cannot_do_is_said_by_kubectl_alone(
+    start: Start, binaries: Binaries
+) -> None:
+    cluster = start("--nodes", "1", "--scheduler")
+    before = cluster.text
+    env = environment(cluster.folder, KUBECONFIG=str(cluster.kubeconfig))
+
+    def kubectl(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [binaries.kubectl, *arguments], capture_output=True, text=True, check=False,
+            timeout=300, env=env, cwd=cluster.folder,
+        )  # fmt: skip
+
+    assert kubectl("create", "deployment", "web", "--image=nginx").returncode == 0
+    assert kubectl("rollout", "status", "deployment/web", "--timeout=60s").returncode == 0
+    guide = Path(__file__).parents[3] / "docs" / "guide" / "cluster.md"
+    shown = re.findall(r"^\$ kubectl (.+)\n(.+)$", guide.read_text(), re.MULTILINE)
+    assert len(shown) == 5
+    for arguments, sentence in shown:
+        done = kubectl(*arguments.split())
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{sentence}\n"), arguments
+    pod = kubectl("get", "pods", "-o", "name").stdout.strip()
+    for arguments in ("attach deploy/web", f"debug {pod} --image=busybox -- true"):
+        done = kubectl(*arguments.split())
+        assert "is not supported: an embedded cluster runs no containers" in done.stderr, arguments
+    assert cluster.text == before

@@ -328,12 +328,15 @@ current-context: x
         home.mkdir()
         (home / "config").write_text(text)
         run("serve", good, "--port", "0")
-        run("serve", good, "--port", "0", "--node-cache")
+        run("serve", good, "--port", "0", "--context", "x")
         run("serve", good, "--port", "0", "--kubeconfig", home / "config")
         # The one in the home folder may be any cluster: it is used only when asked for.
         assert [config and config.server for _, config in seen] == [
             None, "https://h:6443", "https://h:6443",
         ]  # fmt: skip
+        assert rejected(run("serve", good, "--port", "0", "--node-cache")).endswith(
+            f"; {home}/config is not used unasked: --context x takes its current context"
+        )
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,16 @@ import uvicorn
 
 import mooring as mr
 from mooring.errors import InputError
-from mooring.extender import reloading, server
+from mooring.extender import server
 from mooring.extender.server import ServeOptions
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
 from mooring.framework.loading import load
+from mooring.framework.policy_text import summary
 from mooring.http import protocol
 from mooring.http.server import Server
 from mooring.http.sockets import listen
+from mooring.process import policy_reloading
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
@@ -347,7 +349,7 @@ class TestStart:
             server.run(ServeOptions(policy=str(tmp_path / "none.py")), None, sock)
 
     def test_of_an_empty_policy_says_so(self) -> None:
-        assert server._summary(ExtenderService(mr.Policy("p"))) == "empty"
+        assert summary(mr.Policy("p")) == "empty"
 
 
 class TestSignals:
@@ -420,14 +422,14 @@ class TestReload:
     def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """Grows with every look at the files; bytecode is written as usual."""
         made: list[int] = []
-        plain = reloading._stamps
+        plain = policy_reloading._stamps
 
         def look(files: set[Path]) -> dict[Path, int]:
             made.append(len(files))
             return plain(files)
 
         monkeypatch.setattr(sys, "dont_write_bytecode", False)
-        monkeypatch.setattr(reloading, "_stamps", look)
+        monkeypatch.setattr(policy_reloading, "_stamps", look)
         return made
 
     @asynccontextmanager
@@ -435,7 +437,7 @@ class TestReload:
         service = ExtenderService(load(source))
         async with service:
             replace = partial(server._replace, service)
-            task = asyncio.create_task(reloading.reload(source, replace, 0.01))
+            task = asyncio.create_task(policy_reloading.reload(source, replace, 0.01))
             await asyncio.sleep(0)  # it looks at the files as they are now
             try:
                 yield service

@@ -160,9 +160,11 @@ class TestClusters:
         with pytest.raises(InputError) as rejected:
             read_settings(RunOptions())
         assert str(rejected.value) == (
-            "a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
-            "set KUBECONFIG, or run inside the cluster"
+            f"a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"set KUBECONFIG, or run inside the cluster; {tmp_path}/.kube/config is not used "
+            f"unasked: --context x takes its current context"
         )
+        assert read_settings(RunOptions(context="x")).cluster.server == "https://SERVER:6443"
 
     def test_one_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="none"):
