@@ -5,9 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
-import re
 import sys
-from collections.abc import Callable
 from typing import Annotated, Final, NoReturn, cast
 
 import typer
@@ -19,9 +17,7 @@ from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
 from mooring.cli.examples import examples
 from mooring.cli.explain import explain
-from mooring.cli.help_text import MoorCommand, MoorGroup
 from mooring.cli.plugins import plugins
-from mooring.cli.program_name import as_typed, program_name
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
@@ -31,25 +27,15 @@ from mooring.cli.standard_streams import (
     print_error,
     reporting_output_errors,
 )
+from mooring.cli.usage.help_text import MoorCommand, MoorGroup
+from mooring.cli.usage.program_name import as_typed, program_name
+from mooring.cli.usage.wrong_usage import usage_sentence
 from mooring.errors import InputError, MooringError
 from mooring.version import __version__
 
 #: Wrong usage, of whatever kind. It has no public name of its own.
 _UsageError: Final = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 _INTERRUPTED, _NOBODY_READS = 130, 141  # as shells have it: 128 and the number of the signal
-#: What typer suggests for a name that is wrong, in its several ways.
-_MEANT: Final = re.compile(
-    r"\.? \(?(?:Did you mean|Possible options:|Did you mean one of:) ([^?)]+)[?)]*$"
-)  #: What is clearer than what typer says, which speaks of programs, not of what was typed.
-_PLAINER: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile("Value error, "), ""),
-    (re.compile(r"Input should be a valid integer\b.*"), "give a whole number"),
-    (re.compile(r"Input should be a valid number\b.*"), "give a number"),
-    (re.compile("Input should be greater than or equal to "), "give at least "),
-    (re.compile("Input should be less than or equal to "), "give at most "),
-    (re.compile(r"\. Choose from: "), "; choose from "),
-    (re.compile(r"(?<=^Missing argument )'(\w+)'"), lambda found: found[1].upper()),
-)
 
 app = typer.Typer(
     name="moor",
@@ -143,7 +129,7 @@ def _exit_code() -> int | None:
         )
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else program_name()
-        raise InputError(_usage_sentence(error.format_message(), command)) from None
+        raise InputError(usage_sentence(error.format_message(), command)) from None
     except typer.Abort:
         return 1
     except SystemExit as ended:
@@ -153,15 +139,3 @@ def _exit_code() -> int | None:
     if code == _INTERRUPTED:
         raise KeyboardInterrupt  # which typer made of it
     return code if arguments else 2
-
-
-def _usage_sentence(message: str, command: str) -> str:
-    """One sentence about wrong usage, with what may have been meant."""
-    what = " ".join(message.split()).rstrip(".")
-    for pattern, plain in _PLAINER:
-        what = pattern.sub(plain, what)
-    meant = _MEANT.search(what)
-    if meant is not None:
-        what = f"{what[: meant.start()]}; did you mean {meant[1].replace(', ', ' or ')}?"
-    see = f" See {command} --help" if what.endswith("?") else f"; see {command} --help"
-    return f"{what[0].lower()}{what[1:]}{see}"

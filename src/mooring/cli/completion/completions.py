@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mooring.cli.completion import cluster_names
-from mooring.cli.program_name import as_typed
+from mooring.cli.usage.program_name import as_typed
 
 
 class Directive(enum.IntFlag):

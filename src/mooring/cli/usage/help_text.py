@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup
 
-from mooring.cli.program_name import as_typed
+from mooring.cli.usage.program_name import as_typed
 
 #: Headings and the parameters below them; all others are below `_OTHERS`, which comes first.
 _GROUPS: Final = {

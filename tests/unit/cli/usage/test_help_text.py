@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from mooring.cli import main as cli
-from mooring.cli.program_name import as_typed, program_name
+from mooring.cli.usage.program_name import as_typed, program_name
 
 Help = Callable[..., list[str]]
 COMMANDS: list[str] = list(get_command(cli.app).commands)  # type: ignore[attr-defined]
