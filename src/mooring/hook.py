@@ -1,6 +1,7 @@
 """The hooks a plugin class can inherit; see `mooring.framework.hook` for each of them."""
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
 from mooring.framework.handle import AskFilter, Handle
 from mooring.framework.hook import (
@@ -8,6 +9,7 @@ from mooring.framework.hook import (
     Action,
     Bind,
     BindAnswer,
+    Details,
     Filter,
     FilterAnswer,
     FilterAnswers,
@@ -52,6 +54,7 @@ __all__ = [
     "Candidate",
     "Cost",
     "Cycle",
+    "Details",
     "Filter",
     "FilterAnswer",
     "FilterAnswers",
@@ -77,6 +80,7 @@ __all__ = [
     "Preemption",
     "QueueSort",
     "ReadyAnswer",
+    "RejectedNodes",
     "Rejection",
     "Remedies",
     "Remedy",

@@ -12,7 +12,7 @@ import typer
 from mooring.cli.bind import bind
 from mooring.cli.cluster import cluster
 from mooring.cli.demo.demo import demo
-from mooring.cli.explain import explain
+from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve

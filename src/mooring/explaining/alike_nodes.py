@@ -21,11 +21,13 @@ class AlikeNodes(NamedTuple):
         rows: the nodes, ascending.
         rejections: what each plugin says that rejects them; none if the pod fits.
         nominated: the rejection counts pods that are nominated to these nodes.
+        details: for each rejection what its plugin says in names and numbers; empty if nothing.
     """
 
     rows: Rows
     rejections: tuple[Rejection, ...]
     nominated: bool = False
+    details: tuple[str, ...] = ()
 
 
 def alike_nodes(record: Record) -> list[AlikeNodes]:

@@ -1,10 +1,10 @@
 """``moor explain``: one decision in full, from a snapshot or a live cluster."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
 import typer
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer, Explanation
     from mooring.framework.policy import Policy
     from mooring.kube.cluster_config import ClusterConfig
-    from mooring.model.pod import Pod
     from mooring.snapshot.snapshot import Snapshot
 
 _SHOWN_PROBLEMS = 5
@@ -32,7 +31,11 @@ class ExplainOutput(StrEnum):
 
 def explain(
     pod: Annotated[
-        str, typer.Argument(help="NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.")
+        str,
+        typer.Argument(
+            metavar="POD",
+            help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.",
+        ),
     ],
     snapshot: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
@@ -53,6 +56,13 @@ def explain(
         typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
     ] = None,
     node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="The namespace of a pod that is named alone.")
+    ] = "",
+    scheduler_name: Annotated[
+        str,
+        typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
+    ] = "",
     output: Annotated[
         ExplainOutput,
         typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
@@ -72,19 +82,21 @@ def explain(
     """
     if snapshot is not None and kubeconfig is not None:
         raise InputError("--snapshot and --kubeconfig exclude each other; give one of them")
-    cluster = None
-    if snapshot is None:
-        cluster = find_cluster(kubeconfig, " or --snapshot FILE")
-        if "/" not in pod and not Path(pod).is_file():
-            pod = f"{cluster.namespace}/{pod}"
+    from mooring.cli.explain.pod_finder import pod_keys
     from mooring.cli.hook_limit import hook_limit
+
+    cluster = find_cluster(kubeconfig, " or --snapshot FILE") if snapshot is None else None
+    keys = pod_keys(pod, namespace, cluster.namespace if cluster is not None else "default")
+    question = PodQuestion(
+        pod, keys, node, scheduler_name, "snapshot" if cluster is None else "cluster"
+    )
 
     # Thousands of objects are made and none of them is garbage until the end.
     gc.disable()
     try:
         with hook_limit(hook_timeout) as deadline:
             explainer = _explainer(cluster or snapshot or "", config, policy, deadline.begin)
-            found = _explained(explainer, pod, node, "snapshot" if cluster is None else "cluster")
+            found = _explained(explainer, question)
         _report_skipped(explainer.snapshot)
         _report_failed(found)
         _print(found, explainer.snapshot, node, output)
@@ -93,19 +105,41 @@ def explain(
     raise typer.Exit(0 if found.record.selected else 1)
 
 
-def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
+class PodQuestion(NamedTuple):
+    """What is to be explained.
+
+    Attributes:
+        typed: the pod as it was typed; may be the file of a manifest.
+        keys: the ``namespace/name`` that may be meant.
+        node: the node that is to be explained in full; empty for all.
+        profile: the scheduler name whose profile decides; empty for the pod's own.
+        where: what to call the place, ``snapshot`` or ``cluster``.
+    """
+
+    typed: str
+    keys: Sequence[str]
+    node: str
+    profile: str
+    where: str
+
+
+def _explained(explainer: "Explainer", question: PodQuestion) -> "Explanation":
     from msgspec.structs import replace
 
-    wanted, was_on = _find(explainer, pod, where)
-    if node and node not in explainer.cluster.nodes:
-        raise InputError(_unknown("node", node, list(explainer.cluster.nodes), where))
+    from mooring.cli.explain.pod_finder import find_pod, unknown
+    from mooring.model.changed_copies import as_new
+
+    wanted = find_pod(explainer, question.typed, question.keys, question.where)
+    node, nodes = question.node, explainer.cluster.nodes
+    if node and node not in nodes:
+        raise InputError(unknown("node", node, list(nodes), question.where))
+    counted_there = explainer.cluster.pod(wanted.namespace, wanted.name) is not None
+    was_on = "" if counted_there else wanted.node_name
     try:
-        found = explainer.explain(wanted, node)
+        found = explainer.explain(as_new(wanted) if was_on else wanted, node, question.profile)
     except (PluginError, PolicyError) as error:
         raise InputError(_told(error)) from error
-    if was_on:
-        found = replace(found, bound_to=was_on)
-    return found
+    return replace(found, bound_to=was_on) if was_on else found
 
 
 def _told(error: Exception) -> str:
@@ -122,11 +156,11 @@ def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Explai
         text = msgspec.json.encode(as_dict(found, snapshot, node))
         typer.echo(msgspec.json.format(text, indent=2).decode())
     elif node:
-        from mooring.cli.explain_node_view import print_node
+        from mooring.cli.explain.node_view import print_node
 
         print_node(found, node)
     else:
-        from mooring.cli.explain_view import ExplanationView
+        from mooring.cli.explain.view import ExplanationView
 
         ExplanationView(found, wide=output is ExplainOutput.WIDE).print_all()
 
@@ -171,39 +205,6 @@ def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
     return settings
 
 
-def _find(explainer: "Explainer", wanted: str, where: str) -> tuple["Pod | str", str]:
-    """The pod that is meant, and the node it is on although the cluster does not count it there."""
-    from mooring.cli.input_files import read_pod
-    from mooring.model.changed_copies import as_new
-    from mooring.model.pod import Pod
-
-    namespace, slash, name = wanted.rpartition("/")
-    key = wanted if slash else f"default/{wanted}"
-    if explainer.cluster.pod(namespace or "default", name) is not None:
-        return key, ""
-    if Path(wanted).is_file():
-        return read_pod(Path(wanted)), ""
-    pods = {pod.key: pod for pod in explainer.snapshot.all(Pod)}
-    if key in pods:
-        # It finished, its node is not in the snapshot, or it is wrong; then this says so.
-        return explainer.pod(as_new(pods[key])), pods[key].node_name
-    same_name = [one for one in pods if one.rpartition("/")[2] == name]
-    if same_name:
-        raise InputError(f"there is no pod {key} in the {where}; did you mean {same_name[0]}?")
-    skipped = explainer.snapshot.skipped
-    unused = counted(len(skipped), "object")
-    also = f"; {unused} could not be used: {skipped[0].problem}" if skipped else ""
-    raise InputError(f"{_unknown('pod', key, list(pods), where)}{also}")
-
-
-def _unknown(what: str, name: str, known: list[str], where: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known[:20_000], n=1)
-    hint = f"; did you mean {near[0]}?" if near else f", which has {counted(len(known), what)}"
-    return f"there is no {what} {name} in the {where}{hint}"
-
-
 def _report_skipped(snapshot: "Snapshot") -> None:
     skipped = snapshot.skipped
     if not skipped:
@@ -218,7 +219,7 @@ def _report_skipped(snapshot: "Snapshot") -> None:
 
 def _report_failed(found: "Explanation") -> None:
     for error in found.failed:
-        typer.echo(f"moor: {_told(error)}; what would help is said without it", err=True)
+        typer.echo(f"moor: {_told(error)}; the explanation is without it", err=True)
 
 
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
