@@ -53,13 +53,18 @@ def answer_lines(mark: Text, sentences: Sequence[str]) -> Table:
     return made
 
 
-def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
-    """An empty table in the style of the command line; some columns hold numbers."""
+def table(*columns: str, numbers: Iterable[int] = (), lines: bool = False) -> Table:
+    """An empty table in the style of the command line.
+
+    Args:
+        columns: the headers.
+        numbers: the columns that hold numbers.
+        lines: cells have several lines; else headers may.
+    """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     right = set(numbers)
     for place, column in enumerate(columns):
-        # Cells are of one line where there are numbers, so this is about the headers.
-        vertical: VerticalAlignMethod = "bottom" if right else "top"
+        vertical: VerticalAlignMethod = "bottom" if right and not lines else "top"
         justify: JustifyMethod = "right" if place in right else "left"
         made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
     return made

@@ -34,9 +34,16 @@ class PendingCause(NamedTuple):
 
 
 def causes(
-    record: Record, groups: Sequence[AlikeNodes], details: RejectionDetails
+    record: Record, groups: Sequence[AlikeNodes], details: RejectionDetails, nearest: str = ""
 ) -> list[PendingCause]:
-    """Why the pod is pending; empty if it is not, or if no plugin said why."""
+    """Why the pod is pending; empty if it is not, or if no plugin said why.
+
+    Args:
+        record: the decision.
+        groups: the nodes, by what plugins say about them.
+        details: asks plugins for more.
+        nearest: the node on which the smallest change makes the pod fit; empty if none is known.
+    """
     if record.selected or record.error:
         return []
     every = len(record.nodes)
@@ -57,11 +64,17 @@ def causes(
     if record.filtering is not None and record.filtering.whole is not None:
         whole = record.filtering.whole
         return [PendingCause(whole.plugin, whole.verdict.reasons, rejected_by(whole), every)]
-    return list(_alone(groups, details)) or list(_together(groups[:1]))
+    near = record.nodes.index(nearest) if nearest in record.nodes else -1
+    return list(_alone(groups, details, near)) or list(_together(groups[:1]))
 
 
-def _alone(groups: Sequence[AlikeNodes], details: RejectionDetails) -> Iterator[PendingCause]:
-    """Every plugin that alone rejects nodes: first those against which preemption may help."""
+def _alone(
+    groups: Sequence[AlikeNodes], details: RejectionDetails, near: int
+) -> Iterator[PendingCause]:
+    """Every plugin that alone rejects nodes.
+
+    First come those against which preemption may help, then the one that rejects the nearest node.
+    """
     by_plugin: dict[str, list[AlikeNodes]] = {}
     for group in groups:
         if len(group.rejections) == 1:
@@ -73,12 +86,18 @@ def _alone(groups: Sequence[AlikeNodes], details: RejectionDetails) -> Iterator[
         texts = [] if own[0].nominated else details.of_usable(first, rows)
         text = _joined(texts) or rejected_by(first)
         hopeless = all(one.rejections[0].verdict.unresolvable for one in own)
-        reasons = dict.fromkeys(
-            reason for one in own for reason in one.rejections[0].verdict.reasons
-        )
-        found.append((hopeless, -len(rows), PendingCause(plugin, tuple(reasons), text, len(rows))))
-    found.sort(key=lambda one: one[:2])
-    return (cause for _, _, cause in found)
+        cause = PendingCause(plugin, _reasons(own), text, len(rows))
+        found.append((hopeless, near not in rows, -len(rows), cause))
+    found.sort(key=lambda one: one[:3])
+    return (one[-1] for one in found)
+
+
+def _reasons(groups: Sequence[AlikeNodes]) -> tuple[str, ...]:
+    """What is said of all nodes of some groups; if there is nothing, what is said of any."""
+    each = [one.rejections[0].verdict.reasons for one in groups]
+    every = dict.fromkeys(reason for reasons in each for reason in reasons)
+    common = tuple(reason for reason in every if all(reason in reasons for reasons in each))
+    return common or tuple(every)
 
 
 def _together(groups: Sequence[AlikeNodes]) -> Iterator[PendingCause]:
@@ -98,7 +117,8 @@ def rejected_by(rejection: Rejection) -> str:
     """A rejection without details, as a clause about the pod."""
     verdict, who = rejection.verdict, rejection.plugin or "the scheduler"
     note = f" ({verdict.note})" if verdict.note else ""
-    return f"is rejected by {who}: {', '.join(verdict.reasons)}{note}"
+    why = ", ".join(verdict.reasons)
+    return f"is rejected by {who}{': ' if why else ''}{why}{note}"
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -33,6 +33,8 @@ from mooring.state.cluster import Cluster
 
 #: A pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
 PodLike = Pod | Mapping[str, Any] | str
+#: Decides about a pod and notes everything that was said.
+Decide = Callable[[Runtime, Pod], Record]
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -74,6 +76,8 @@ class Explainer:
         pending: other pending pods, which count where they are nominated.
         now_ns: the clock, nanoseconds since 1970.
         before: called before each decision, those of what would help included; for a time limit.
+        decide: makes the decision that is explained, asking extenders if they take part; what would
+            help is found without them. None asks no extenders.
 
     Raises:
         InputError: an object or the configuration cannot be used.
@@ -88,7 +92,9 @@ class Explainer:
         pending: Iterable[Pod | Mapping[str, Any]] = (),
         now_ns: Callable[[], int] = lambda: 0,
         before: Callable[[], None] = lambda: None,
+        decide: Decide | None = None,
     ) -> None:
+        self._decide = decide or record_decision
         self._before = before
         self._registry = default_registry()
         policies = [policy] if policy is not None else []
@@ -150,17 +156,18 @@ class Explainer:
         asked = self.pod(wanted)
         name = self._profile_of(asked, profile)
         with self._unscheduled(asked) as pod:
-            record = record_decision(self._deciding(name), pod)
-            details = RejectionDetails(self._deciding(name), pod, record)
+            record = self._decide(self.deciding(name), pod)
+            details = RejectionDetails(self.deciding(name), pod, record)
             groups = details.groups()
-            found = causes(record, groups, details)
             bound = asked.node_name if asked.node_name != pod.node_name else ""
             standing = self._standing(record, pod, bound, name) if bound else None
             rejected = node not in record.feasible if node else not record.feasible
             suggestions: list[Suggestion] = []
-            search = SuggestionSearch(Trial(self.cluster, pod, lambda: self._deciding(name)))
+            search = SuggestionSearch(Trial(self.cluster, pod, lambda: self.deciding(name)))
             if rejected or record.gated:
                 suggestions = search.suggestions(record, node)
+            nearest = suggestions[0].combination.node if suggestions else ""
+            found = causes(record, groups, details, nearest)
         return Explanation(
             pod,
             record,
@@ -174,9 +181,7 @@ class Explainer:
 
     def _standing(self, record: Record, pod: Pod, node: str, profile: str) -> NodeStanding:
         def decide(cluster: Cluster) -> Record:
-            self._before()
-            runtime = build_runtime(self.profiles[profile], self._registry, cluster, self._now_ns)
-            return record_decision(runtime, pod)
+            return record_decision(self.runtime_on(cluster, profile), pod)
 
         return standing_of(record, pod, node, self.cluster, decide)
 
@@ -188,7 +193,8 @@ class Explainer:
         name = wanted or pod.scheduler_name
         return name if name in self.profiles else next(iter(self.profiles))
 
-    def _deciding(self, profile: str) -> Runtime:
+    def deciding(self, profile: str) -> Runtime:
+        """The plugins of a profile that is there."""
         runtime = self.runtime(profile)
         assert runtime is not None  # noqa: S101 - the profile is there
         return runtime
@@ -201,6 +207,11 @@ class Explainer:
                 self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns
             )
         return self._runtimes.get(scheduler_name)
+
+    def runtime_on(self, cluster: Cluster, profile: str) -> Runtime:
+        """The plugins of a profile, made for another cluster such as a fork of this one."""
+        self._before()
+        return build_runtime(self.profiles[profile], self._registry, cluster, self._now_ns)
 
     @contextmanager
     def _unscheduled(self, pod: Pod) -> Iterator[Pod]:

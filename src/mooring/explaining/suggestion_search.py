@@ -66,7 +66,7 @@ class SuggestionSearch:
         starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
-            new = self._new_node()
+            new = self.new_node()
             if new is not None:
                 found.append(new)
         found.sort(key=lambda one: one.combination.cost)
@@ -159,7 +159,8 @@ class SuggestionSearch:
                 lacking += np.maximum(missing, 0) / amount
         return lacking
 
-    def _new_node(self) -> Suggestion | None:
+    def new_node(self) -> Suggestion | None:
+        """One more node like one that is there, the smallest on which the pod fits."""
         for node in self._kinds_of_nodes():
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:

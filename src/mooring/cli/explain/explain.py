@@ -1,20 +1,21 @@
-"""``moor explain``: one decision in full, from a snapshot or a live cluster."""
+"""``moor explain``: one decision in full or all pending pods, of a snapshot or a cluster."""
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, read_live
+from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
 if TYPE_CHECKING:
+    from mooring.cli.explain.pod_history import PodHistory
     from mooring.explaining.explainer import Explainer, Explanation
-    from mooring.framework.policy import Policy
     from mooring.kube.cluster_config import ClusterConfig
     from mooring.snapshot.snapshot import Snapshot
 
@@ -33,10 +34,19 @@ def explain(
     pod: Annotated[
         str,
         typer.Argument(
-            metavar="POD",
+            metavar="[POD]",
             help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.",
         ),
-    ],
+    ] = "",
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Explain all pending pods together.")
+    ] = False,
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace", "-n", help="The pod's namespace; with --pending, only pods of this one."
+        ),
+    ] = "",
     snapshot: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
@@ -48,21 +58,25 @@ def explain(
         ),
     ] = None,
     config: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="A KubeSchedulerConfiguration; kube-scheduler's defaults without."),
-    ] = None,
-    policy: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+        typer.Option(
+            metavar="FILE|URL",
+            help="A KubeSchedulerConfiguration, or the address of a running scheduler, whose "
+            "/configz is read; kube-scheduler's defaults without.",
+        ),
     ] = None,
-    node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="The namespace of a pod that is named alone.")
-    ] = "",
     scheduler_name: Annotated[
         str,
         typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
     ] = "",
+    policy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    ask_extenders: Annotated[
+        bool, typer.Option("--ask-extenders", help="Ask the extenders of the configuration.")
+    ] = False,
+    node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
     output: Annotated[
         ExplainOutput,
         typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
@@ -82,45 +96,114 @@ def explain(
     """
     if snapshot is not None and kubeconfig is not None:
         raise InputError("--snapshot and --kubeconfig exclude each other; give one of them")
+    if pending == bool(pod):
+        raise InputError("give the pod that is to be explained, or --pending for all pending pods")
+    if pending and node:
+        raise InputError("--pending and --node exclude each other; give one of them")
     from mooring.cli.explain.pod_finder import pod_keys
-    from mooring.cli.hook_limit import hook_limit
 
     cluster = find_cluster(kubeconfig, " or --snapshot FILE") if snapshot is None else None
-    keys = pod_keys(pod, namespace, cluster.namespace if cluster is not None else "default")
+    default = cluster.namespace if cluster is not None else "default"
     question = PodQuestion(
-        pod, keys, node, scheduler_name, "snapshot" if cluster is None else "cluster"
+        pod, pod_keys(pod, namespace, default) if pod else (), node, scheduler_name, cluster
     )
+    settings = DecisionSettings(
+        cluster or snapshot or "", config, policy, hook_timeout, ask_extenders
+    )
+    if pending:
+        stuck = _explain_pending(settings, namespace, scheduler_name, output)
+        raise typer.Exit(1 if stuck else 0)
+    raise typer.Exit(0 if _explain_pod(settings, question, output) else 1)
 
-    # Thousands of objects are made and none of them is garbage until the end.
-    gc.disable()
-    try:
-        with hook_limit(hook_timeout) as deadline:
-            explainer = _explainer(cluster or snapshot or "", config, policy, deadline.begin)
-            found = _explained(explainer, question)
-        _report_skipped(explainer.snapshot)
-        _report_failed(found)
-        _print(found, explainer.snapshot, node, output)
-    finally:
-        gc.enable()
-    raise typer.Exit(0 if found.record.selected else 1)
+
+class DecisionSettings(NamedTuple):
+    """What decides.
+
+    Attributes:
+        place: a live cluster, or where the snapshot is.
+        config: the configuration, a file or an address.
+        policy: a policy that takes part.
+        hook_timeout: how many seconds a plugin has.
+        ask_extenders: whether the configuration's extenders are asked.
+    """
+
+    place: "ClusterConfig | str"
+    config: str | None
+    policy: str | None
+    hook_timeout: float
+    ask_extenders: bool
 
 
 class PodQuestion(NamedTuple):
-    """What is to be explained.
+    """Which pod is to be explained.
 
     Attributes:
         typed: the pod as it was typed; may be the file of a manifest.
         keys: the ``namespace/name`` that may be meant.
         node: the node that is to be explained in full; empty for all.
         profile: the scheduler name whose profile decides; empty for the pod's own.
-        where: what to call the place, ``snapshot`` or ``cluster``.
+        cluster: the live cluster, if it is one.
     """
 
     typed: str
     keys: Sequence[str]
     node: str
     profile: str
-    where: str
+    cluster: "ClusterConfig | None"
+
+    @property
+    def where(self) -> str:
+        """What to call the place."""
+        return "snapshot" if self.cluster is None else "cluster"
+
+
+@contextmanager
+def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
+    """The explainer, with a time limit for plugins; their failures are wrong input."""
+    from mooring.cli.explain import inputs
+    from mooring.cli.hook_limit import hook_limit
+
+    # Thousands of objects are made and none of them is garbage until the end.
+    gc.disable()
+    try:
+        policy = inputs.read_policy(settings.policy)
+        read = inputs.read_settings(settings.config, policy)
+        extenders = inputs.extenders_of(read)
+        decide = None
+        if extenders and settings.ask_extenders:
+            from mooring.cli.explain.extender_questions import asking
+
+            decide = asking(extenders)
+        elif extenders:
+            typer.echo(f"moor: {inputs.not_asked(extenders)}", err=True)
+        with hook_limit(settings.hook_timeout) as deadline:
+            yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
+    except (PluginError, PolicyError) as error:
+        raise InputError(_told(error)) from error
+    finally:
+        gc.enable()
+
+
+def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: ExplainOutput) -> bool:
+    """Explain one pod; whether it fits."""
+    with _explainer(settings) as explainer:
+        found = _explained(explainer, question)
+    _report_skipped(explainer.snapshot)
+    _report_failed(found.failed)
+    if found.assumed and not question.profile:
+        typer.echo(
+            f"moor: no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
+            f"{found.record.profile} is assumed; give its configuration with --config, or another "
+            "profile with --scheduler-name",
+            err=True,
+        )
+    history = None
+    if question.cluster is not None and found.pod.uid:
+        from mooring.cli.explain.pod_history import read_history
+
+        history = read_history(question.cluster, found.pod)
+    _print(found, explainer.snapshot, question.node, output, history)
+    return bool(found.record.selected)
 
 
 def _explained(explainer: "Explainer", question: PodQuestion) -> "Explanation":
@@ -129,17 +212,41 @@ def _explained(explainer: "Explainer", question: PodQuestion) -> "Explanation":
     from mooring.cli.explain.pod_finder import find_pod, unknown
     from mooring.model.changed_copies import as_new
 
-    wanted = find_pod(explainer, question.typed, question.keys, question.where)
+    wanted, uncounted = find_pod(explainer, question.typed, question.keys, question.where)
     node, nodes = question.node, explainer.cluster.nodes
     if node and node not in nodes:
         raise InputError(unknown("node", node, list(nodes), question.where))
-    counted_there = explainer.cluster.pod(wanted.namespace, wanted.name) is not None
-    was_on = "" if counted_there else wanted.node_name
-    try:
-        found = explainer.explain(as_new(wanted) if was_on else wanted, node, question.profile)
-    except (PluginError, PolicyError) as error:
-        raise InputError(_told(error)) from error
-    return replace(found, bound_to=was_on) if was_on else found
+    if not uncounted:
+        return explainer.explain(wanted, node, question.profile)
+    found = explainer.explain(as_new(wanted), node, question.profile)
+    return replace(found, bound_to=wanted.node_name)
+
+
+def _explain_pending(
+    settings: DecisionSettings, namespace: str, profile: str, output: ExplainOutput
+) -> bool:
+    """Explain all pending pods; whether there are some that do not fit."""
+    from mooring.cli.explain.pending_view import pending_as_dict, print_pending
+    from mooring.explaining.pending_pods import pending_report
+    from mooring.model.pod import Pod
+
+    with _explainer(settings) as explainer:
+        known = (
+            explainer.cluster.pod(one.namespace, one.name) for one in explainer.snapshot.all(Pod)
+        )
+        pods = [
+            one
+            for one in known
+            if one is not None and not one.node_name and namespace in ("", one.namespace)
+        ]
+        report = pending_report(explainer, pods, profile)
+    _report_skipped(explainer.snapshot)
+    _report_failed(report.failed)
+    if output is ExplainOutput.JSON:
+        _print_json(pending_as_dict(report))
+    else:
+        print_pending(report, namespace, wide=output is ExplainOutput.WIDE)
+    return report.pending > 0
 
 
 def _told(error: Exception) -> str:
@@ -149,12 +256,17 @@ def _told(error: Exception) -> str:
     return f"{error}{advice}"
 
 
-def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: ExplainOutput) -> None:
+def _print(
+    found: "Explanation",
+    snapshot: "Snapshot",
+    node: str,
+    output: ExplainOutput,
+    history: "PodHistory | None",
+) -> None:
     if output is ExplainOutput.JSON:
-        import msgspec
+        from mooring.cli.explain.json_output import as_dict
 
-        text = msgspec.json.encode(as_dict(found, snapshot, node))
-        typer.echo(msgspec.json.format(text, indent=2).decode())
+        _print_json(as_dict(found, snapshot, node, history))
     elif node:
         from mooring.cli.explain.node_view import print_node
 
@@ -162,47 +274,14 @@ def _print(found: "Explanation", snapshot: "Snapshot", node: str, output: Explai
     else:
         from mooring.cli.explain.view import ExplanationView
 
-        ExplanationView(found, wide=output is ExplainOutput.WIDE).print_all()
+        wide = output is ExplainOutput.WIDE
+        ExplanationView(found, wide=wide, history=history).print_all()
 
 
-def _explainer(
-    place: "ClusterConfig | str",
-    config: Path | None,
-    policy: str | None,
-    before: Callable[[], None],
-) -> "Explainer":
-    from mooring.cli.input_files import read_snapshot
-    from mooring.explaining.explainer import Explainer
-    from mooring.framework.loading import load
+def _print_json(data: dict[str, Any]) -> None:
+    import msgspec
 
-    loaded = load(policy) if policy is not None else None
-    settings = _settings(config, loaded) if config is not None else None
-    keep = loaded is not None
-    snapshot = (
-        read_snapshot(place, keep_source=keep)
-        if isinstance(place, str)
-        else read_live(place, keep_source=keep)
-    )
-    return Explainer(snapshot, settings, policy=loaded, before=before)
-
-
-def _settings(config: Path, policy: "Policy | None") -> dict[str, Any]:
-    """The scheduler's configuration; whatever is wrong with it is reported with the file's name."""
-    from mooring.cli.input_files import read_mapping
-    from mooring.config.runtimes import build_profiles
-    from mooring.plugins.in_tree import default_registry
-
-    settings = read_mapping(config)
-    try:
-        build_profiles(settings, default_registry(), [policy] if policy is not None else [])
-    except InputError as error:
-        raise InputError(f"{config}: {error}") from error
-    extenders = settings.get("extenders")
-    if extenders:
-        number = len(extenders)
-        said = f"{counted(number, 'extender')} in {config} {are(number)} not asked"
-        typer.echo(f"moor: {said}", err=True)
-    return settings
+    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
 def _report_skipped(snapshot: "Snapshot") -> None:
@@ -217,50 +296,6 @@ def _report_skipped(snapshot: "Snapshot") -> None:
         typer.echo(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
 
 
-def _report_failed(found: "Explanation") -> None:
-    for error in found.failed:
-        typer.echo(f"moor: {_told(error)}; the explanation is without it", err=True)
-
-
-def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
-    """An explanation as plain data: the record and what would help.
-
-    Args:
-        found: the explanation.
-        snapshot: where it came from.
-        node: keep only this node where something is said for each node.
-    """
-    from mooring.explaining.decision_text import outcome_sentence
-
-    out = found.record.to_dict()
-    if node:
-        _keep_node(out, node)
-    out["message"] = outcome_sentence(found.record)
-    if found.bound_to:
-        out["boundTo"] = found.bound_to
-    out["suggestions"] = [
-        {
-            "text": one.combination.text,
-            "cost": round(one.combination.cost, 2),
-            "node": one.combination.node,
-            "nodes": one.nodes,
-        }
-        for one in found.suggestions
-    ]
-    out["skippedObjects"] = [
-        {"object": one.thing, "problem": one.problem} for one in snapshot.skipped
-    ]
-    return out
-
-
-def _keep_node(out: dict[str, Any], node: str) -> None:
-    for plugin, answers in out["filter"].items():
-        if isinstance(answers, dict):
-            out["filter"][plugin] = {node: answers[node]}
-    for score in out.get("score", {}).values():
-        for field in ("raw", "normalized"):
-            if field in score:
-                score[field] = {key: value for key, value in score[field].items() if key == node}
-    for field in ("nodeStatus", "total"):
-        if field in out:
-            out[field] = {key: value for key, value in out[field].items() if key == node}
+def _report_failed(failed: Sequence[PluginError]) -> None:
+    for told in dict.fromkeys(map(_told, failed)):
+        typer.echo(f"moor: {told}; the explanation is without it", err=True)

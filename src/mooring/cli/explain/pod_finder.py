@@ -46,8 +46,10 @@ def pod_keys(typed: str, namespace: str, default: str) -> list[str]:
     return [typed]
 
 
-def find_pod(explainer: "Explainer", typed: str, keys: Sequence[str], where: str) -> "Pod":
-    """The pod that is meant, as the snapshot has it; it may be on a node that is not there.
+def find_pod(
+    explainer: "Explainer", typed: str, keys: Sequence[str], where: str
+) -> "tuple[Pod, bool]":
+    """The pod that is meant, and whether it counts nowhere: it finished, or its node is not there.
 
     Args:
         explainer: knows the pods.
@@ -65,13 +67,14 @@ def find_pod(explainer: "Explainer", typed: str, keys: Sequence[str], where: str
         namespace, _, name = key.partition("/")
         found = explainer.cluster.pod(namespace, name)
         if found is not None:
-            return found
+            return found, False
     if Path(typed).is_file():
-        return read_pod(Path(typed))
+        return read_pod(Path(typed)), False
     pods = {pod.key: pod for pod in explainer.snapshot.all(Pod)}
     for key in keys:
         if key in pods:
-            return pods[key]  # it finished, its node is not there, or it is wrong
+            # If it is wrong, that is said when it is explained.
+            return explainer.pod(pods[key]), True
     key = keys[0]
     same_name = [one for one in pods if one.rpartition("/")[2] == key.rpartition("/")[2]]
     if same_name:

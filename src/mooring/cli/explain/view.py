@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mooring.cli.explain.node_names import NodeNames
+from mooring.cli.explain.pod_history import PodHistory
 from mooring.cli.explain.score_table import ScoreTable
 from mooring.cli.terminal_output import (
     TerminalPrinter,
@@ -43,10 +44,14 @@ class ExplanationView:
     Args:
         found: the explanation.
         wide: show every node and every plugin.
+        history: what a live cluster knows of the pod.
     """
 
-    def __init__(self, found: Explanation, *, wide: bool = False) -> None:
+    def __init__(
+        self, found: Explanation, *, wide: bool = False, history: PodHistory | None = None
+    ) -> None:
         self._found = found
+        self._history = history
         self._record = found.record
         self._wide = wide
         self._out = TerminalPrinter(wide=wide)
@@ -55,7 +60,9 @@ class ExplanationView:
     def print_all(self) -> None:
         """Print the whole decision."""
         record, out = self._record, self._out
-        print_answer(out, self._found)
+        print_answer(out, self._found, self._history)
+        for line in self._history.lines(wide=self._wide) if self._history is not None else ():
+            out.print(Text(line, style="dim"))
         self._print_verdicts()
         if record.scoring is not None:
             made = ScoreTable(record, record.scoring, out.width, wide=self._wide)
@@ -125,12 +132,17 @@ def node_names(out: TerminalPrinter, record: Record) -> NodeNames:
     return NodeNames(record.nodes, None if out.width is None else int(out.width * _NAMES))
 
 
-def print_answer(out: TerminalPrinter, found: Explanation) -> None:
+def print_answer(
+    out: TerminalPrinter, found: Explanation, history: PodHistory | None = None
+) -> None:
     """Print why the pod is pending or where it goes, then what it is."""
     on = found.bound_to
     sentences = answer_sentences(
         found.record, found.causes, found.standing, details_at(found, on) if on else ""
     )
+    if history is not None and history.silent:
+        scheduler = found.pod.scheduler_name
+        sentences.append(f"No scheduler has said anything about it: is {scheduler} running?")
     harmless = [one.combination for one in found.suggestions if not one.combination.caution]
     if harmless:
         sentences.append(f"Smallest change that helps: {harmless[0].text}.")
@@ -138,7 +150,7 @@ def print_answer(out: TerminalPrinter, found: Explanation) -> None:
     mark = yes_mark() if fits else no_mark()
     out.print(answer_lines(mark, sentences))
     out.print()
-    out.print(Text(facts(found), style="dim"))
+    out.print(Text(facts(found, history), style="dim"))
 
 
 def details_at(found: Explanation, node: str) -> str:
@@ -153,13 +165,16 @@ def details_at(found: Explanation, node: str) -> str:
     return ""
 
 
-def facts(found: Explanation) -> str:
+def facts(found: Explanation, history: PodHistory | None = None) -> str:
     """The pod, in one line."""
     pod = found.pod
+    age = history.age if history is not None else ""
     state = f"on {found.bound_to}, evaluated as if unscheduled" if found.bound_to else "pending"
+    if age:
+        state = f"{state} for {age}" if not found.bound_to else f"{state}, {age} old"
     scheduler = pod.scheduler_name
     if found.assumed:
-        scheduler = f"scheduler {scheduler} (assumed: the profile of {found.record.profile})"
+        scheduler = f"{scheduler} with the profile of {found.record.profile}"
     about = [state, scheduler, f"priority {pod.priority}", _requests(pod)]
     return " · ".join(filter(None, about))
 

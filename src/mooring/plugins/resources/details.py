@@ -47,7 +47,7 @@ def resource_details(
     everywhere = [one for one in short if one.nowhere]
     where = _where(rejected)
     if everywhere or len(nodes) == 1:
-        return " and ".join(_text(one, nodes, where) for one in (everywhere or short)[:_RESOURCES])
+        return "; ".join(_text(one, nodes, where) for one in (everywhere or short)[:_RESOURCES])
     amounts = " and ".join(_amount(one) for one in short[:_RESOURCES])
     return f"needs {amounts}, and none of the nodes {where} has all of it free"
 

@@ -9,7 +9,7 @@ from typing import Final
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.pod import Pod
-from mooring.model.quantity_texts import rounded_up, show, show_alike
+from mooring.model.quantity_texts import rounded_up, show_alike
 from mooring.model.resources import PODS, Resources, spec_requests
 from mooring.plugins.pod_changes import stays_away
 
@@ -48,6 +48,8 @@ def _less(pod: Pod, missing: Mapping[str, int], requests: Resources) -> Iterator
     if not missing:
         return
     cuts = {name: min(rounded_up(name, amount), requests[name]) for name, amount in missing.items()}
+    if any(cut == requests[name] for name, cut in cuts.items()):
+        return  # who needs nothing of it would not have asked for it
     texts = [_less_text(name, cut, requests[name]) for name, cut in cuts.items()]
     yield Remedy(
         f"ask for {' and '.join(texts)}",
@@ -58,8 +60,6 @@ def _less(pod: Pod, missing: Mapping[str, int], requests: Resources) -> Iterator
 
 
 def _less_text(name: str, cut: int, requested: int) -> str:
-    if cut == requested:
-        return f"no {name} (instead of {show(name, cut)})"
     less, left, before = show_alike(name, (cut, requested - cut, requested), exact=True)
     return f"{less} less {name} ({left} instead of {before})"
 

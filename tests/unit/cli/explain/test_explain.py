@@ -145,9 +145,12 @@ class TestTable:
         assert "1. remove the scheduling gate g" in out
 
     def test_a_scheduler_without_a_known_profile(self, explain: Explain) -> None:
-        code, out, _ = explain("web", [*NODES, make_pod("web", spec={"schedulerName": "x"})])
+        code, out, err = explain("web", [*NODES, make_pod("web", spec={"schedulerName": "x"})])
         assert code == 0
-        assert "scheduler x (assumed: the profile of default-scheduler)" in out
+        assert "pending · x with the profile of default-scheduler · " in out
+        assert err.startswith(
+            "moor: no profile for the scheduler x is known, and that of default-scheduler is"
+        )
 
     def test_a_cluster_without_nodes(self, explain: Explain) -> None:
         code, out, _ = explain("shop/web", [WAITING])
@@ -421,7 +424,8 @@ class TestConfigurationAndPolicy:
         config = tmp_path / "config.yaml"
         config.write_text("extenders:\n- {urlPrefix: http://localhost, filterVerb: f}\n")
         code, _, err = explain("shop/web", [*NODES, WAITING], "--config", config)
-        assert (code, err) == (0, f"moor: 1 extender in {config} is not asked\n")
+        said = "the extender http://localhost was not asked; --ask-extenders asks it"
+        assert (code, err) == (0, f"moor: {said}\n")
 
     def test_a_policy_takes_part_and_sees_every_field(
         self, explain: Explain, tmp_path: Path
