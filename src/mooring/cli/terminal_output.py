@@ -66,7 +66,13 @@ def table(*columns: str, numbers: Iterable[int] = (), lines: bool = False) -> Ta
     for place, column in enumerate(columns):
         vertical: VerticalAlignMethod = "bottom" if right and not lines else "top"
         justify: JustifyMethod = "right" if place in right else "left"
-        made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
+        made.add_column(
+            column,
+            justify=justify,
+            no_wrap=place in right,
+            vertical=vertical,
+            overflow="ellipsis" if place in right else "fold",
+        )
     return made
 
 

@@ -103,14 +103,24 @@ def _reasons(groups: Sequence[AlikeNodes]) -> tuple[str, ...]:
 def _together(groups: Sequence[AlikeNodes]) -> Iterator[PendingCause]:
     """All plugins that reject the nodes which fewest reject."""
     for group in groups:
-        told = group.details or ("",) * len(group.rejections)
-        texts = [
-            text or rejected_by(rejection)
-            for rejection, text in zip(group.rejections, told, strict=True)
-        ]
         reasons = tuple(reason for one in group.rejections for reason in one.verdict.reasons)
         plugins = " and ".join(one.plugin for one in group.rejections)
-        yield PendingCause(plugins, reasons, ", and it ".join(texts), len(group.rows))
+        yield PendingCause(plugins, reasons, _clause(group), len(group.rows))
+
+
+def clause_at(record: Record, groups: Sequence[AlikeNodes], node: str) -> str:
+    """What keeps the pod from a node, as a clause about the pod; empty if nothing does."""
+    row = record.nodes.index(node) if node in record.nodes else -1
+    for group in groups:
+        if row in group.rows and group.rejections:
+            return _clause(group)
+    return ""
+
+
+def _clause(group: AlikeNodes) -> str:
+    details = group.details or ("",) * len(group.rejections)
+    told = zip(group.rejections, details, strict=True)
+    return ", and it ".join(detail or rejected_by(one) for one, detail in told)
 
 
 def rejected_by(rejection: Rejection) -> str:

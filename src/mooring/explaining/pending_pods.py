@@ -53,6 +53,13 @@ class PendingGroup(NamedTuple):
     pods: tuple[str, ...]
 
 
+class FittingPod(NamedTuple):
+    """A pending pod that fits: as ``namespace/name``, and the scheduler that it waits for."""
+
+    key: str
+    scheduler: str
+
+
 class HelpfulChange(NamedTuple):
     """A change that was tried.
 
@@ -78,7 +85,7 @@ class PendingReport(msgspec.Struct, frozen=True):
         failed: plugins that could not give details or say what would help.
     """
 
-    fitting: tuple[str, ...]
+    fitting: tuple[FittingPod, ...]
     groups: tuple[PendingGroup, ...]
     changes: tuple[HelpfulChange, ...]
     left_out: int = 0
@@ -125,7 +132,12 @@ def pending_report(
         _Template(alike, explainer.explain(alike[0], profile=profile))
         for alike in _by_template(explainer.cluster, ordered)
     ]
-    fitting = [pod.key for one in templates if one.found.record.selected for pod in one.pods]
+    fitting = [
+        FittingPod(pod.key, pod.scheduler_name)
+        for one in templates
+        if one.found.record.selected
+        for pod in one.pods
+    ]
     stuck = [one for one in templates if not one.found.record.selected]
     found: list[HelpfulChange] = []
     number = sum(len(one.pods) for one in stuck)

@@ -33,7 +33,7 @@ def test_no_pod_is_pending() -> None:
 
 def test_pods_that_fit_wait_for_a_scheduler() -> None:
     found = report(make_node("a"), batch("x", "1"))
-    assert (found.fitting, found.pending) == (("default/x",), 0)
+    assert (found.fitting, found.pending) == ((("default/x", "default-scheduler"),), 0)
 
 
 def test_pods_are_grouped_by_reason() -> None:

@@ -288,3 +288,21 @@ class TestPluginsOfOthers:
         [error] = found.failed
         assert str(error).startswith("plugin Racks failed in details for pod default/pod: ")
         assert said in str(error)
+
+    def test_plugins_of_a_policy_beside_its_functions(self) -> None:
+        policy = mr.Policy("mine")
+        plugin = Racks()
+        plugin.answer = "each"
+        policy.add(plugin)
+
+        @policy.filter
+        def colour(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
+            return mr.accept_if(node.name == "a", "wrong colour")
+
+        nodes = [make_node("a"), make_node("b")]
+        found = Explainer(nodes, policy=policy).explain(make_pod())
+        assert found.failed == ()
+        assert [one.details for one in found.groups] == [
+            ("is in rack a",),
+            ("is in rack b, and it is rejected: wrong colour",),
+        ]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mooring.explaining.answer import answer_sentences
+from mooring.explaining.causes import clause_at
 from mooring.explaining.decision_text import outcome_sentence
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def as_dict(
     if node:
         _keep_node(out, node)
     out["message"] = outcome_sentence(record)
-    out["answer"] = " ".join(answer_sentences(record, found.causes, found.standing))
+    why_not = clause_at(record, found.groups, found.bound_to)
+    out["answer"] = " ".join(answer_sentences(record, found.causes, found.standing, why_not))
     out["causes"] = [
         {"plugin": one.plugin, "reasons": list(one.reasons), "text": one.text, "nodes": one.nodes}
         for one in found.causes

@@ -4,6 +4,7 @@ Used by everything that ``moor explain`` prints for people. Names are cut only i
 width; a pipe gets whole names.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -18,6 +19,8 @@ _SHORTEST: Final = 12
 _MORE: Final = 15
 #: How much of what is kept of a name may be its end.
 _ENDS: Final = (0.65, 0.35, 0.0)
+#: What may be a name in a sentence; the point at its end is none of it.
+_WORD: Final = re.compile(r"[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?")
 
 
 class NodeNames:
@@ -30,6 +33,7 @@ class NodeNames:
 
     def __init__(self, names: Sequence[str], width: int | None) -> None:
         self._width = width
+        self._known = frozenset(names)
         self._kept = _ENDS[0]
         if width is not None:
             # Names differ at their ends (pools) or at their starts (addresses).
@@ -57,6 +61,16 @@ class NodeNames:
             if self._width is None or len(text) <= self._width or number == 1:
                 return text
         return ""
+
+    def in_text(self, text: str, width: int) -> str:
+        """A sentence in which every name of a node takes at most so many characters."""
+        if self._width is None:
+            return text
+
+        def shorter(found: re.Match[str]) -> str:
+            return self.short(found[0], width) if found[0] in self._known else found[0]
+
+        return _WORD.sub(shorter, text)
 
     def _told(self, names: Sequence[str], number: int, word: str) -> str:
         told = [self.short(name) for name in names[:number]]

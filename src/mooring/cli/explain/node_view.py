@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.explain.view import details_at, facts, node_names, print_message, print_suggestions
+from mooring.cli.explain.view import facts, node_names, print_message, print_suggestions
 from mooring.cli.terminal_output import (
     TerminalPrinter,
     answer_lines,
@@ -11,6 +11,7 @@ from mooring.cli.terminal_output import (
     table,
     yes_mark,
 )
+from mooring.explaining.causes import clause_at
 from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
 from mooring.framework.decisions.decision import Scoring
@@ -84,7 +85,7 @@ def _scores(record: Record, scoring: Scoring, node: str) -> Table:
 def _why(found: Explanation, node: str) -> str:
     """What keeps the pod from the node, in detail if the plugins say it."""
     record = found.record
-    details = details_at(found, node)
+    details = clause_at(record, found.groups, node)
     if details:
         return f"it {details}"
     return f"it is rejected by {joined_names(_rejecting(record, node), 'and')}"

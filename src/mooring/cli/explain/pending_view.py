@@ -42,7 +42,9 @@ def print_pending(report: PendingReport, where: str, *, wide: bool = False) -> N
             out.print(Text(f"and {counted(rest, 'more pod')} (-o wide shows all)", style="dim"))
     if report.fitting:
         out.heading("Fit now, and wait for their scheduler")
-        out.print(_listed(report.fitting, names, wide=wide))
+        for scheduler in dict.fromkeys(one.scheduler for one in report.fitting):
+            pods = [one.key for one in report.fitting if one.scheduler == scheduler]
+            out.print(f"{scheduler}: {_listed(pods, names, wide=wide)}")
     if report.changes:
         out.heading("What would help, most pods first (each was tried)")
         out.print(_changes(report.changes, wide=wide))
@@ -111,7 +113,7 @@ def pending_as_dict(report: PendingReport) -> dict[str, Any]:
     """The report as plain data."""
     return {
         "pending": report.pending,
-        "fitting": list(report.fitting),
+        "fitting": [{"pod": one.key, "schedulerName": one.scheduler} for one in report.fitting],
         "groups": [
             {
                 "plugin": one.plugin,

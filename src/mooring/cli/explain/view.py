@@ -21,7 +21,7 @@ from mooring.cli.terminal_output import (
 )
 from mooring.explaining.alike_nodes import AlikeNodes
 from mooring.explaining.answer import answer_sentences
-from mooring.explaining.causes import rejected_by
+from mooring.explaining.causes import clause_at
 from mooring.explaining.explainer import Explanation
 from mooring.explaining.suggestion import Suggestion
 from mooring.framework.decisions.record import PRE_FILTER_REJECTED, Record
@@ -36,6 +36,9 @@ from mooring.wording import counted, natural_key
 _LINES: Final = 12
 #: A list of names takes at most this part of a line.
 _NAMES: Final = 0.4
+#: A name in a reason, and one in the answer, takes so many characters at most.
+_NAME: Final = 24
+_ANSWER_NAME: Final = 36
 
 
 class ExplanationView:
@@ -61,8 +64,9 @@ class ExplanationView:
         """Print the whole decision."""
         record, out = self._record, self._out
         print_answer(out, self._found, self._history)
-        for line in self._history.lines(wide=self._wide) if self._history is not None else ():
-            out.print(Text(line, style="dim"))
+        if self._history is not None and not self._found.bound_to:
+            for line in self._history.lines(wide=self._wide):
+                out.print(Text(line, style="dim"))
         self._print_verdicts()
         if record.scoring is not None:
             made = ScoreTable(record, record.scoring, out.width, wide=self._wide)
@@ -101,9 +105,12 @@ class ExplanationView:
             made.add_row(
                 Text.assemble(mark, f" {len(group.rows):{width}}"),
                 self._names.listed(self._record.nodes[row] for row in group.rows.tolist()),
-                *([Text("\n".join(reasons(group)))] if rejected else []),
+                *([Text(self._why(group))] if rejected else []),
             )
         return made
+
+    def _why(self, group: AlikeNodes) -> str:
+        return self._names.in_text("\n".join(reasons(group)), _NAME)
 
     def _matrix(self) -> Table:
         """Every node with the verdict of every plugin that was asked."""
@@ -138,31 +145,22 @@ def print_answer(
     """Print why the pod is pending or where it goes, then what it is."""
     on = found.bound_to
     sentences = answer_sentences(
-        found.record, found.causes, found.standing, details_at(found, on) if on else ""
+        found.record, found.causes, found.standing, clause_at(found.record, found.groups, on)
     )
-    if history is not None and history.silent:
+    silent = history is not None and history.silent
+    if silent:
         scheduler = found.pod.scheduler_name
-        sentences.append(f"No scheduler has said anything about it: is {scheduler} running?")
+        quiet = f"{found.pod.key} is pending, and no scheduler has said anything about it"
+        sentences.insert(0, f"{quiet}: is {scheduler} running?")
     harmless = [one.combination for one in found.suggestions if not one.combination.caution]
     if harmless:
         sentences.append(f"Smallest change that helps: {harmless[0].text}.")
-    fits = found.record.selected and (not on or on in found.record.feasible)
+    fits = found.record.selected and (not on or on in found.record.feasible) and not silent
     mark = yes_mark() if fits else no_mark()
-    out.print(answer_lines(mark, sentences))
+    names = node_names(out, found.record)
+    out.print(answer_lines(mark, [names.in_text(one, _ANSWER_NAME) for one in sentences]))
     out.print()
     out.print(Text(facts(found, history), style="dim"))
-
-
-def details_at(found: Explanation, node: str) -> str:
-    """What keeps the pod from a node, as a clause about the pod; empty if nothing does."""
-    record = found.record
-    row = record.nodes.index(node) if node in record.nodes else -1
-    for group in found.groups:
-        if row in group.rows and group.rejections:
-            details = group.details or ("",) * len(group.rejections)
-            told = zip(group.rejections, details, strict=True)
-            return ", and it ".join(detail or rejected_by(one) for one, detail in told)
-    return ""
 
 
 def facts(found: Explanation, history: PodHistory | None = None) -> str:

@@ -117,6 +117,13 @@ class TestProfiles:
         (tmp_path / "configz.json").write_text(json.dumps({"componentconfig": PROFILES}))
         assert explain("web", "--config", "configz.json")[0] == 0
 
+    def test_what_kube_scheduler_itself_says(self, explain: Explain) -> None:
+        recorded = Path(__file__).with_name("kube-scheduler-configz.json")
+        code, out, err = explain("web", "--config", str(recorded))
+        assert code == 1
+        assert "lenient with the profile of volcano" in out
+        assert "moor: the extender http://127.0.0.1:9 was not asked; " in err
+
     def test_a_scheduler_that_does_not_answer(self, explain: Explain) -> None:
         with http_server(lambda *_: {}) as url:
             pass

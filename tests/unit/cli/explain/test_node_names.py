@@ -49,3 +49,11 @@ def test_a_list_fits_its_width(every: list[str]) -> None:
     text = NodeNames(every, 32).listed(every)
     assert len(text) <= 32
     assert text.endswith(" more")
+
+
+def test_names_in_a_sentence_are_cut() -> None:
+    text = f"needs 6 cpu, and the most free is 5 ({POOL[3]}), not {POOL[4]}."
+    assert NodeNames(POOL, 32).in_text(text, 20) == (
+        "needs 6 cpu, and the most free is 5 (gke-pro…f2b8c1a-x3k2), not gke-pro…f2b8c1a-x4k2."
+    )
+    assert NodeNames(POOL, None).in_text(text, 20) == text

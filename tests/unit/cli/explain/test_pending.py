@@ -62,7 +62,7 @@ def test_groups_and_changes(pending: Explain) -> None:
     )
     assert "   2  NodeResourcesFit: Insufficient cpu" in lines
     assert "      default/p9, default/p10" in lines
-    assert "Fit now, and wait for their scheduler" in lines
+    assert "Fit now, and wait for their scheduler\ndefault-scheduler: default/q\n" in out
     assert "1. ask for 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
 
 
