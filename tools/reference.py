@@ -367,6 +367,9 @@ def _constructor(name: str, kind: type, family: list[type]) -> str:
             if not _is_derived(field)
             if field.name in kind.__struct_fields__
         ]
+        positions = [one.kind for one in inspect.signature(kind).parameters.values()]
+        if inspect.Parameter.KEYWORD_ONLY in positions:
+            fields.insert(positions.index(inspect.Parameter.KEYWORD_ONLY), "*")
         return code_block(name, fields)
     own = vars(kind).get("__init__")
     return code_block(name, _arguments(definition(own).args)) if own is not None else ""

@@ -6,7 +6,9 @@ import pytest
 
 import mooring
 import mooring.hook
+import mooring.kinds
 import mooring.testing
+from mooring.model.kinds import KINDS
 
 PUBLIC: dict[types.ModuleType, set[str]] = {
     mooring: {
@@ -28,6 +30,7 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
         "RequeueHint", "Requeues", "Reserve", "ReserveAnswer", "Scope", "Score", "ScoreNodes",
         "Sign", "Skip", "Step", "Wait", "WhatIf", "Write", "WriteAnswer",
     },
+    mooring.kinds: {"KubeObject", *(kind.type.__name__ for kind in KINDS)},
     mooring.testing: {
         "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",
         "Rejected", "Requests", "TestCluster", "WatchEvents", "cluster", "make_node", "make_pod",

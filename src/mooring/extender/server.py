@@ -24,6 +24,7 @@ from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.reloading import reload
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
+from mooring.framework import hook
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.http.limited_connections import limited_connections
@@ -204,6 +205,7 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     scheme = "https" if options.tls_cert else "http"
     log.info("policy %s: %s", service.policy.name, _summary(service))
+    _warn_of_plugins(service.policy)
     if service.stateless:
         log.info(
             "stateless: no node cache, so node.free, node.used and node.pods are not available; "
@@ -230,9 +232,24 @@ def _summary(service: ExtenderService) -> str:
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
 
 
+def _warn_of_plugins(policy: Policy) -> None:
+    """Say which plugins of the policy do less here than in `moor run`."""
+    for plugin in policy.plugins:
+        decides = [one for one in hook.SCHEDULER_ONLY if one not in (hook.Requeues, hook.Sign)]
+        points = [one.__name__ for one in decides if isinstance(plugin, one)]
+        if isinstance(plugin, hook.PREPARING) or points:
+            what = "all of it" if isinstance(plugin, hook.PREPARING) else ", ".join(points)
+            name = plugin.name or type(plugin).__name__
+            log.warning(
+                "policy %s: an extender leaves out %s of plugin %s; it runs in moor run only",
+                policy.name, what, name,
+            )  # fmt: skip
+
+
 def _replace(service: ExtenderService, policy: Policy) -> None:
     service.replace_policy(policy)
     log.info("reloaded policy %s: %s", policy.name, _summary(service))
+    _warn_of_plugins(policy)
 
 
 def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:

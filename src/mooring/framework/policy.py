@@ -7,7 +7,7 @@ the functions in `policy_calls`.
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 from mooring.errors import InputError
 from mooring.framework import hook
@@ -113,7 +113,7 @@ class Policy:
         """Register a function that accepts or rejects all nodes at once.
 
         Args:
-            function: ``(pod, nodes)``; returns a mask or one answer for each node.
+            function: ``(pod, nodes)``; returns a mask, one answer for each node or ``None``.
             name: the rule's name; the function's name if empty.
             reason: given where the function only says no.
             unresolvable: its rejections cannot be resolved by preemption.
@@ -210,8 +210,9 @@ class Policy:
         """Register every hook that a plugin implements.
 
         Filters, scores, `Preempt` and `Bind` join the policy's functions and run everywhere. A
-        plugin with further hooks is also a plugin of its own in mooring's scheduler, and one that
-        prepares its filter or score there (`PreFilter`, `PreScore`, `Normalize`) runs there alone.
+        plugin with further hooks, or with an `attach` of its own, is also a plugin of its own in
+        mooring's scheduler, and one that prepares its filter or score there (`PreFilter`,
+        `PreScore`, `Normalize`) runs there alone.
 
         Raises:
             InputError: it implements none, or its name is taken.
@@ -221,7 +222,8 @@ class Policy:
         alone = isinstance(plugin, hook.PREPARING)
         if not alone:
             self._add_rules(plugin, name)
-        if alone or isinstance(plugin, hook.SCHEDULER_ONLY):
+        attached = type(plugin).attach is not hook.Hook.attach
+        if alone or attached or isinstance(plugin, hook.SCHEDULER_ONLY):
             if any((other.name or type(other).__name__) == name for other in self.plugins):
                 raise InputError(f"policy {self.name!r} has two plugins named {name!r}")
             self.plugins.append(plugin)
@@ -234,9 +236,7 @@ class Policy:
         if isinstance(plugin, hook.Filter):
             self.filter(name=name)(plugin.filter)
         if isinstance(plugin, hook.FilterNodes):
-            self.filter_nodes(name=name, reason=plugin.reason)(
-                cast("Callable[[Pod, Nodes], hook.FilterAnswers]", plugin.filter_nodes)
-            )
+            self.filter_nodes(name=name, reason=plugin.reason)(plugin.filter_nodes)
         if isinstance(plugin, hook.Score):
             self.score(name=name, weight=plugin.weight, max_score=plugin.max_score)(plugin.score)
         if isinstance(plugin, hook.ScoreNodes):

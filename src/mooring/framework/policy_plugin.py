@@ -87,6 +87,18 @@ class PolicyDetails(hook.Details):
         return [", and it ".join(one) for one in told]
 
 
+class PolicyRequeues(hook.Requeues):
+    """What helps pods that a policy rejected, if each of its filters is a plugin that says so."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def requeue_on(self) -> Sequence[hook.RequeueHint]:
+        """What any of the plugins names: which of them rejected the pod is not known."""
+        return [hint for one in _requeues(self._policy) for hint in one.requeue_on()]
+
+
 class PolicyScore(hook.ScoreNodes):
     """The scores of a policy: their weighted mean, from 0 to 100."""
 
@@ -133,6 +145,11 @@ class PolicyBind(hook.Bind):
         return binding
 
 
+def _requeues(policy: Policy) -> list[hook.Requeues]:
+    asked = [getattr(rule.function, "__self__", None) for rule in policy.filters]
+    return [one for one in asked if isinstance(one, hook.Requeues)]
+
+
 def _verdict(rule: FilterRule, case: RemedyCase, pod: Pod) -> Verdict:
     row = case.cluster.columns.row_of[case.node.name]
     nodes = Cycle(pod, case.cluster).nodes.subset(np.array([row]))
@@ -165,6 +182,8 @@ def policy_plugin(policy: Policy) -> hook.Hook:
         owners = (getattr(rule.function, "__self__", None) for rule in policy.filters)
         if any(isinstance(owner, hook.Details) for owner in owners):
             bases.append(PolicyDetails)
+        if len(_requeues(policy)) == len(policy.filters):
+            bases.append(PolicyRequeues)
     if policy.scores:
         bases.append(PolicyScore)
     if policy.preempts:

@@ -34,8 +34,8 @@ from mooring.scheduler.effects import (
     PreemptVictims,
     RecordEvent,
     VictimsPreempted,
-    preempted,
 )
+from mooring.scheduler.events import preempted
 
 log = logging.getLogger("mooring.live")
 

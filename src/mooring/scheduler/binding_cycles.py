@@ -24,6 +24,7 @@ from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import PERMIT, RESERVE
 from mooring.framework.filtering import Candidate, Rejection
+from mooring.framework.fit_error import fit_error
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.decider import Decider
@@ -33,14 +34,12 @@ from mooring.scheduler.effects import (
     Effect,
     PatchStatus,
     PreemptVictims,
-    RecordEvent,
-    preempted,
 )
+from mooring.scheduler.events import preempted, scheduled
 from mooring.scheduler.failed_attempts import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
     FailedAttempts,
-    no_fit,
 )
 from mooring.scheduler.placement import BindingCycle, Placement
 from mooring.scheduler.queue import Queue
@@ -173,7 +172,7 @@ class BindingCycles:
             message = f"waiting on permit for pod: {waiting.reason}"
         else:
             reason, plugins = UNSCHEDULABLE, {waiting.rejected_by}
-            message = no_fit(waiting.reason)
+            message = fit_error(1, {waiting.reason: 1})
         placed = self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
         effects = self._failed_attempts.failed(
             waiting.queued, reason, message, plugins, now, written_node=waiting.node.name
@@ -189,8 +188,7 @@ class BindingCycles:
         pod = report.pod
         self._binding.pop(pod.uid, None)
         self._cluster.confirm(pod.key, pod.uid)
-        note = f"Successfully assigned {pod.key} to {report.node}"
-        return [RecordEvent(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
+        return [scheduled(pod, report.node)]
 
     def not_bound(self, report: BindFailed, now: float) -> list[Effect]:
         """A pod was not bound: it gives everything back and is tried again after its backoff."""

@@ -266,6 +266,30 @@ class TestStart:
         with caplog.at_level(logging.INFO, "mooring.extender"):
             run(main)
 
+    def test_names_what_an_extender_leaves_out(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            async with serving(file):
+                warned = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+                text = "policy p: an extender leaves out {} of plugin {}; it runs in moor run only"
+                assert warned == [text.format("Reserve", "Some"), text.format("all of it", "Whole")]
+
+        file = tmp_path / "p.py"
+        file.write_text(
+            "import mooring as mr\nfrom mooring import hook\n"
+            "class Some(hook.Filter, hook.Reserve, hook.Requeues):\n"
+            "    def filter(self, pod, node): return True\n"
+            "    def reserve(self, cycle, node): pass\n"
+            "    def unreserve(self, cycle, node): pass\n"
+            "    def requeue_on(self): return ()\n"
+            "class Whole(hook.PreFilter, hook.Filter):\n"
+            "    def pre_filter(self, cycle): pass\n"
+            "    def filter(self, pod, node): return True\n"
+            "policy = mr.Policy('p', usage=False)\npolicy.add(Some())\npolicy.add(Whole())\n"
+        )
+        run(main)
+
     def test_with_tls_and_reload(
         self,
         policy: Path,

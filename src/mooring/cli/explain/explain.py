@@ -34,7 +34,7 @@ def explain(
     pod: Annotated[
         str,
         typer.Argument(
-            metavar="[POD]",
+            metavar="POD",
             help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.",
         ),
     ] = "",
