@@ -22,6 +22,7 @@ from mooring.framework.runtime import Runtime
 from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+from mooring.wording import counted
 
 #: So many changes are tried, those that were suggested for most pods.
 _CHANGES: Final = 6
@@ -210,7 +211,7 @@ class _TriedChanges:
         """The changes that were suggested for most pods, each with the pods it helps."""
         candidates = sorted(self._candidates(), key=self._pods, reverse=True)
         return [
-            HelpfulChange(one.text, one.caution, tuple(self._helped(one)))
+            HelpfulChange(_told(one), one.caution, tuple(self._helped(one)))
             for one in candidates[:_CHANGES]
         ]
 
@@ -258,6 +259,14 @@ class _TriedChanges:
                 cluster.put_pod(with_spec(changed, node_name=node))
                 helped.append(pod.key)
         return helped
+
+
+def _told(change: _Change) -> str:
+    """What to do; templates that are changed alike may differ in amounts."""
+    texts = {one.text for one in change.by_template.values()}
+    others = len(change.by_template) - 1
+    likewise = f", and likewise for {counted(others, 'other kind')} of pods"
+    return change.text + (likewise if len(texts) > 1 else "")
 
 
 def _carry_out(combination: Combination, cluster: Cluster) -> None:

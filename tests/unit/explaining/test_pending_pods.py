@@ -62,6 +62,17 @@ def test_the_change_that_helps_most_comes_first() -> None:
     assert found.changes[0].pods == ("default/x", "default/y", "default/z")
 
 
+def test_a_change_that_differs_in_amounts() -> None:
+    found = report(
+        make_node("a", cpu="4"), make_node("b", cpu="4"), batch("x", "5"), batch("y", "6")
+    )
+    assert found.changes[0] == (
+        "ask for 1 less cpu (4 instead of 5), and likewise for 1 other kind of pods",
+        "",
+        ("default/x", "default/y"),
+    )
+
+
 def test_important_pods_come_first() -> None:
     full = make_pod("full", node="a", requests={"cpu": "8"})
     vip = batch("z", priority=9, spec={"preemptionPolicy": "Never"})
