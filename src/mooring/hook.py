@@ -1,6 +1,7 @@
 """The hooks a plugin class can inherit; see `mooring.framework.hook` for each of them."""
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.filtering import (
     Candidate,
     Filtering,
@@ -14,6 +15,7 @@ from mooring.framework.hook import (
     Action,
     Bind,
     BindAnswer,
+    Details,
     Filter,
     FilterAnswer,
     FilterAnswers,
@@ -59,6 +61,7 @@ __all__ = [
     "Candidate",
     "Cost",
     "Cycle",
+    "Details",
     "Filter",
     "FilterAnswer",
     "FilterAnswers",
@@ -86,6 +89,7 @@ __all__ = [
     "Preemption",
     "QueueSort",
     "ReadyAnswer",
+    "RejectedNodes",
     "Rejection",
     "Remedies",
     "Remedy",

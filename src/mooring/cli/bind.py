@@ -92,7 +92,7 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
     Raises:
         MooringError: it does not.
     """
-    from mooring.cli.explain_node_view import print_node
+    from mooring.cli.explain.node_view import print_node
     from mooring.explaining.explainer import Explainer
     from mooring.model.changed_copies import with_spec
     from mooring.model.pod_defaults import DEFAULT_SCHEDULER

@@ -16,7 +16,7 @@ from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
 from mooring.cli.examples import examples
-from mooring.cli.explain import explain
+from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve

@@ -1,6 +1,7 @@
 """How commands print tables and sentences: calm on a terminal of any width, plain in a pipe."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.align import VerticalAlignMethod
@@ -21,9 +22,13 @@ class TerminalPrinter:
     def __init__(self, *, wide: bool = False) -> None:
         # Names and reasons come from files and are printed as they are.
         console = Console(highlight=False, markup=False, emoji=False)
-        if wide or not console.is_terminal:
+        # A pipe has no width, but people may give it one.
+        limited = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+        if wide or not limited:
             console = Console(highlight=False, markup=False, emoji=False, width=_NO_WRAP)
         self._console = console
+        #: How many characters a line has at most; None if there is no limit.
+        self.width = console.width if console.width < _NO_WRAP else None
 
     def print(self, thing: RenderableType = "") -> None:
         """Print one thing; a pipe gets no spaces at the ends of lines."""
@@ -40,15 +45,34 @@ class TerminalPrinter:
         self.print(Text(text, style="bold"))
 
 
-def table(*columns: str, numbers: Iterable[int] = ()) -> Table:
-    """An empty table in the style of the command line; some columns hold numbers."""
+def answer_lines(mark: Text, sentences: Sequence[str]) -> Table:
+    """Sentences behind a mark, the first one the loudest."""
+    made = Table.grid(padding=(0, 1, 0, 0))
+    for place, sentence in enumerate(sentences):
+        made.add_row(mark if not place else "", Text(sentence, style="" if place else "bold"))
+    return made
+
+
+def table(*columns: str, numbers: Iterable[int] = (), lines: bool = False) -> Table:
+    """An empty table in the style of the command line.
+
+    Args:
+        columns: the headers.
+        numbers: the columns that hold numbers.
+        lines: cells have several lines; else headers may.
+    """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     right = set(numbers)
     for place, column in enumerate(columns):
-        # Cells are of one line where there are numbers, so this is about the headers.
-        vertical: VerticalAlignMethod = "bottom" if right else "top"
+        vertical: VerticalAlignMethod = "bottom" if right and not lines else "top"
         justify: JustifyMethod = "right" if place in right else "left"
-        made.add_column(column, justify=justify, no_wrap=place in right, vertical=vertical)
+        made.add_column(
+            column,
+            justify=justify,
+            no_wrap=place in right,
+            vertical=vertical,
+            overflow="ellipsis" if place in right else "fold",
+        )
     return made
 
 

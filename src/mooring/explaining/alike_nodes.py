@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mooring.framework.arrays import Rows
+from mooring.framework.decisions.decision import EXTENDER
 from mooring.framework.decisions.record import Record
 from mooring.framework.filtering import Rejection
 from mooring.framework.verdict import Verdicts
@@ -21,11 +22,13 @@ class AlikeNodes(NamedTuple):
         rows: the nodes, ascending.
         rejections: what each plugin says that rejects them; none if the pod fits.
         nominated: the rejection counts pods that are nominated to these nodes.
+        details: for each rejection what its plugin says in names and numbers; empty if nothing.
     """
 
     rows: Rows
     rejections: tuple[Rejection, ...]
     nominated: bool = False
+    details: tuple[str, ...] = ()
 
 
 def alike_nodes(record: Record) -> list[AlikeNodes]:
@@ -71,5 +74,6 @@ def _accepted(record: Record, rows: Rows) -> list[AlikeNodes]:
         if rejection is not None:
             others.setdefault(rejection, []).append(row)
     for rejection, rejected in others.items():
-        found.append(AlikeNodes(np.array(rejected), (rejection,), nominated=True))
+        nominated = rejection.plugin != EXTENDER
+        found.append(AlikeNodes(np.array(rejected), (rejection,), nominated=nominated))
     return found

@@ -15,6 +15,10 @@ from mooring.config.configuration import read_configuration
 from mooring.config.policy_say import PolicySay, policy_say
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import InputError, PluginError
+from mooring.explaining.alike_nodes import AlikeNodes
+from mooring.explaining.causes import PendingCause, causes
+from mooring.explaining.node_standing import NodeStanding, standing_of
+from mooring.explaining.rejection_details import RejectionDetails
 from mooring.explaining.suggestion import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
 from mooring.explaining.trial import Trial
@@ -27,9 +31,12 @@ from mooring.model.pod import Pod
 from mooring.plugins.in_tree import default_registry
 from mooring.snapshot.object_reader import ObjectReader, Objects
 from mooring.snapshot.snapshot import Snapshot
+from mooring.state.cluster import Cluster
 
 #: A pod: parsed JSON, a model object, or the ``namespace/name`` of one in the cluster.
 PodLike = Pod | Mapping[str, Any] | str
+#: Decides about a pod and notes everything that was said.
+Decide = Callable[[Runtime, Pod], Record]
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -39,17 +46,28 @@ class Explanation(msgspec.Struct, frozen=True):
         pod: the pod.
         record: the decision in full.
         bound_to: the node the pod is on already; it was asked about as if unscheduled.
+        groups: all nodes, by what the plugins say about them in detail.
+        causes: why it is pending, the most important cause first.
+        standing: how good the node is that the pod is on; None if it is on none.
         suggestions: if it does not fit, the smallest changes with which it does, each one tried.
-        failed: plugins that could not say what would help; the suggestions are without them.
+        failed: plugins that could not give details or say what would help; it is without them.
         say: how much of a node's total score the policy can decide; None without one that scores.
     """
 
     pod: Pod
     record: Record
     bound_to: str = ""
+    groups: tuple[AlikeNodes, ...] = ()
+    causes: tuple[PendingCause, ...] = ()
+    standing: NodeStanding | None = None
     suggestions: tuple[Suggestion, ...] = ()
     failed: tuple[PluginError, ...] = ()
     say: PolicySay | None = None
+
+    @property
+    def assumed(self) -> bool:
+        """Whether the profile is another one than that of the pod's scheduler name."""
+        return self.record.profile != self.pod.scheduler_name
 
 
 class Explainer:
@@ -62,6 +80,8 @@ class Explainer:
         pending: other pending pods, which count where they are nominated.
         now_ns: the clock, nanoseconds since 1970.
         before: called before each decision, those of what would help included; for a time limit.
+        decide: makes the decision that is explained, asking extenders if they take part; what would
+            help is found without them. None asks no extenders.
 
     Raises:
         InputError: an object or the configuration cannot be used.
@@ -76,7 +96,9 @@ class Explainer:
         pending: Iterable[Pod | Mapping[str, Any]] = (),
         now_ns: Callable[[], int] = lambda: 0,
         before: Callable[[], None] = lambda: None,
+        decide: Decide | None = None,
     ) -> None:
+        self._decide = decide or record_decision
         self._before = before
         self._registry = default_registry()
         self._policy = policy
@@ -120,36 +142,69 @@ class Explainer:
         with self._unscheduled(self.pod(wanted)) as pod:
             return self._record(pod)
 
-    def explain(self, wanted: PodLike, node: str = "") -> Explanation:
+    def explain(self, wanted: PodLike, node: str = "", profile: str = "") -> Explanation:
         """Decide about a pod, and find out what would make it fit if it does not.
+
+        A scheduler name without a profile is no obstacle: the first profile decides, and the
+        explanation says so (`Explanation.assumed`).
 
         Args:
             wanted: the pod.
             node: what would make it fit on this node, even if it fits elsewhere.
+            profile: the scheduler name whose profile decides; the pod's own if empty.
 
         Raises:
-            InputError: there is no such pod or node, or something in the pod is wrong.
+            InputError: there is no such pod, node or profile, or something in the pod is wrong.
             PluginError: a plugin failed.
         """
         if node and node not in self.cluster.nodes:
             raise InputError(f"there is no node {node!r} among the objects")
         asked = self.pod(wanted)
+        name = self._profile_of(asked, profile)
         with self._unscheduled(asked) as pod:
-            record = self._record(pod)
+            record = self._decide(self.deciding(name), pod)
+            details = RejectionDetails(self.deciding(name), pod, record)
+            groups = details.groups()
+            bound = asked.node_name if asked.node_name != pod.node_name else ""
+            standing = self._standing(record, pod, bound, name) if bound else None
             rejected = node not in record.feasible if node else not record.feasible
             suggestions: list[Suggestion] = []
-            search = SuggestionSearch(Trial(self.cluster, pod, self.runtime), self.profiles)
+            search = SuggestionSearch(Trial(self.cluster, pod, lambda: self.deciding(name)))
             if rejected or record.gated:
                 suggestions = search.suggestions(record, node)
-        bound = asked.node_name if asked.node_name != pod.node_name else ""
+            nearest = suggestions[0].combination.node if suggestions else ""
+            found = causes(record, groups, details, nearest)
         return Explanation(
             pod,
             record,
             bound,
+            tuple(groups),
+            tuple(found),
+            standing,
             tuple(suggestions),
-            tuple(search.failed),
-            self._say(pod.scheduler_name),
+            (*details.failed, *search.failed),
+            self._say(name),
         )
+
+    def _standing(self, record: Record, pod: Pod, node: str, profile: str) -> NodeStanding:
+        def decide(cluster: Cluster) -> Record:
+            return record_decision(self.runtime_on(cluster, profile), pod)
+
+        return standing_of(record, pod, node, self.cluster, decide)
+
+    def _profile_of(self, pod: Pod, wanted: str) -> str:
+        """The scheduler name whose profile decides about a pod."""
+        if wanted and wanted not in self.profiles:
+            known = ", ".join(self.profiles)
+            raise InputError(f"there is no profile for the scheduler {wanted}, only for {known}")
+        name = wanted or pod.scheduler_name
+        return name if name in self.profiles else next(iter(self.profiles))
+
+    def deciding(self, profile: str) -> Runtime:
+        """The plugins of a profile that is there."""
+        runtime = self.runtime(profile)
+        assert runtime is not None  # noqa: S101 - the profile is there
+        return runtime
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
@@ -165,6 +220,11 @@ class Explainer:
         if self._policy is None or profile is None:
             return None
         return policy_say(self._policy, profile, self._extenders)
+
+    def runtime_on(self, cluster: Cluster, profile: str) -> Runtime:
+        """The plugins of a profile, made for another cluster such as a fork of this one."""
+        self._before()
+        return build_runtime(self.profiles[profile], self._registry, cluster, self._now_ns)
 
     @contextmanager
     def _unscheduled(self, pod: Pod) -> Iterator[Pod]:

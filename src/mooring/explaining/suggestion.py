@@ -35,6 +35,11 @@ class Combination(msgspec.Struct, frozen=True):
         return Combination(self.node, (*self.remedies, remedy))
 
     @property
+    def caution(self) -> str:
+        """What to think of before doing it; empty if nothing."""
+        return "; ".join(one.caution for one in self.remedies if one.caution)
+
+    @property
     def text(self) -> str:
         """What to do, as one clause."""
         texts = [one.text for one in self.remedies]

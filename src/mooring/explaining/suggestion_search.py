@@ -8,7 +8,7 @@ suggestion. What a remedy costs is in `mooring.framework.remedies.remedy`.
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from mooring.errors import PluginError
 from mooring.explaining.alike_nodes import alike_nodes
 from mooring.explaining.suggestion import Combination, Suggestion
-from mooring.explaining.trial import NO_PROFILE, Objection, Trial
+from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
 from mooring.framework.decisions.record import Record
 from mooring.framework.hook import Hook
@@ -44,15 +44,13 @@ class SuggestionSearch:
 
     Args:
         trial: the pod on the cluster.
-        profiles: the scheduler names that have a profile.
 
     Attributes:
         failed: plugins that could not say what would help; each is asked no more.
     """
 
-    def __init__(self, trial: Trial, profiles: Iterable[str] = ()) -> None:
+    def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        self._profiles = tuple(profiles)
         self.failed: list[PluginError] = []
         self._failed_plugins: list[Hook] = []
 
@@ -68,7 +66,7 @@ class SuggestionSearch:
         starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
-            new = self._new_node()
+            new = self.new_node()
             if new is not None:
                 found.append(new)
         found.sort(key=lambda one: one.combination.cost)
@@ -101,9 +99,7 @@ class SuggestionSearch:
 
     def _remedies(self, pod: Pod, node: str, objection: Objection) -> list[Remedy]:
         """What might help against an objection: what the plugin proposes whose it is."""
-        if objection.plugin == NO_PROFILE:
-            return [_use_scheduler(pod, name) for name in self._profiles]
-        plugin = self._trial.plugin(pod, objection.plugin)
+        plugin = self._trial.plugin(objection.plugin)
         if plugin is None:
             return []
 
@@ -163,7 +159,8 @@ class SuggestionSearch:
                 lacking += np.maximum(missing, 0) / amount
         return lacking
 
-    def _new_node(self) -> Suggestion | None:
+    def new_node(self) -> Suggestion | None:
+        """One more node like one that is there, the smallest on which the pod fits."""
         for node in self._kinds_of_nodes():
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
@@ -199,15 +196,6 @@ class SuggestionSearch:
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])
         )
         return smallest[:_NEW_NODES]
-
-
-def _use_scheduler(pod: Pod, name: str) -> Remedy:
-    return Remedy(
-        f"use the scheduler {name}",
-        Cost.TRIVIAL,
-        frozenset({"scheduler"}),
-        pod=changed_copies.with_spec(pod, scheduler_name=name),
-    )
 
 
 def _required_labels(pod: Pod) -> list[str]:

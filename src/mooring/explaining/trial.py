@@ -22,8 +22,6 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
-#: Stands where a plugin's name would, if no profile is there for the pod's scheduler name.
-NO_PROFILE = "(no profile)"
 _OTHER_NODES: Final = reject("it looks at other nodes only")
 
 
@@ -47,12 +45,10 @@ class Trial:
     Args:
         cluster: the state; the pod is not on any node.
         pod: the pod.
-        runtime: gives the plugins that decide for a scheduler name.
+        runtime: gives the plugins that decide; asked before each decision.
     """
 
-    def __init__(
-        self, cluster: Cluster, pod: Pod, runtime: Callable[[str], Runtime | None]
-    ) -> None:
+    def __init__(self, cluster: Cluster, pod: Pod, runtime: Callable[[], Runtime]) -> None:
         self.cluster = cluster
         self.pod = pod
         self._runtime = runtime
@@ -97,18 +93,15 @@ class Trial:
         """A node as it is now."""
         return self.cluster.nodes[name]
 
-    def plugin(self, pod: Pod, name: str) -> Hook | None:
-        """A plugin that decides about a pod, by its name; None if there is none."""
-        runtime = self._runtime(pod.scheduler_name)
-        points = runtime.points.values() if runtime is not None else ()
+    def plugin(self, name: str) -> Hook | None:
+        """A plugin that decides, by its name; None if there is none."""
+        points = self._runtime().points.values()
         plugins = (one.plugin for at_point in points for one in at_point if one.name == name)
         return next(plugins, None)
 
     def objections(self, pod: Pod, name: str) -> list[Objection]:
         """Every plugin that keeps a pod from a node, in the order they are asked."""
-        runtime = self._runtime(pod.scheduler_name)
-        if runtime is None:
-            return [Objection(NO_PROFILE, reject("no profile for its scheduler name"))]
+        runtime = self._runtime()
         row = self.cluster.columns.row_of[name]
         observer = _ObjectionObserver(name)
         for plugin, verdict in runtime.pre_enqueue(pod).items():
@@ -123,8 +116,8 @@ class Trial:
 
     def fitting(self, pod: Pod) -> list[str]:
         """The names of the nodes on which a pod fits, sorted."""
-        runtime = self._runtime(pod.scheduler_name)
-        if runtime is None or any(not one.accepted for one in runtime.pre_enqueue(pod).values()):
+        runtime = self._runtime()
+        if any(not one.accepted for one in runtime.pre_enqueue(pod).values()):
             return []
         filtering = runtime.filter_walk.run(Cycle(pod, self.cluster))
         if filtering.error:

@@ -14,7 +14,8 @@ For one pod the hooks run in this order, those of one kind in the profile's orde
     pre_bind · bind · post_bind          plans are carried out, the pod is bound
     unreserve                            only if something failed after reserve
 
-`requeue_on` and `remedies` are about pods that were rejected: what may help a pod, and what would.
+`requeue_on`, `details` and `remedies` are about pods that were rejected: what may help a pod, what
+exactly was missing, and what would help.
 
 Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
 `ScoreNodes`; preempt → `Preempt`; bind → `Bind`.
@@ -30,6 +31,7 @@ import msgspec
 from mooring.framework.arrays import Amounts, Mask, Scores
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.filtering import Filtering, Preemption
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -213,6 +215,22 @@ class Remedies(Hook):
         """Changes of the pod, the node or the cluster that might help, 100 at most.
 
         Asked about one node that this plugin rejects, or a pod that it rejects as such.
+        """
+
+
+class Details(Hook):
+    """Says in names and numbers why this plugin rejects nodes. Runs when a decision is explained.
+
+    A plugin that fails says nothing: its reasons are shown, and the explanation names it.
+    """
+
+    @abstractmethod
+    def details(self, rejected: RejectedNodes) -> str | Sequence[str]:
+        """What the pod lacks or demands, as a clause whose subject is the pod.
+
+        Such as ``needs 6 cpu, and 5 of 8 are free``. One text for all of the nodes, or one for each
+        of them; nodes with the same text are told about together. An empty one means that the
+        reason says it all.
         """
 
 

@@ -13,6 +13,8 @@ from mooring.framework import hook
 from mooring.framework.arrays import Scores
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.detail_calls import ask_details
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
@@ -57,6 +59,32 @@ class PolicyFilter(hook.FilterNodes):
                     return _verdict(rule, case, pod).accepted
 
                 yield rule.name, plugin, replace(case, verdict=verdict, accepts=accepts)
+
+
+class PolicyDetails(hook.Details):
+    """What the plugins that were added to a policy say about their rejections."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """For each node what every filter says that rejects it."""
+        pod, nodes = rejected.pod, rejected.nodes
+        told: list[list[str]] = [[] for _ in nodes]
+        for rule in self._policy.filters:
+            found = rule.rejections(pod, nodes)
+            texts = [_reasons(verdict) for _, verdict in found]
+            plugin = getattr(rule.function, "__self__", None)
+            if found and isinstance(plugin, hook.Details):
+                rows = [nodes.columns.row_of[nodes[index].name] for index, _ in found]
+                own = nodes.subset(np.array(rows))
+                part = RejectedNodes(pod, own, found[0][1], rejected.usable)
+                asked = ask_details(rule.name, plugin, part)
+                texts = [detail or text for detail, text in zip(asked, texts, strict=True)]
+            for (index, _), text in zip(found, texts, strict=True):
+                told[index].append(text)
+        return [", and it ".join(one) for one in told]
 
 
 class PolicyRequeues(hook.Requeues):
@@ -132,6 +160,11 @@ def _verdict(rule: FilterRule, case: RemedyCase, pod: Pod) -> Verdict:
     return rejections[0][1] if rejections else ACCEPT
 
 
+def _reasons(verdict: Verdict) -> str:
+    note = f" ({verdict.note})" if verdict.note else ""
+    return f"is rejected: {', '.join(verdict.reasons)}{note}"
+
+
 def _both(one: Verdict, other: Verdict) -> Verdict:
     if one.accepted:
         return other
@@ -149,6 +182,9 @@ def policy_plugin(policy: Policy) -> hook.Hook:
     bases: list[type[hook.Hook]] = []
     if policy.filters:
         bases.append(PolicyFilter)
+        owners = (getattr(rule.function, "__self__", None) for rule in policy.filters)
+        if any(isinstance(owner, hook.Details) for owner in owners):
+            bases.append(PolicyDetails)
         if len(_requeues(policy)) == len(policy.filters):
             bases.append(PolicyRequeues)
     if policy.scores:

@@ -1,5 +1,6 @@
 """Resource amounts as people write them: ``1500m`` of CPU, ``1.5Gi`` of memory, 3 devices."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from mooring.model.resources import CPU, MEMORY
@@ -25,6 +26,29 @@ def show(resource: str, amount: int) -> str:
             number = f"{amount / (1 << power):.1f}".removesuffix(".0")
             return f"{number}{unit}"
     return str(amount)
+
+
+def show_alike(resource: str, amounts: Sequence[int], *, exact: bool = False) -> list[str]:
+    """Amounts of one resource for one sentence: in one unit, and different ones look different.
+
+    Args:
+        resource: the resource.
+        amounts: how much of it.
+        exact: nothing is rounded, for amounts that people are to write.
+    """
+    if resource == CPU and any(amount % 1000 for amount in amounts):
+        return [f"{amount}m" for amount in amounts]
+    if not is_bytes(resource):
+        return [show(resource, amount) for amount in amounts]
+    largest = max(map(abs, amounts), default=0)
+    for unit, power in _UNITS:
+        if largest >= 1 << power:
+            texts = [f"{amount / (1 << power):.1f}".removesuffix(".0") for amount in amounts]
+            rounded = any(amount * 10 % (1 << power) for amount in amounts)
+            differ = len(set(texts)) == len({0, *amounts} if "0" in texts else set(amounts))
+            if differ and not (exact and rounded):
+                return [f"{text}{unit}" if text != "0" else text for text in texts]
+    return [str(amount) for amount in amounts]
 
 
 def written(resource: str, amount: int) -> str:

@@ -67,12 +67,12 @@ def test_a_pod_that_does_not_fit_is_shown_why(bind: Bind, cluster: ClusterServer
     assert code == 1
     assert err == "moor: pod shop/web does not fit on small; --force binds it all the same\n"
     assert "What each plugin says of small" in out
-    assert "Insufficient cpu" in out
-    assert "✗ small is rejected by NodeResourcesFit." in out
+    assert "it needs 4 cpu, and the whole node has 2" in out
+    assert "✗ shop/web does not fit on small: " in out
     assert cluster.bindings == []
     code, out, _ = bind("shop/web", "off")
     assert code == 1
-    assert "node(s) were unschedulable" in out
+    assert "may not use a cordoned node" in out
 
 
 def test_force(bind: Bind, cluster: ClusterServer) -> None:

@@ -5,12 +5,6 @@ from mooring.testing import make_node, make_pod
 from tests.unit.explaining.suggested import suggest, texts
 
 
-def test_a_scheduler_that_does_not_exist() -> None:
-    pod = make_pod(spec={"schedulerName": "nobody"})
-    [found] = suggest([make_node("a")], pod)
-    assert found.combination.text == "use the scheduler default-scheduler"
-
-
 def test_two_changes_together() -> None:
     node = make_node("a", cpu="2", taints=[{"key": "t", "effect": "NoSchedule"}])
     [found, *_] = suggest([node], make_pod(requests={"cpu": "4"}))

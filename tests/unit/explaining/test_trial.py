@@ -1,14 +1,15 @@
 """What was changed as a what-if is as it was afterwards, also when something fails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from mooring.explaining.explainer import Explainer
 from mooring.explaining.suggestion import Combination
-from mooring.explaining.trial import NO_PROFILE, Trial
+from mooring.explaining.trial import Trial
 from mooring.framework.remedies.remedy import Remedy
+from mooring.framework.runtime import Runtime
 from mooring.model import changed_copies
 from mooring.model.meta import ObjectMeta
 from mooring.model.storage import PersistentVolumeClaim
@@ -19,11 +20,17 @@ A = make_node("a", cpu="4")
 WEB = make_pod("web", requests={"cpu": "2"})
 
 
+def runtime_of(explainer: Explainer) -> Callable[[], Runtime]:
+    runtime = explainer.runtime("default-scheduler")
+    assert runtime is not None
+    return lambda: runtime
+
+
 def trial() -> Trial:
     claim = PersistentVolumeClaim(metadata=ObjectMeta(name="old", namespace="default"))
     pods = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
     explainer = Explainer([A, make_node("b", cpu="2"), *pods, claim])
-    return Trial(explainer.cluster, WEB, explainer.runtime)
+    return Trial(explainer.cluster, WEB, runtime_of(explainer))
 
 
 @contextmanager
@@ -92,15 +99,7 @@ def test_every_plugin_that_objects_is_named() -> None:
     ]
     explainer = Explainer(nodes)
     pod = make_pod(requests={"cpu": "2"}, spec={"schedulingGates": [{"name": "g"}]})
-    found = Trial(explainer.cluster, pod, explainer.runtime).objections(pod, "a")
+    found = Trial(explainer.cluster, pod, runtime_of(explainer)).objections(pod, "a")
     assert [one.plugin for one in found] == [
         "SchedulingGates", "NodeUnschedulable", "TaintToleration", "NodeResourcesFit",
     ]  # fmt: skip
-
-
-def test_a_scheduler_without_a_profile() -> None:
-    explainer = Explainer([make_node("a")])
-    pod = make_pod(spec={"schedulerName": "nobody"})
-    asked = Trial(explainer.cluster, pod, explainer.runtime)
-    assert [one.plugin for one in asked.objections(pod, "a")] == [NO_PROFILE]
-    assert asked.fitting(pod) == []

@@ -75,7 +75,7 @@ def _explain(
     console: Console,
 ) -> list[str]:
     """Print an explanation; what failed in the policy, if it did."""
-    from mooring.cli.explain_view import ExplanationView
+    from mooring.cli.explain.view import ExplanationView
     from mooring.cli.hook_limit import hook_limit
     from mooring.explaining.explainer import Explainer
     from mooring.snapshot.object_reader import ObjectReader

@@ -6,6 +6,7 @@ that are nominated to a node count there. It chooses nothing and never waits.
 """
 
 from collections.abc import Sequence, Set
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,15 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.verdict import Verdicts, fail
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
+
+
+class _EveryPlugin(Observer):
+    """Has every pre-filter plugin asked."""
+
+    thorough = True
+
+
+_EVERY_PLUGIN: Final = _EveryPlugin()
 
 
 class FilterWalk:
@@ -89,6 +99,17 @@ class FilterWalk:
         filtering = Filtering(mask, answers, pre_filter_result=result, special=special)
         observer.filtered(filtering)
         return filtering
+
+    def prepared(self, pod: Pod) -> Cycle:
+        """A decision in which every pre-filter plugin was asked and no filter yet.
+
+        For questions about rejections: plugins find there what they keep.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        cycle = Cycle(pod, self._cluster, thorough=True)
+        return self._pre_filters.run(cycle, _EVERY_PLUGIN).beside or cycle
 
     def _ask_filters(
         self, nodes: Nodes, mask: Mask, observer: Observer, rejecting: Set[str] = frozenset()

@@ -37,6 +37,8 @@ class Cost:
         GIVE_UP_TERM: 3; give up an affinity or anti-affinity term.
         CHANGE_NODE: 3; change a label of a node, uncordon it.
         REMOVE_TAINT: 3.5; remove a taint from a node.
+        MEND_NODE: 3.5; bring a node back that is not ready or short of something.
+        USE_CONTROL_PLANE: 4; added if the pod is to run on a node of the control plane.
         MOVE_POD: 4; take another pod off a node.
         TOLERATE_CORDON: 4; go to nodes that are cordoned.
         GIVE_UP_VOLUME: 5; do without a volume.
@@ -51,6 +53,8 @@ class Cost:
     GIVE_UP_TERM: Final = 3.0
     CHANGE_NODE: Final = 3.0
     REMOVE_TAINT: Final = 3.5
+    MEND_NODE: Final = 3.5
+    USE_CONTROL_PLANE: Final = 4.0
     MOVE_POD: Final = 4.0
     TOLERATE_CORDON: Final = 4.0
     GIVE_UP_VOLUME: Final = 5.0
@@ -59,7 +63,7 @@ class Cost:
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """One change that might help; exactly one of the last five fields is set.
+    """One change that might help; exactly one of `pod` to `created` is set.
 
     Attributes:
         text: what to do, as a clause such as ``uncordon node-3``.
@@ -71,6 +75,7 @@ class Remedy(msgspec.Struct, frozen=True):
         moved: ``namespace/name`` of another pod, which is taken off its node.
         added: a node that is added.
         created: other objects that are created or replaced, such as claims.
+        caution: what to think of before doing it, as a clause; empty if it does no harm.
     """
 
     text: str
@@ -81,6 +86,7 @@ class Remedy(msgspec.Struct, frozen=True):
     moved: str = ""
     added: Node | None = None
     created: tuple[KubeObject, ...] = ()
+    caution: str = ""
 
     @classmethod
     def label_node(cls, node: Node, labels: Mapping[str, str | None]) -> "Remedy":

@@ -81,6 +81,7 @@ def _remedy(given: object, case: RemedyCase) -> Remedy:
         moved=_moved(given.moved, case) if moved else "",
         added=None if given.added is None else _added(given.added, case),
         created=_created(given.created) if created else (),
+        caution="" if given.caution == "" else _text(given.caution, "the caution of a Remedy"),
     )
 
 

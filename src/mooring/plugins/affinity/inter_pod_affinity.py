@@ -13,6 +13,7 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
@@ -21,6 +22,7 @@ from mooring.framework.verdict import ACCEPT, Verdicts, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
+from mooring.plugins.affinity.details import too_far, too_near, unwanted
 from mooring.plugins.affinity.remedies import inter_pod_affinity_remedies
 from mooring.plugins.affinity.requeue_hints import (
     RequiredTerms,
@@ -119,6 +121,7 @@ class InterPodAffinity(
     hook.ScoreNodes,
     hook.Normalize,
     hook.Requeues,
+    hook.Details,
     hook.Remedies,
     hook.Sign,
 ):
@@ -202,7 +205,7 @@ class InterPodAffinity(
             if one.matches(other.namespace, other.labels):
                 state.anti_affinity.change(one.term.topology_key, row, count)
 
-    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:  # noqa: ARG002
         """Reject nodes that are too far from wanted pods, or too near to unwanted ones."""
         state: _AffinityCounts = nodes.cycle.data[self.name]
         choice = np.zeros(len(nodes), np.uint8)
@@ -279,6 +282,15 @@ class InterPodAffinity(
             ),
             hook.RequeueHint(Node, action.ADD | action.UPDATE_NODE_LABEL, self._node_change_helps),
         )
+
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The terms, of this pod or of another."""
+        pod, verdicts = rejected.pod, self.filter_nodes(rejected.pod, rejected.nodes)
+        own = {1: too_far(pod), 2: too_near(pod)}
+        kept_away = unwanted(rejected, self._namespace_labels(pod.namespace))
+        return [
+            own.get(int(choice), kept_away[place]) for place, choice in enumerate(verdicts.choice)
+        ]
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Give up a term, or take the pods away that want to be apart."""

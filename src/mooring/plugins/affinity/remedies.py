@@ -12,6 +12,7 @@ from mooring.model.pod import Pod
 from mooring.model.selector_texts import requirement_text
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
 from mooring.model.workloads import Namespace
+from mooring.plugins.pod_changes import stays_away
 
 #: So many pods are tried to be moved.
 _TRIED: Final = 4
@@ -27,12 +28,12 @@ def inter_pod_affinity_remedies(case: RemedyCase) -> Iterator[Remedy]:
         for term in terms or ():
             what = "anti-affinity" if anti else "affinity"
             yield Remedy(
-                f"give up the {what} to pods {_selected(term)} by {term.topology_key}",
+                f"give up the {what} to pods {selected(term)} by {term.topology_key}",
                 Cost.GIVE_UP_TERM,
-                frozenset({f"{what} {term.topology_key} {_selected(term)}"}),
+                frozenset({f"{what} {term.topology_key} {selected(term)}"}),
                 pod=changed_copies.without_pod_term(case.pod, term, anti=anti),
             )
-    for other in _keeping_apart(case)[:_TRIED]:
+    for other in list(filter(stays_away, _keeping_apart(case)))[:_TRIED]:
         yield Remedy.take_off(other, ", which wants to be apart", f"apart {other.key}")
 
 
@@ -53,7 +54,8 @@ def _keeping_apart(case: RemedyCase) -> list[Pod]:
     return found
 
 
-def _selected(term: PodAffinityTerm) -> str:
+def selected(term: PodAffinityTerm) -> str:
+    """Which pods a term is about."""
     selector = term.label_selector or LabelSelector()
     texts = [f"{key}={value}" for key, value in (selector.match_labels or {}).items()]
     texts += [requirement_text(one) for one in selector.match_expressions or ()]

@@ -12,9 +12,11 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     SKIP,
     Action,
+    Details,
     FilterNodes,
     Normalize,
     PreFilter,
@@ -40,6 +42,7 @@ from mooring.model.selectors import (
     PreferredSchedulingTerm,
     Requirement,
 )
+from mooring.plugins.nodes.node_affinity_details import node_affinity_details
 from mooring.plugins.nodes.node_affinity_remedies import node_affinity_remedies
 from mooring.plugins.nodes.node_selector_syntax import node_affinity_problems
 from mooring.plugins.pod_keys import node_selection_key
@@ -83,6 +86,7 @@ class NodeAffinity(
     ScoreNodes,
     Normalize,
     Requeues,
+    Details,
     Remedies,
     Sign,
     ShapeReader,
@@ -147,6 +151,10 @@ class NodeAffinity(
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A node that matches now and did not before."""
         return (RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_LABEL, self._begins_to_match),)
+
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The conditions that are not met; of added ones, what the configuration says."""
+        return node_affinity_details(rejected)
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Give up conditions, or label the node."""

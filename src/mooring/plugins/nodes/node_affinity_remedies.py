@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from mooring.framework.remedies.remedy import Cost, Remedy
 from mooring.model import changed_copies
 from mooring.model.node import Node
+from mooring.model.node_facts import states_a_fact
 from mooring.model.pod import Pod
 from mooring.model.selector_texts import requirement_text
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
@@ -24,12 +25,14 @@ def node_affinity_remedies(pod: Pod, node: Node) -> Iterator[Remedy]:
     selector = {
         key: value for key, value in pod.node_selector.items() if node.labels.get(key) != value
     }
-    required = _required(pod)
+    required = required_nodes(pod)
     if required is None or required.matches(node.labels, node.name):
         # An empty list stands for "nothing is missing".
         missing: list[tuple[NodeSelectorTerm, list[Requirement]]] = []
     else:
-        missing = [(term, _unmet(term, node)) for term in required.node_selector_terms or ()]
+        missing = [
+            (term, unmet_requirements(term, node)) for term in required.node_selector_terms or ()
+        ]
         missing = [(term, unmet) for term, unmet in missing if unmet]
     if not missing and not selector:
         return
@@ -37,14 +40,16 @@ def node_affinity_remedies(pod: Pod, node: Node) -> Iterator[Remedy]:
     yield from _label(node, selector, missing)
 
 
-def _required(pod: Pod) -> NodeSelector | None:
+def required_nodes(pod: Pod) -> NodeSelector | None:
+    """What the pod's own node affinity requires."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.node_affinity is None:
         return None
     return affinity.node_affinity.required_during_scheduling_ignored_during_execution
 
 
-def _unmet(term: NodeSelectorTerm, node: Node) -> list[Requirement]:
+def unmet_requirements(term: NodeSelectorTerm, node: Node) -> list[Requirement]:
+    """The conditions of a term that a node does not meet."""
     fields = {_NAME: node.name}
     return [
         *(one for one in term.match_expressions or () if not one.matches(node.labels)),
@@ -103,7 +108,8 @@ def _label(
                 break
             labels[one.key] = _satisfying(one)
         else:
-            yield Remedy.label_node(node, labels)
+            if not any(map(states_a_fact, labels)):
+                yield Remedy.label_node(node, labels)
 
 
 def _satisfying(requirement: Requirement) -> str | None:

@@ -6,9 +6,11 @@ from typing import Final, cast
 import numpy as np
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     SKIP,
     Action,
+    Details,
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
@@ -34,7 +36,7 @@ from mooring.state.shapes import Shape
 _REJECTED: Final = reject("node(s) didn't match Pod's required features", unresolvable=True)
 
 
-class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
+class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Details, Remedies, Sign, ShapeReader):
     """Rejects nodes that do not declare the features the pod needs."""
 
     name = "NodeDeclaredFeatures"
@@ -60,6 +62,14 @@ class NodeDeclaredFeatures(PreFilter, FilterNodes, Requeues, Remedies, Sign, Sha
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, _declares_other),
             RequeueHint(Pod, Action.UPDATE, _needs_other),
         )
+
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The features that the kubelets do not declare."""
+        needed = required_features(rejected.pod)
+        return [
+            f"needs a kubelet that declares {' and '.join(sorted(needed - declared))}"
+            for declared in ({*(one.status.declared_features or ())} for one in rejected.nodes)
+        ]
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Run another kubelet."""

@@ -5,7 +5,16 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
+from mooring.framework.details.rejected_nodes import RejectedNodes
+from mooring.framework.hook import (
+    Action,
+    Details,
+    FilterNodes,
+    Remedies,
+    RequeueHint,
+    Requeues,
+    Sign,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
@@ -17,7 +26,7 @@ from mooring.model.pod import Pod
 _REJECTED: Final = reject("node(s) didn't match the requested node name", unresolvable=True)
 
 
-class NodeName(FilterNodes, Requeues, Remedies, Sign):
+class NodeName(FilterNodes, Requeues, Details, Remedies, Sign):
     """Rejects all nodes but the one that the pod names, if it names one."""
 
     name = "NodeName"
@@ -38,6 +47,12 @@ class NodeName(FilterNodes, Requeues, Remedies, Sign):
     def requeue_on(self) -> Sequence[RequeueHint]:
         """A new node, which may have the name."""
         return (RequeueHint(Node, Action.ADD),)
+
+    def details(self, rejected: RejectedNodes) -> str:
+        """The node that the pod names."""
+        name = rejected.pod.node_name
+        there = "" if name in rejected.nodes.columns.row_of else ", which does not exist"
+        return f"names the node {name}{there}"
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Leave the choice of the node to the scheduler."""

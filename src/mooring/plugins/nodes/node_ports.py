@@ -6,9 +6,11 @@ from typing import Final
 import numpy as np
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     SKIP,
     Action,
+    Details,
     FilterNodes,
     PreFilter,
     PreFilterAnswer,
@@ -24,7 +26,7 @@ from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.plugins.pod_changes import is_assigned_or_nominated
+from mooring.plugins.pod_changes import is_assigned_or_nominated, stays_away
 from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.shapes import host_ports
 
@@ -32,7 +34,7 @@ _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")
 
 
-class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
+class NodePorts(PreFilter, FilterNodes, Requeues, Details, Remedies, Sign, ShapeReader):
     """Rejects nodes where a host port of the pod is taken."""
 
     name = "NodePorts"
@@ -55,6 +57,21 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
         """A new node, or a pod gone that had one of the ports."""
         return (RequeueHint(Pod, Action.DELETE, _frees_port), RequeueHint(Node, Action.ADD))
 
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The ports that are taken, and on one node by whom."""
+        nodes, wanted = rejected.nodes, host_ports(rejected.pod)
+        masks = [(port[2], nodes.take(nodes.columns.port_mask(*port))) for port in wanted]
+        texts = []
+        for place in range(len(nodes)):
+            taken = sorted({number for number, mask in masks if mask[place]})
+            texts.append(f"needs {_named(taken)}, {'which are' if taken[1:] else 'which is'} taken")
+        if len(texts) == 1:
+            row = nodes.columns.row_of[nodes[0].name]
+            for other in nodes.cycle.cluster.pods_on(row):
+                if any(_clash(mine, one) for mine in wanted for one in host_ports(other)):
+                    return [f"{texts[0]} by {other.key}"]
+        return texts
+
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Do without the ports that are taken, or take a pod off the node that has one."""
         columns = case.cluster.columns
@@ -63,14 +80,14 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
             port for port in host_ports(case.pod) if columns.port_mask(*port)[row] or case.nominated
         }
         numbers = sorted({number for _, _, number in taken})
-        ports = f"the host port{'s' if numbers[1:] else ''} {', '.join(map(str, numbers))}"
+        ports = _named(numbers)
         yield Remedy(
             f"do without {ports}",
             Cost.GIVE_UP_PORT * len(numbers),
             frozenset(f"port {number}" for number in numbers),
             pod=changed_copies.without_host_ports(case.pod, numbers),
         )
-        for other in case.cluster.pods_on(row):
+        for other in filter(stays_away, case.cluster.pods_on(row)):
             theirs = {(protocol, number) for _, protocol, number in host_ports(other)}
             if theirs & {(protocol, number) for _, protocol, number in taken}:
                 yield Remedy.take_off(other, f", which has {ports}")
@@ -78,6 +95,10 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Remedies, Sign, ShapeReader):
     def sign(self, pod: Pod) -> frozenset[tuple[str, str, int]]:
         """The host ports."""
         return frozenset(self.shape_of(pod).host_ports)
+
+
+def _named(numbers: Sequence[int]) -> str:
+    return f"the host port{'s' if numbers[1:] else ''} {', '.join(map(str, numbers))}"
 
 
 def _frees_port(pod: Pod, old: Pod, new: None) -> bool:  # noqa: ARG001

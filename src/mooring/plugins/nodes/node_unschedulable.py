@@ -3,7 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mooring.framework.hook import Action, FilterNodes, Remedies, RequeueHint, Requeues, Sign
+from mooring.framework.details.rejected_nodes import RejectedNodes
+from mooring.framework.hook import (
+    Action,
+    Details,
+    FilterNodes,
+    Remedies,
+    RequeueHint,
+    Requeues,
+    Sign,
+)
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
@@ -22,7 +31,7 @@ _CORDONED: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHED
 _REJECTED: Final = reject("node(s) were unschedulable", unresolvable=True)
 
 
-class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign, ShapeReader):
+class NodeUnschedulable(FilterNodes, Requeues, Details, Remedies, Sign, ShapeReader):
     """Rejects cordoned nodes, unless the pod tolerates the taint for it."""
 
     name = "NodeUnschedulable"
@@ -45,6 +54,10 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign, ShapeReader):
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _gained_toleration),
         )
 
+    def details(self, rejected: RejectedNodes) -> str:
+        """They are cordoned."""
+        return f"may not use {'a cordoned node' if len(rejected.nodes) == 1 else 'cordoned nodes'}"
+
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Uncordon the node, or let the pod onto cordoned nodes."""
         yield Remedy(
@@ -52,6 +65,7 @@ class NodeUnschedulable(FilterNodes, Requeues, Remedies, Sign, ShapeReader):
             Cost.CHANGE_NODE,
             frozenset({"cordon"}),
             node=changed_copies.uncordoned(case.node),
+            caution="find out first why it is cordoned",
         )
         yield Remedy(
             f"tolerate cordoned nodes ({_CORDONED})",

@@ -4,15 +4,17 @@ Nodes with the same taints get the same answer, so only the different sets of ta
 once for all pods with the same tolerations.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     Action,
+    Details,
     FilterNodes,
     Normalize,
     PreScore,
@@ -28,6 +30,7 @@ from mooring.framework.scope import Scope
 from mooring.framework.verdict import Verdicts, reject
 from mooring.model import changed_copies
 from mooring.model.node import Node
+from mooring.model.node_facts import is_condition, is_control_plane
 from mooring.model.pod import Pod
 from mooring.model.taints import (
     NO_EXECUTE,
@@ -48,7 +51,7 @@ _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 
 
 class TaintToleration(
-    FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Remedies, Sign, ShapeReader
+    FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Details, Remedies, Sign, ShapeReader
 ):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 
@@ -93,21 +96,36 @@ class TaintToleration(
             RequeueHint(Pod, Action.UPDATE_POD_TOLERATION, _is_same_pod),
         )
 
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The taints that are not tolerated."""
+        tolerations = rejected.pod.tolerations
+        return [_untolerated_text(node.taints, tolerations) for node in rejected.nodes]
+
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
-        """Tolerate the taints, or take them off the node."""
-        taints = [
-            taint
-            for taint in case.node.taints
-            if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
-            and not any(one.tolerates(taint) for one in case.pod.tolerations)
-        ]
-        what = f"the taint{'s' if taints[1:] else ''} {', '.join(map(str, taints))}"
+        """Tolerate the taints, or take them off the node; what is wrong with it is to be mended."""
+        every = _untolerated(case.node.taints, case.pod.tolerations)
+        wrong = [taint for taint in every if is_condition(taint)]
+        if wrong:
+            yield Remedy(
+                f"bring {case.node.name} back: it has {_named(wrong)}",
+                Cost.MEND_NODE,
+                frozenset({"mend"}),
+                node=changed_copies.without_taints(case.node, wrong),
+            )
+        taints = [taint for taint in every if not is_condition(taint)]
+        if not taints:
+            return
+        what = _named(taints)
+        reserved = any(map(is_control_plane, taints))
         yield Remedy(
             f"tolerate {what}",
-            Cost.GIVE_UP_CONDITION * len(taints),
+            Cost.GIVE_UP_CONDITION * len(taints) + (Cost.USE_CONTROL_PLANE if reserved else 0),
             frozenset(f"tolerate {taint}" for taint in taints),
             pod=changed_copies.tolerating(case.pod, taints),
+            caution="the pod then runs beside the control plane" if reserved else "",
         )
+        if reserved:
+            return
         yield Remedy(
             f"remove {what} from {case.node.name}",
             Cost.REMOVE_TAINT * len(taints),
@@ -118,6 +136,23 @@ class TaintToleration(
     def sign(self, pod: Pod) -> bytes:
         """The tolerations."""
         return tolerations_key(pod, self.shape_of(pod))
+
+
+def _untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[Taint]:
+    return [
+        taint
+        for taint in taints
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
+        and not any(one.tolerates(taint) for one in tolerations)
+    ]
+
+
+def _untolerated_text(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> str:
+    return f"does not tolerate {_named(_untolerated(taints, tolerations))}"
+
+
+def _named(taints: Sequence[Taint]) -> str:
+    return f"the taint{'s' if taints[1:] else ''} {', '.join(map(str, taints))}"
 
 
 def _rejected(columns: Columns, tolerations: list[Toleration]) -> Verdicts | None:

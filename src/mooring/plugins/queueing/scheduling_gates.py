@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from mooring.framework.hook import Action, PreEnqueue, Remedies, RequeueHint, Requeues
+from mooring.framework.details.rejected_nodes import RejectedNodes
+from mooring.framework.hook import Action, Details, PreEnqueue, Remedies, RequeueHint, Requeues
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.verdict import Verdict, reject
 from mooring.model import changed_copies
@@ -10,7 +11,7 @@ from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_same_pod
 
 
-class SchedulingGates(PreEnqueue, Requeues, Remedies):
+class SchedulingGates(PreEnqueue, Requeues, Details, Remedies):
     """Holds back pods with scheduling gates."""
 
     name = "SchedulingGates"
@@ -29,16 +30,24 @@ class SchedulingGates(PreEnqueue, Requeues, Remedies):
         """The pod's last gate is gone."""
         return (RequeueHint(Pod, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, _is_same_pod),)
 
+    def details(self, rejected: RejectedNodes) -> str:
+        """The gates."""
+        return f"waits for {_named(rejected.pod)} to be removed"
+
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Remove the gates."""
-        gates = case.pod.spec.scheduling_gates or []
-        names = ", ".join(gate.name for gate in gates)
         yield Remedy(
-            f"remove the scheduling gate{'s' if gates[1:] else ''} {names}",
-            Cost.TRIVIAL * len(gates),
+            f"remove {_named(case.pod)}",
+            Cost.TRIVIAL * len(case.pod.spec.scheduling_gates or ()),
             frozenset({"gates"}),
             pod=changed_copies.with_spec(case.pod, scheduling_gates=None),
         )
+
+
+def _named(pod: Pod) -> str:
+    gates = pod.spec.scheduling_gates or []
+    names = ", ".join(gate.name for gate in gates)
+    return f"the scheduling gate{'s' if gates[1:] else ''} {names}"
 
 
 def _is_same_pod(pod: Pod, old: Pod, new: Pod) -> bool:  # noqa: ARG001

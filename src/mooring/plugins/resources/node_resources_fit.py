@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     Action,
+    Details,
     FilterNodes,
     PreFilter,
     PreScore,
@@ -43,6 +45,7 @@ from mooring.model.resources import (
     spec_requests,
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
+from mooring.plugins.resources.details import resource_details
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
@@ -163,7 +166,7 @@ class _PodKind:
 
 
 class NodeResourcesFit(
-    PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Remedies, Sign, ShapeReader
+    PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Details, Remedies, Sign, ShapeReader
 ):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
@@ -219,6 +222,11 @@ class NodeResourcesFit(
             RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, self._offers_more),
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, provides_resource),
         )
+
+    def details(self, rejected: RejectedNodes) -> str:
+        """What is needed, and the most that is left of it."""
+        wanted = self._fit_requests(rejected.nodes.cycle)
+        return resource_details(rejected, wanted.counted, wanted.from_devices)
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Ask for less, or take another pod off the node."""

@@ -9,8 +9,9 @@ from typing import Final
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.model import changed_copies
 from mooring.model.pod import Pod
-from mooring.model.quantity_texts import rounded_up, show
+from mooring.model.quantity_texts import rounded_up, show_alike
 from mooring.model.resources import PODS, Resources, spec_requests
+from mooring.plugins.pod_changes import stays_away
 
 _INSUFFICIENT: Final = "Insufficient "
 #: So many pods are tried to be taken off a node, the least important first.
@@ -47,19 +48,20 @@ def _less(pod: Pod, missing: Mapping[str, int], requests: Resources) -> Iterator
     if not missing:
         return
     cuts = {name: min(rounded_up(name, amount), requests[name]) for name, amount in missing.items()}
-    texts = [
-        f"{show(name, cut)} less {name} ({show(name, requests[name] - cut)} instead of "
-        f"{show(name, requests[name])})"
-        if cut < requests[name]
-        else f"no {name} (instead of {show(name, cut)})"
-        for name, cut in cuts.items()
-    ]
+    if any(cut == requests[name] for name, cut in cuts.items()):
+        return  # who needs nothing of it would not have asked for it
+    texts = [_less_text(name, cut, requests[name]) for name, cut in cuts.items()]
     yield Remedy(
         f"ask for {' and '.join(texts)}",
         sum(1 + 4 * cut / requests[name] for name, cut in cuts.items()),
         frozenset(f"less {name}" for name in cuts),
         pod=changed_copies.requesting_less(pod, cuts) or pod,
     )
+
+
+def _less_text(name: str, cut: int, requested: int) -> str:
+    less, left, before = show_alike(name, (cut, requested - cut, requested), exact=True)
+    return f"{less} less {name} ({left} instead of {before})"
 
 
 def _make_room(
@@ -73,7 +75,8 @@ def _make_room(
     enough = [
         other
         for other in others
-        if all(other.requests[name] >= amount for name, amount in missing.items())
+        if stays_away(other)
+        and all(other.requests[name] >= amount for name, amount in missing.items())
     ]
     enough.sort(key=lambda other: (other.priority, other.requests["cpu"], other.key))
     for other in enough[:_MOVED]:

@@ -11,6 +11,7 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Floats, Mask
 from mooring.framework.cycle import Cycle
+from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
@@ -38,6 +39,7 @@ from mooring.plugins.spread.constraints import (
     SpreadConstraint,
     own_constraints,
 )
+from mooring.plugins.spread.details import spread_details
 from mooring.plugins.spread.natural_log import natural_log
 from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
@@ -110,6 +112,7 @@ class PodTopologySpread(
     hook.ScoreNodes,
     hook.Normalize,
     hook.Requeues,
+    hook.Details,
     hook.Remedies,
     hook.Sign,
 ):
@@ -256,6 +259,10 @@ class PodTopologySpread(
             hook.RequeueHint(Pod, of_pods, self._pod_change_helps),
             hook.RequeueHint(Node, of_nodes, self._node_change_helps),
         )
+
+    def details(self, rejected: RejectedNodes) -> list[str]:
+        """The constraint, and how many pods there are in which domain."""
+        return spread_details(rejected, rejected.nodes.cycle.data[self.name])
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Allow more skew, make a constraint a wish, or label the node."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.model import changed_copies
+from mooring.model.node_facts import states_a_fact
 from mooring.model.pod import TopologySpreadConstraint
 from mooring.plugins.spread.constraints import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
@@ -28,7 +29,8 @@ def topology_spread_remedies(case: RemedyCase) -> Iterator[Remedy]:
         if _accepts(case, constraint):
             continue
         yield from _relaxed(case, number, constraint)
-        if constraint.topology_key not in case.node.labels:
+        key = constraint.topology_key
+        if key not in case.node.labels and not states_a_fact(key):
             column = case.cluster.columns.labels(constraint.topology_key)
             for value in sorted(column.values[1:])[:_TRIED]:
                 yield Remedy.label_node(case.node, {constraint.topology_key: value})

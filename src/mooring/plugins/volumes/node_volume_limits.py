@@ -40,6 +40,7 @@ from mooring.plugins.volumes.csi_handles import (
     has_attachable_volumes,
 )
 from mooring.plugins.volumes.csi_translation import in_tree_plugin, inline_handle
+from mooring.plugins.volumes.details import VolumeDetails
 from mooring.plugins.volumes.pod_claims import uses_claims
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import has_higher_limit, uses_claim
@@ -52,7 +53,7 @@ _FEW: Final = 4
 _TOO_MANY: Final = reject("node(s) exceed max volume count")
 
 
-class NodeVolumeLimits(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign):
+class NodeVolumeLimits(PreFilter, FilterNodes, Requeues, VolumeDetails, VolumeRemedies, Sign):
     """Keeps a pod away from nodes that cannot take more volumes of its CSI drivers."""
 
     name = "NodeVolumeLimits"

@@ -42,6 +42,7 @@ from mooring.model.storage import (
 )
 from mooring.plugins.resources.scoring_strategies import UtilizationShapePoint
 from mooring.plugins.volumes.claim_bindings import ClaimBindings
+from mooring.plugins.volumes.details import VolumeDetails
 from mooring.plugins.volumes.pod_claims import PodClaims, claims_of, uses_claims
 from mooring.plugins.volumes.pod_volumes import PodVolumes, find_pod_volumes
 from mooring.plugins.volumes.remedies import VolumeRemedies
@@ -93,7 +94,15 @@ class _ClaimsState:
 
 
 class VolumeBinding(
-    PreFilter, FilterNodes, PreScore, ScoreNodes, Reserve, Requeues, VolumeRemedies, Sign
+    PreFilter,
+    FilterNodes,
+    PreScore,
+    ScoreNodes,
+    Reserve,
+    Requeues,
+    VolumeDetails,
+    VolumeRemedies,
+    Sign,
 ):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 

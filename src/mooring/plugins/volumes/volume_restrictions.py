@@ -28,6 +28,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from mooring.model.volumes import Volume
+from mooring.plugins.volumes.details import VolumeDetails
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.change_tracking import RowChanges
@@ -61,7 +62,7 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeRemedies, Sign):
+class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeDetails, VolumeRemedies, Sign):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"

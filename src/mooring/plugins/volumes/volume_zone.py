@@ -28,6 +28,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from mooring.plugins.shape_reader import ShapeReader
+from mooring.plugins.volumes.details import VolumeDetails
 from mooring.plugins.volumes.remedies import VolumeRemedies
 from mooring.plugins.volumes.requeue_hints import names_claim
 from mooring.state.aspects import Aspect
@@ -45,7 +46,9 @@ _SUCCESSOR: Final = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
 _PVTopology = tuple[str, frozenset[str]]
 
 
-class VolumeZone(PreFilter, FilterNodes, Requeues, VolumeRemedies, Sign, ShapeReader):
+class VolumeZone(
+    PreFilter, FilterNodes, Requeues, VolumeDetails, VolumeRemedies, Sign, ShapeReader
+):
     """Keeps a pod in the zones and regions its volumes are labelled with."""
 
     name = "VolumeZone"

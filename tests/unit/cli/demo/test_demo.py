@@ -59,9 +59,9 @@ class TestInAPipe:
         assert re.search(r"✓ urgent .* → node-\d+, where training-\w+ made room", text)
         assert re.search(r"✗ giant .* → 0/20 nodes are available: ", text)
         assert len(re.findall(r"^node-\d+ +\S+ +[wdtlbu·]+ +\d+% +\d+$", text, re.MULTILINE)) == 20
-        assert "demo/llm goes to node-7 with" in text
+        assert "demo/llm is on node-7, which is still the best node for it" in text
         assert "ImageLocality gives" in text
-        assert "What would help, the smallest change first" in text
+        assert "What would help, smallest change first" in text
         assert re.search(r"\d+ pods were created, placed and bound in [\d.]+ s: \d+ pods/s", text)
         assert "moor cluster --scheduler" in text
         assert "docs/" not in text  # who installed a wheel has no repository

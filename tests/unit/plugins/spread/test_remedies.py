@@ -28,11 +28,17 @@ def test_a_larger_skew_is_the_smallest_that_works() -> None:
     ]
 
 
-def test_a_label_for_the_spread_that_is_missing() -> None:
+def test_a_label_that_is_missing_is_proposed_unless_it_states_a_fact() -> None:
     constraint = {
         "maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {},
     }  # fmt: skip
     nodes = [make_node("a"), make_node("b", cpu="1", labels={ZONE: "z"})]
     pod = make_pod(requests={"cpu": "8"}, spec={"topologySpreadConstraints": [constraint]})
-    assert f"label a with {ZONE}=z" in texts(suggest(nodes, pod))
+    assert not any(text.startswith("label a") for text in texts(suggest(nodes, pod)))
+    own = [make_node("a"), make_node("b", cpu="1", labels={"rack": "r"})]
+    pod = make_pod(
+        requests={"cpu": "8"},
+        spec={"topologySpreadConstraints": [{**constraint, "topologyKey": "rack"}]},
+    )
+    assert "label a with rack=r" in texts(suggest(own, pod))

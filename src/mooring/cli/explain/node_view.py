@@ -3,14 +3,15 @@
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.explain_view import (
-    outcome_text,
-    print_before,
-    print_say,
-    print_suggestions,
-    title,
+from mooring.cli.explain.view import facts, node_names, print_message, print_say, print_suggestions
+from mooring.cli.terminal_output import (
+    TerminalPrinter,
+    answer_lines,
+    no_mark,
+    table,
+    yes_mark,
 )
-from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
+from mooring.explaining.causes import clause_at
 from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
 from mooring.framework.decisions.decision import Scoring
@@ -22,40 +23,49 @@ from mooring.wording import counted
 def print_node(found: Explanation, node: str) -> None:
     """Print what every plugin says about one node, and what would have to change there."""
     out, record = TerminalPrinter(), found.record
-    out.print(title(found))
-    print_before(out, record)
+    fits = node in record.feasible
+    out.print(answer_lines(yes_mark() if fits else no_mark(), [_place(found, node, fits)]))
+    out.print()
+    out.print(Text(f"{found.pod.key} · {facts(found)}", style="dim"))
     if record.filtering is not None:
         out.heading(f"What each plugin says of {node}")
-        out.print(_verdicts(record, node))
-    fits = node in record.feasible
+        out.print(_verdicts(found, node))
     if fits and record.scoring is not None:
         out.heading("Points: weight × score")
         out.print(_scores(record, record.scoring, node))
         print_say(out, found)
-    out.print()
-    out.print(outcome_text(record))
-    out.print(
-        Text.assemble(yes_mark() if fits else no_mark(), " ", (_place(record, node, fits), "bold"))
-    )
     if not fits:
-        print_suggestions(out, found.suggestions, record)
+        print_suggestions(out, found.suggestions, record, node_names(out, record))
+    print_message(out, record)
 
 
-def _verdicts(record: Record, node: str) -> Table:
+def _verdicts(found: Explanation, node: str) -> Table:
+    record = found.record
     row = record.nodes.index(node)
+    details = _details(found, row)
     made = table("plugin", "", "")
     for name, answers in record.filter.items():
         if answers == SKIPPED:
-            made.add_row(Text(name, style="dim"), "", Text("nothing to say", style="dim"))
+            made.add_row(Text(name, style="dim"), "", Text("not applicable", style="dim"))
         elif answers == PRE_FILTER_REJECTED:
             made.add_row(name, no_mark(), "rejected the pod as such")
         elif isinstance(answers, Verdicts) and answers.choice[row]:
             verdict = answers[row]
             also = " (preempting pods would not help)" if verdict.unresolvable else ""
-            made.add_row(name, no_mark(), Text(f"{', '.join(verdict.reasons)}{also}"))
+            said = details.get(name) or ", ".join(verdict.reasons)
+            made.add_row(name, no_mark(), Text(f"{said}{also}"))
         else:
             made.add_row(name, yes_mark(), "")
     return made
+
+
+def _details(found: Explanation, row: int) -> dict[str, str]:
+    """What the plugins that reject a node say in names and numbers."""
+    for group in found.groups:
+        if group.details and row in group.rows:
+            plugins = (one.plugin for one in group.rejections)
+            return dict(zip(plugins, group.details, strict=True))
+    return {}
 
 
 def _scores(record: Record, scoring: Scoring, node: str) -> Table:
@@ -73,6 +83,15 @@ def _scores(record: Record, scoring: Scoring, node: str) -> Table:
     return made
 
 
+def _why(found: Explanation, node: str) -> str:
+    """What keeps the pod from the node, in detail if the plugins say it."""
+    record = found.record
+    details = clause_at(record, found.groups, node)
+    if details:
+        return f"it {details}"
+    return f"it is rejected by {joined_names(_rejecting(record, node), 'and')}"
+
+
 def _rejecting(record: Record, node: str) -> list[str]:
     """Every plugin that keeps the pod from the node."""
     row = record.nodes.index(node)
@@ -86,10 +105,11 @@ def _rejecting(record: Record, node: str) -> list[str]:
     return found or [who or "the scheduler"]
 
 
-def _place(record: Record, node: str, fits: bool) -> str:
+def _place(found: Explanation, node: str, fits: bool) -> str:
     """Where the node stands among those that fit."""
+    record = found.record
     if not fits:
-        return f"{node} is rejected by {joined_names(_rejecting(record, node), 'and')}."
+        return f"{record.pod} does not fit on {node}: {_why(found, node)}."
     scoring, filtering = record.scoring, record.filtering
     if scoring is None or filtering is None or node in record.selected:
         return f"{node} fits and may be chosen."

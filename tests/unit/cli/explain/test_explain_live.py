@@ -92,7 +92,7 @@ def test_a_manifest(explain: Explain, tmp_path: Path) -> None:
     (tmp_path / "pod.json").write_bytes(msgspec.json.encode(pod))
     code, out, _ = explain("pod.json")
     assert code == 1
-    assert "0/3 nodes are available: 3 Insufficient cpu." in out
+    assert "is pending: it needs 99 cpu, and the largest node it may use has 8 (new)." in out
 
 
 def test_what_is_not_there(explain: Explain) -> None:

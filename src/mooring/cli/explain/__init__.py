@@ -1,0 +1,1 @@
+"""``moor explain``: the command and what it prints."""

@@ -1,0 +1,317 @@
+"""``moor explain``: one decision in full or all pending pods, of a snapshot or a cluster."""
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+
+import typer
+
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.errors import InputError, PluginError, PolicyError
+from mooring.wording import are, counted
+
+if TYPE_CHECKING:
+    from mooring.cli.explain.pod_history import PodHistory
+    from mooring.explaining.explainer import Explainer, Explanation
+    from mooring.kube.cluster_config import ClusterConfig
+    from mooring.snapshot.snapshot import Snapshot
+
+_SHOWN_PROBLEMS = 5
+
+
+class ExplainOutput(StrEnum):
+    """How an explanation is printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+
+
+def explain(
+    pod: Annotated[
+        str,
+        typer.Argument(
+            metavar="POD",
+            help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.",
+        ),
+    ] = "",
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Explain all pending pods together.")
+    ] = False,
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace", "-n", help="The pod's namespace; with --pending, only pods of this one."
+        ),
+    ] = "",
+    snapshot: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Option(
+            "--snapshot",
+            "-s",
+            metavar="FILE|DIR|-",
+            help="What moor snapshot or kubectl get nodes,pods,... -A -o json|yaml prints: a file, "
+            "a folder, or -. Without it the live cluster is asked.",
+        ),
+    ] = None,
+    config: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="FILE|URL",
+            help="A KubeSchedulerConfiguration, or the address of a running scheduler, whose "
+            "/configz is read; kube-scheduler's defaults without.",
+        ),
+    ] = None,
+    scheduler_name: Annotated[
+        str,
+        typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
+    ] = "",
+    policy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    ask_extenders: Annotated[
+        bool, typer.Option("--ask-extenders", help="Ask the extenders of the configuration.")
+    ] = False,
+    node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
+    output: Annotated[
+        ExplainOutput,
+        typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
+    ] = ExplainOutput.TABLE,
+    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
+        ),
+    ] = 5.0,
+) -> None:
+    """Explain where a pod goes, or why it goes nowhere and what would help.
+
+    Decides as kube-scheduler would, from files alone or from what the live cluster has now. Exit
+    code 0 if the pod fits, 1 if it does not, 2 if something in the input is wrong.
+    """
+    if snapshot is not None and (kubeconfig is not None or context is not None):
+        other = "--kubeconfig" if kubeconfig is not None else "--context"
+        raise InputError(f"--snapshot and {other} exclude each other; give one of them")
+    if pending == bool(pod):
+        raise InputError("give the pod that is to be explained, or --pending for all pending pods")
+    if pending and node:
+        raise InputError("--pending and --node exclude each other; give one of them")
+    from mooring.cli.explain.pod_finder import pod_keys
+
+    cluster = None
+    if snapshot is None:
+        cluster = find_cluster(kubeconfig, " or --snapshot FILE", context=context)
+    default = cluster.namespace if cluster is not None else "default"
+    question = PodQuestion(
+        pod, pod_keys(pod, namespace, default) if pod else (), node, scheduler_name, cluster
+    )
+    settings = DecisionSettings(
+        cluster or snapshot or "", config, policy, hook_timeout, ask_extenders
+    )
+    if pending:
+        stuck = _explain_pending(settings, namespace, scheduler_name, output)
+        raise typer.Exit(1 if stuck else 0)
+    raise typer.Exit(_explain_pod(settings, question, output))
+
+
+class DecisionSettings(NamedTuple):
+    """What decides.
+
+    Attributes:
+        place: a live cluster, or where the snapshot is.
+        config: the configuration, a file or an address.
+        policy: a policy that takes part.
+        hook_timeout: how many seconds a plugin has.
+        ask_extenders: whether the configuration's extenders are asked.
+    """
+
+    place: "ClusterConfig | str"
+    config: str | None
+    policy: str | None
+    hook_timeout: float
+    ask_extenders: bool
+
+
+class PodQuestion(NamedTuple):
+    """Which pod is to be explained.
+
+    Attributes:
+        typed: the pod as it was typed; may be the file of a manifest.
+        keys: the ``namespace/name`` that may be meant.
+        node: the node that is to be explained in full; empty for all.
+        profile: the scheduler name whose profile decides; empty for the pod's own.
+        cluster: the live cluster, if it is one.
+    """
+
+    typed: str
+    keys: Sequence[str]
+    node: str
+    profile: str
+    cluster: "ClusterConfig | None"
+
+    @property
+    def where(self) -> str:
+        """What to call the place."""
+        return "snapshot" if self.cluster is None else "cluster"
+
+
+@contextmanager
+def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
+    """The explainer, with a time limit for plugins; their failures are wrong input."""
+    from mooring.cli.explain import inputs
+    from mooring.cli.hook_limit import hook_limit
+
+    # Thousands of objects are made and none of them is garbage until the end.
+    gc.disable()
+    try:
+        policy = inputs.read_policy(settings.policy)
+        read = inputs.read_settings(settings.config, policy)
+        extenders = inputs.extenders_of(read)
+        decide = None
+        if extenders and settings.ask_extenders:
+            from mooring.cli.explain.extender_questions import asking
+
+            decide = asking(extenders)
+        elif extenders:
+            typer.echo(f"moor: {inputs.not_asked(extenders)}", err=True)
+        with hook_limit(settings.hook_timeout) as deadline:
+            yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
+    except (PluginError, PolicyError) as error:
+        raise InputError(_told(error)) from error
+    finally:
+        gc.enable()
+
+
+def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: ExplainOutput) -> int:
+    """Explain one pod; the exit code."""
+    with _explainer(settings) as explainer:
+        found = _explained(explainer, question)
+    _report_skipped(explainer.snapshot)
+    _report_failed(found.failed)
+    if found.assumed and not question.profile:
+        typer.echo(
+            f"moor: no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
+            f"{found.record.profile} is assumed; give its configuration with --config, or another "
+            "profile with --scheduler-name",
+            err=True,
+        )
+    history = None
+    if question.cluster is not None and found.pod.uid:
+        from mooring.cli.explain.pod_history import read_history
+
+        history = read_history(question.cluster, found.pod)
+    _print(found, explainer.snapshot, question.node, output, history)
+    if found.record.selected:
+        return 0
+    return 2 if _report_broken(found) else 1
+
+
+def _explained(explainer: "Explainer", question: PodQuestion) -> "Explanation":
+    from msgspec.structs import replace
+
+    from mooring.cli.explain.pod_finder import find_pod, unknown
+    from mooring.model.changed_copies import as_new
+
+    wanted, uncounted = find_pod(explainer, question.typed, question.keys, question.where)
+    node, nodes = question.node, explainer.cluster.nodes
+    if node and node not in nodes:
+        raise InputError(unknown("node", node, list(nodes), question.where))
+    if not uncounted:
+        return explainer.explain(wanted, node, question.profile)
+    found = explainer.explain(as_new(wanted), node, question.profile)
+    return replace(found, bound_to=wanted.node_name)
+
+
+def _explain_pending(
+    settings: DecisionSettings, namespace: str, profile: str, output: ExplainOutput
+) -> bool:
+    """Explain all pending pods; whether there are some that do not fit."""
+    from mooring.cli.explain.pending_view import pending_as_dict, print_pending
+    from mooring.explaining.pending_pods import pending_report
+    from mooring.model.pod import Pod
+
+    with _explainer(settings) as explainer:
+        known = (
+            explainer.cluster.pod(one.namespace, one.name) for one in explainer.snapshot.all(Pod)
+        )
+        pods = [
+            one
+            for one in known
+            if one is not None and not one.node_name and namespace in ("", one.namespace)
+        ]
+        report = pending_report(explainer, pods, profile)
+    _report_skipped(explainer.snapshot)
+    _report_failed(report.failed)
+    if output is ExplainOutput.JSON:
+        _print_json(pending_as_dict(report))
+    else:
+        print_pending(report, namespace, wide=output is ExplainOutput.WIDE)
+    return report.pending > 0
+
+
+def _told(error: Exception) -> str:
+    from mooring.process.deadline import was_interrupted
+
+    advice = "; correct it, or allow more with --hook-timeout" if was_interrupted(error) else ""
+    return f"{error}{advice}"
+
+
+def _print(
+    found: "Explanation",
+    snapshot: "Snapshot",
+    node: str,
+    output: ExplainOutput,
+    history: "PodHistory | None",
+) -> None:
+    if output is ExplainOutput.JSON:
+        from mooring.cli.explain.json_output import as_dict
+
+        _print_json(as_dict(found, snapshot, node, history))
+    elif node:
+        from mooring.cli.explain.node_view import print_node
+
+        print_node(found, node)
+    else:
+        from mooring.cli.explain.view import ExplanationView
+
+        wide = output is ExplainOutput.WIDE
+        ExplanationView(found, wide=wide, history=history).print_all()
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    import msgspec
+
+    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+
+
+def _report_skipped(snapshot: "Snapshot") -> None:
+    skipped = snapshot.skipped
+    if not skipped:
+        return
+    number = len(skipped)
+    typer.echo(f"moor: {counted(number, 'object')} {are(number)} left out:", err=True)
+    for one in skipped[:_SHOWN_PROBLEMS]:
+        typer.echo(f"  {one.problem}", err=True)
+    if number > _SHOWN_PROBLEMS:
+        typer.echo(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
+
+
+def _report_failed(failed: Sequence[PluginError]) -> None:
+    for told in dict.fromkeys(map(_told, failed)):
+        typer.echo(f"moor: {told}; the explanation is without it", err=True)
+
+
+def _report_broken(found: "Explanation") -> bool:
+    """Whether a plugin failed about nodes that others reject, which decided nothing."""
+    from mooring.explaining.plugin_failures import plugin_failures
+
+    failures = plugin_failures(found.record)
+    for one in failures:
+        typer.echo(f"moor: {one}", err=True)
+    return bool(failures)

@@ -1,0 +1,1 @@
+"""Details: what plugins say in names and numbers about their own rejections."""

@@ -1,0 +1,104 @@
+"""``moor explain --pending``."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mooring.cli import main as cli
+from mooring.model.meta import KubeObject
+from mooring.testing import make_node, make_pod
+
+Explain = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def pending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Explain:
+    def call(things: list[KubeObject], *options: str) -> tuple[int, str, str]:
+        file = tmp_path / "dump.json"
+        items = [{"apiVersion": "v1", "kind": one.kind_name, **one.raw} for one in things]
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        arguments = ["moor", "explain", "--pending", "-s", str(file), *options]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return call
+
+
+def pod(name: str, cpu: str, **more: Any) -> KubeObject:
+    return make_pod(name, requests={"cpu": cpu}, **more)
+
+
+NODE = make_node("a", cpu="2")
+
+
+def test_nothing_is_pending(pending: Explain) -> None:
+    assert pending([NODE]) == (0, "✓ No pod is pending.\n", "")
+    code, out, _ = pending([NODE, pod("x", "4")], "-n", "shop")
+    assert (code, out) == (0, "✓ No pod is pending in shop.\n")
+
+
+def test_pods_that_fit(pending: Explain) -> None:
+    code, out, _ = pending([NODE, pod("x", "1")])
+    assert code == 0
+    assert out.startswith("✓ 1 pod is pending, and fits now.\n")
+
+
+def test_groups_and_changes(pending: Explain) -> None:
+    code, out, err = pending([NODE, pod("p10", "4"), pod("p9", "4"), pod("q", "1")])
+    assert (code, err) == (1, "")
+    lines = out.splitlines()
+    assert lines[0] == "✗ 3 pods are pending: NodeResourcesFit: Insufficient cpu."
+    assert lines[1].startswith(
+        "  What helps most: ask for 2 less cpu (2 instead of 4); 1 of 2 then"
+    )
+    assert "   2  NodeResourcesFit: Insufficient cpu" in lines
+    assert "      default/p9, default/p10" in lines
+    assert "Fit now, and wait for their scheduler\ndefault-scheduler: default/q\n" in out
+    assert "1. ask for 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
+
+
+def test_json(pending: Explain) -> None:
+    code, out, _ = pending([NODE, pod("x", "4")], "-o", "json")
+    found = json.loads(out)
+    assert code == 1
+    assert found["pending"] == 1
+    assert found["groups"][0]["pods"] == ["default/x"]
+    assert found["suggestions"][0]["pods"] == ["default/x"]
+
+
+def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "a-deployment-with-a-rather-long-name-7d9f8b6c5d-x"
+    _, out, _ = pending([NODE, *(pod(f"{name}{number}", "4") for number in range(30))])
+    assert max(map(len, out.splitlines())) <= 80
+    assert "more" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give the pod that is to be explained, or --pending for all pending pods"),
+        (["x", "--pending"], "give the pod that is to be explained, or --pending for all"),
+        (["--pending", "--node", "a"], "--pending and --node exclude each other"),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["moor", "explain", *arguments, "-s", "x"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

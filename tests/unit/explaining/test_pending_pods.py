@@ -1,0 +1,96 @@
+"""All pending pods: grouped by why, and what would help most of them."""
+
+from typing import Any
+
+from mooring.explaining.explainer import Explainer
+from mooring.explaining.pending_pods import PendingReport, pending_report
+from mooring.framework.decisions.record import Record
+from mooring.framework.decisions.recording import record_decision
+from mooring.framework.runtime import Runtime
+from mooring.model.meta import KubeObject
+from mooring.model.pod import Pod
+from mooring.testing import make_node, make_pod
+
+TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+
+
+def report(*objects: KubeObject) -> PendingReport:
+    explainer = Explainer(objects)
+    pods = [one for one in objects if isinstance(one, Pod) and not one.node_name]
+    before = explainer.cluster.columns.used("cpu").tolist()
+    found = pending_report(explainer, [explainer.pod(one.key) for one in pods])
+    assert explainer.cluster.columns.used("cpu").tolist() == before
+    return found
+
+
+def batch(name: str, cpu: str = "4", **more: Any) -> Pod:
+    return make_pod(name, requests={"cpu": cpu}, **more)
+
+
+def test_no_pod_is_pending() -> None:
+    assert report(make_node("a")) == PendingReport((), (), ())
+
+
+def test_pods_that_fit_wait_for_a_scheduler() -> None:
+    found = report(make_node("a"), batch("x", "1"))
+    assert (found.fitting, found.pending) == ((("default/x", "default-scheduler"),), 0)
+
+
+def test_pods_are_grouped_by_reason() -> None:
+    gated = make_pod("g", spec={"schedulingGates": [{"name": "g"}]})
+    found = report(make_node("a", cpu="2"), batch("x"), batch("y", "8"), batch("z"), gated)
+    assert [(one.plugin, one.pods) for one in found.groups] == [
+        ("NodeResourcesFit", ("default/x", "default/z", "default/y")),
+        ("SchedulingGates", ("default/g",)),
+    ]
+    assert found.groups[0].text == "needs 4 cpu, and the largest node it may use has 2 (a)"
+
+
+def test_a_change_helps_as_many_pods_as_there_is_room_for() -> None:
+    pods = [batch(f"p{number}") for number in range(5)]
+    full = make_pod("full", node="a", requests={"cpu": "8"})
+    found = report(make_node("a", cpu="8"), full, *pods)
+    helped = {one.text: len(one.pods) for one in found.changes}
+    assert helped["add one more node like a (8 cpu and 32Gi memory)"] == 2
+    assert max(helped.values()) == 2
+
+
+def test_the_change_that_helps_most_comes_first() -> None:
+    nodes = [make_node("cpu", cpu="2"), make_node("gpu", cpu="64", taints=[TAINT])]
+    found = report(*nodes, batch("x", "4"), batch("y", "5"), batch("z", "6"))
+    assert found.changes[0].text == "tolerate the taint dedicated=gpu:NoSchedule"
+    assert found.changes[0].pods == ("default/x", "default/y", "default/z")
+
+
+def test_a_change_that_differs_in_amounts() -> None:
+    found = report(
+        make_node("a", cpu="4"), make_node("b", cpu="4"), batch("x", "5"), batch("y", "6")
+    )
+    assert found.changes[0] == (
+        "ask for 1 less cpu (4 instead of 5), and likewise for 1 other kind of pods",
+        "",
+        ("default/x", "default/y"),
+    )
+
+
+def test_important_pods_come_first() -> None:
+    full = make_pod("full", node="a", requests={"cpu": "8"})
+    vip = batch("z", priority=9, spec={"preemptionPolicy": "Never"})
+    found = report(make_node("a", cpu="8"), full, batch("x", "8"), vip)
+    new = next(one for one in found.changes if one.text.startswith("add one more node"))
+    assert new.pods == ("default/z",)
+
+
+def test_pods_of_one_template_are_explained_once() -> None:
+    asked = []
+
+    def decide(runtime: Runtime, pod: Pod) -> Record:
+        asked.append(pod.name)
+        return record_decision(runtime, pod)
+
+    explainer = Explainer([make_node("a", cpu="2")], decide=decide)
+    label = "statefulset.kubernetes.io/pod-name"
+    pods = [batch(f"p{number}", labels={label: f"p{number}"}) for number in range(50)]
+    found = pending_report(explainer, pods, changes=False)
+    assert found.pending == 50
+    assert len(asked) == 1
