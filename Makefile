@@ -17,7 +17,7 @@ QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,colu
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak conformance docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -106,6 +106,10 @@ REPLICAS ?= 2
 
 soak: setup ## moor run while everything goes wrong: MINUTES=10 SEED=1 REPLICAS=1|2
 	$(BIN)/python -m tools.soak --minutes $(MINUTES) --seed $(SEED) --replicas $(REPLICAS) $(ARGS)
+
+conformance: setup ## Kubernetes' own end-to-end tests of scheduling on moor cluster, 15 minutes (needs Go)
+	tools/kube/build-e2e.sh
+	$(BIN)/python -m tools.conformance $(ARGS)
 
 docs: setup ## write docs/reference anew from the code
 	$(BIN)/python -m tools.reference

@@ -1,7 +1,10 @@
 """What the pictures of all benchmarks have in common; called by each benchmark's own `plot`."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,6 +16,9 @@ ACCENT = "#e8890c"
 PALE = "#d5dae0"
 NOTE = "#868e96"
 TIMES = "\N{MULTIPLICATION SIGN}"
+#: Shares of a panel's height: a line of the legend, and what stands between it and the bars.
+_LEGEND_LINE = 0.06
+_ABOVE_BARS = 0.16
 
 
 def save(figure: Figure, machine: Environment, file: Path) -> None:
@@ -50,3 +56,25 @@ def write_above(axes: Axes, place: float, value: float, text: str, color: str) -
         fontweight="bold",
         fontsize=9,
     )
+
+
+def legend_above(axes: Axes, handles: Sequence[Artist], highest: float) -> None:
+    """Put the legend above the bars, in as many columns as the panel is wide enough for.
+
+    Args:
+        axes: the panel; its upper limit is set so that the legend covers nothing.
+        handles: what the legend explains.
+        highest: the highest value that is drawn.
+    """
+    figure = axes.get_figure(root=True)
+    for columns in range(len(handles), 0, -1):
+        legend = axes.legend(
+            handles=list(handles), frameon=False, loc="upper right", ncols=columns, fontsize=9
+        )
+        if figure is None or columns == 1:
+            break
+        figure.draw_without_rendering()
+        if legend.get_window_extent().width <= axes.get_window_extent().width:
+            break
+    lines = math.ceil(len(handles) / columns)
+    axes.set_ylim(top=highest / (1 - _ABOVE_BARS - _LEGEND_LINE * lines))

@@ -102,7 +102,7 @@ class Source:
 
     def imported(self, name: str) -> str:
         """The module a name is imported from."""
-        froms = (node for node in self.tree.body if isinstance(node, ast.ImportFrom))
+        froms = (node for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom))
         return next(
             node.module or ""
             for node in froms

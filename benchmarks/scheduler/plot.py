@@ -8,7 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from benchmarks.plotting import ACCENT, MOORING, NOTE, OTHER, TIMES, dress, save, write_above
+from benchmarks.plotting import (
+    ACCENT,
+    MOORING,
+    NOTE,
+    OTHER,
+    TIMES,
+    dress,
+    legend_above,
+    save,
+    write_above,
+)
 from benchmarks.reporting import times
 from benchmarks.scheduler import contenders
 from benchmarks.scheduler.limits import Limit
@@ -18,8 +28,8 @@ _COLORS = {contenders.KUBE_SCHEDULER: OTHER, contenders.MOORING: MOORING}
 _WIDTH = 0.4
 
 
-def draw(report: Report, file: Path) -> None:
-    """Write a PNG with one panel for each number of nodes."""
+def draw(report: Report, file: Path) -> Figure:
+    """Write a PNG with one panel for each number of nodes; the figure, to look at."""
     counts = sorted({result.nodes for result in report.results})
     most = max(sum(result.nodes == nodes for result in report.results) for nodes in counts)
     figure = Figure(figsize=(max(6.0, 1.25 * most + 1.5), 1.0 + 4.4 * len(counts)))
@@ -29,6 +39,7 @@ def draw(report: Report, file: Path) -> None:
         limit = next((limit for limit in report.limits if limit.nodes == nodes), None)
         _draw(axes, nodes, results, limit)
     save(figure, report.environment, file)
+    return figure
 
 
 def _draw(axes: Axes, nodes: int, results: list[Result], limit: Limit | None) -> None:
@@ -55,8 +66,7 @@ def _draw(axes: Axes, nodes: int, results: list[Result], limit: Limit | None) ->
         handles.append(Line2D([], [], color=ACCENT, linestyle="--", label=label))
     dress(axes, f"{nodes:,} nodes, more is better", "pods a second", log=False)
     highest = max(run.pods_per_second for result in results for run in result.runs)
-    axes.set_ylim(top=1.4 * max(highest, limit.both_per_second if limit else 0.0))
-    axes.legend(handles=handles, frameon=False, loc="upper right", ncols=3, fontsize=9)
+    legend_above(axes, handles, max(highest, limit.both_per_second if limit else 0.0))
 
 
 def _label(result: Result) -> str:

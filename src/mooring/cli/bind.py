@@ -14,6 +14,7 @@ from mooring.cli.cluster_reader import (
     read_live,
     say,
 )
+from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
 from mooring.errors import ApiError, InputError, MooringError
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ _FORBIDDEN, _NOT_FOUND = 403, 404
 def bind(
     pod: Annotated[
         str,
-        typer.Argument(help="NAMESPACE/NAME, or NAME in the namespace of the kubeconfig."),
+        typer.Argument(help="The pod: NAME, pod/NAME or NAMESPACE/NAME."),
     ],
     node: Annotated[str, typer.Argument(help="The node's name.")],
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    namespace: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Option("--namespace", "-n", help=NAMESPACE_HELP),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
 ) -> None:
     """Bind a pending pod to a node, as a scheduler would.
@@ -41,10 +46,7 @@ def bind(
     something in the input is wrong.
     """
     config = find_cluster(kubeconfig, context=context)
-    namespace, slash, name = pod.rpartition("/")
-    namespace = namespace if slash else config.namespace
-    if not namespace or not name or "/" in namespace:
-        raise InputError(f"{pod!r} is no pod; write NAMESPACE/NAME or NAME")
+    namespace, name = read_pod_name(pod, namespace, config.namespace)
     with as_input_error():
         found = asyncio.run(_look_up(config, namespace, name, node, force))
     if found is not None and found.node_name:

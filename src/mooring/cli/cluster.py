@@ -230,9 +230,10 @@ async def _start(
     files.enter_context(
         written_kubeconfig(options.kubeconfig, url, token=token, authority=options.authority)
     )
-    if options.scheduler:
-        await stack.enter_async_context(scheduling(_settings(options), exit_now=exit_now))
-    _announce(options, cluster, url)
+    settings = _settings(options) if options.scheduler else None
+    if settings is not None:
+        await stack.enter_async_context(scheduling(settings, exit_now=exit_now))
+    _announce(options, cluster, url, settings.says() if settings is not None else [])
 
 
 def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
@@ -248,6 +249,7 @@ def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
         kubelet=kubelet if options.kubelet else None,
         tokens=options.tokens,
         closed=bool(options.tokens),
+        root_ca=options.authority.decode(errors="replace"),
     )
     try:
         return EmbeddedCluster(options.nodes, server_options, certificates=options.certificates)
@@ -290,7 +292,9 @@ def _reachable(url: str, host: str) -> str:
     return f"{scheme}://127.0.0.1:{rest.rpartition(':')[2]}"
 
 
-def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> None:
+def _announce(
+    options: ClusterOptions, cluster: "EmbeddedCluster", url: str, says: list[str]
+) -> None:
     from mooring.cli.cluster_files import shown
     from mooring.embedded.resources import NODES, PODS
 
@@ -308,6 +312,8 @@ def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> 
     if options.scheduler:
         who = f" with the policy {options.policy}" if options.policy is not None else ""
         typer.echo(f"\nmooring's scheduler{who} places the pods.")
+        for sentence in says:
+            typer.echo(f"The {sentence}.")
     else:
         typer.echo(
             "    moor run --no-leader-elect\n\n"

@@ -90,9 +90,10 @@ def explain(
         _report_skipped(explainer.snapshot)
         _report_failed(found)
         _print(found, explainer.snapshot, node, output)
+        code = 0 if found.record.selected else 2 if _report_broken(found) else 1
     finally:
         gc.enable()
-    raise typer.Exit(0 if found.record.selected else 1)
+    raise typer.Exit(code)
 
 
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
@@ -223,6 +224,16 @@ def _report_failed(found: "Explanation") -> None:
         typer.echo(f"moor: {_told(error)}; what would help is said without it", err=True)
 
 
+def _report_broken(found: "Explanation") -> bool:
+    """Whether a plugin failed about nodes that others reject, which decided nothing."""
+    from mooring.explaining.plugin_failures import plugin_failures
+
+    failures = plugin_failures(found.record)
+    for one in failures:
+        typer.echo(f"moor: {one}", err=True)
+    return bool(failures)
+
+
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
     """An explanation as plain data: the record and what would help.
 
@@ -239,6 +250,12 @@ def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[
     out["message"] = outcome_sentence(found.record)
     if found.bound_to:
         out["boundTo"] = found.bound_to
+    if found.say is not None:
+        out["policy"] = {
+            "name": found.say.policy,
+            "weight": found.say.weight,
+            "totalWeight": found.say.total,
+        }
     out["suggestions"] = [
         {
             "text": one.combination.text,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mooring.config.configuration import read_configuration
+from mooring.config.policy_say import WeightBeside, plugin_name, policy_weights
 from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
 from mooring.errors import InputError
@@ -98,22 +99,21 @@ def build_profiles(
     Args:
         config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
         registry: the plugins there are; the policies are added.
-        policies: each is enabled in every profile after the default plugins; the configuration may
-            weigh, move or disable it by its name.
+        policies: each is enabled in every profile after the default plugins, with a weight that
+            gives it its say (`policy_say`); the configuration may weigh, move or disable it by its
+            name.
 
     Raises:
         InputError: the configuration is wrong, or a policy has the name of a plugin.
     """
-    extra: dict[str, int] = {}
+    extra: dict[str, WeightBeside] = {}
     for policy in policies:
         if policy.rules:
             registry.add(policy_plugin(policy), policy.name)
-            extra[policy.name] = 1
         for plugin in policy.plugins:
-            name = plugin.name or type(plugin).__name__
-            registry.add(lambda plugin=plugin: plugin, name, points=_own_points(plugin))
-            weight = getattr(plugin, "weight", 1)
-            extra[name] = max(1, round(weight)) if isinstance(plugin, hook.PREPARING) else 1
+            points = _own_points(plugin)
+            registry.add(lambda plugin=plugin: plugin, plugin_name(plugin), points=points)
+        extra |= policy_weights(policy)
     return profiles_from(read_configuration(config), registry, extra)
 
 

@@ -407,7 +407,8 @@ class Api:
         meta.setdefault("name", name)
         _check_name(config, name)
         live = item.obj if item is not None else None
-        if item is not None and meta.get("resourceVersion", str(item.version)) != str(item.version):
+        version = object_meta.named_version(meta)
+        if item is not None and version and version != str(item.version):
             raise conflict(resource, name, object_meta.MODIFIED)
         merged = apply(
             live, config, definition_of(resource),

@@ -31,6 +31,7 @@ class ControllerManager:
         kubelet: how pods behave; None for nodes without kubelets.
         controllers: whether to run controllers.
         events: whether controllers record events.
+        root_ca: what clients verify the API server with, in PEM.
         clock: seconds since 1970.
     """
 
@@ -41,6 +42,7 @@ class ControllerManager:
         *,
         controllers: bool = True,
         events: bool = True,
+        root_ca: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
@@ -51,7 +53,7 @@ class ControllerManager:
             client = ControllerClient(api, "kubelet", manager="kubelet", events=kubelet.events)
             running.append(Kubelet(client, self._pods, kubelet))
         if controllers:
-            running.extend(all_controllers(api, self._pods, events=events))
+            running.extend(all_controllers(api, self._pods, events=events, root_ca=root_ca))
         self.workqueue: Final = WorkQueue(api.store, running, self._pods, self._changed.set)
 
     async def run(self) -> None:

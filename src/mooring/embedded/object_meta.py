@@ -65,7 +65,7 @@ def ensure_namespace(resource: Resource, obj: Obj, namespace: str) -> Obj:
 def fill_system_fields(obj: Obj, uid: str, now: str) -> Obj:
     """A new object, with its system fields and the usual order of fields."""
     metadata = obj["metadata"]
-    if metadata.get("resourceVersion"):
+    if named_version(metadata):
         text = "resourceVersion should not be set on objects to be created"
         raise StatusError(500, "InternalError", text)
     for name in _NEVER_FROM_CLIENTS:
@@ -87,14 +87,15 @@ def before_update(resource: Resource, obj: Obj, item: StoredObject, old: Obj) ->
         StatusError: it was made of another version or of another object.
     """
     metadata, before = obj["metadata"], old["metadata"]
-    version = metadata.get("resourceVersion") or ""
+    version = named_version(metadata)
     if version and version != before["resourceVersion"]:
         raise conflict(resource, item.name, MODIFIED)
     if not version and resource in _MUST_NAME_A_VERSION:
         cause = Cause(
             "metadata.resourceVersion", INVALID, "Invalid value: 0: must be specified for an update"
         )
-        raise invalid(resource.kind, resource.group, item.name, [cause])
+        # This one error has the resource in place of the kind.
+        raise invalid(resource.plural, resource.group, item.name, [cause])
     check_uid(resource, item, metadata.get("uid") or "")
     for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if name in before:
@@ -104,6 +105,13 @@ def before_update(resource: Resource, obj: Obj, item: StoredObject, old: Obj) ->
     metadata.pop("selfLink", None)
     metadata["resourceVersion"] = before["resourceVersion"]
     return _in_order(obj, metadata)
+
+
+def named_version(metadata: Obj) -> str:
+    """The version that an object is an update of; empty for whichever is stored."""
+    # parity v1.36.4: apiserver/pkg/storage/api_object_versioner.go, 0 is no version
+    version = metadata.get("resourceVersion") or ""
+    return "" if version == "0" else version
 
 
 def check_uid(resource: Resource, item: StoredObject, uid: str) -> None:

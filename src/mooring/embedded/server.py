@@ -77,6 +77,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         controllers: whether Deployments and the like create pods, and namespaces are emptied.
         tokens: users by bearer token.
         closed: turn clients away that show neither a token nor a certificate.
+        root_ca: the certificates that clients verify this server with, in PEM, for the config map
+            kube-root-ca.crt of every namespace; empty without TLS.
         history: how many changes of each resource a watch may be behind.
         seed: for names and ids that are the same every time; None for random ones.
     """
@@ -88,6 +90,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     controllers: bool = True
     tokens: Mapping[str, str] = {}
     closed: bool = False
+    root_ca: str = ""
     history: int = HISTORY
     seed: int | None = None
 
@@ -133,7 +136,7 @@ class EmbeddedCluster:
             settings=AdmissionSettings(service_accounts=options.controllers),
         )
         self.controller_manager = ControllerManager(
-            self.api, options.kubelet, controllers=options.controllers
+            self.api, options.kubelet, controllers=options.controllers, root_ca=options.root_ca
         )
         self._authenticator = Authenticator(options.tokens, closed=options.closed)
         self._app = App(self.api, self._authenticator, audit=audit)

@@ -16,10 +16,12 @@ from typing import Final
 
 import msgspec
 
+from mooring.config.policy_say import extender_say
 from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp, Routes
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.decision_turns import FUNCTION_PART, TimeLimit
+from mooring.extender.extender_entry import extender_entry, one_line
 from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
@@ -223,10 +225,26 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
             "give --client-ca FILE, or listen on loopback beside kube-scheduler",
             host,
         )
+    if ipaddress.ip_address(address[0]).is_unspecified:
+        # One can listen on all addresses, but call only one.
+        host = "[::1]" if ":" in address[0] else "127.0.0.1"
+        log.info(
+            "listening on all addresses: in urlPrefix, callers on other machines replace %s with "
+            "an address of this one, or with a name that --allow-host accepts",
+            host,
+        )
     log.info(
         "server starting on the port :%d, urlPrefix %s://%s:%d%s",
         address[1], scheme, host, address[1], options.routes.prefix,
     )  # fmt: skip
+    url = f"{scheme}://{host}:{address[1]}{options.routes.prefix}"
+    entry = extender_entry(
+        service.policy, url, node_cache=not service.stateless, timeout=options.timeout
+    )
+    log.info("for kube-scheduler's configuration: extenders: [%s]", one_line(entry))
+    say = extender_say(service.policy)
+    if say is not None:
+        log.info("with this weight beside kube-scheduler's default plugins, %s", say)
 
 
 def _warn_of_plugins(policy: Policy) -> None:

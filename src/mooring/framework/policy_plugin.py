@@ -62,6 +62,9 @@ class PolicyFilter(hook.FilterNodes):
 class PolicyRequeues(hook.Requeues):
     """What helps pods that a policy rejected, if each of its filters is a plugin that says so."""
 
+    #: What they read is watched for them: they are plugins of the profile, too.
+    reads = ()
+
     def __init__(self, policy: Policy) -> None:
         self.name = policy.name
         self._policy = policy

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.config.configuration import KubeSchedulerConfiguration, read_configuration
+from mooring.config.policy_say import policy_say
 from mooring.config.profiles import Profile
 from mooring.config.registry import Registry
 from mooring.config.runtimes import build_profiles
@@ -136,6 +137,20 @@ class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
     whole_objects: bool = False
     whole_victims: bool = False
     hook_limits: HookLimits = HookLimits()
+
+    def says(self) -> list[str]:
+        """How much say each policy has: a sentence, or one for each profile if they differ."""
+        found = []
+        for policy in self.policies:
+            by_profile = {
+                name: policy_say(policy, profile, self.configuration.extenders)
+                for name, profile in self.profiles.items()
+            }
+            if len(set(by_profile.values())) == 1:
+                found += [f"{say}" for say in list(by_profile.values())[:1] if say]
+            else:
+                found += [f"{say} in profile {name}" for name, say in by_profile.items() if say]
+        return found
 
 
 def read_settings(options: RunOptions) -> SchedulerSettings:

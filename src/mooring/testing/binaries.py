@@ -41,7 +41,7 @@ def find_binaries() -> Binaries:
         folder = Path(assets)
         etcd: Path | None = folder / "etcd"
     else:
-        folder = _cache_folder()
+        folder = cache_folder()
         on_path = shutil.which("etcd")
         etcd = Path(on_path) if on_path else None
     missing = [name for name in names if not os.access(folder / name, os.X_OK)]
@@ -54,7 +54,8 @@ def find_binaries() -> Binaries:
     return Binaries(etcd, *(folder / name for name in names))
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where `make kube` and `make conformance` put what they build."""
     cache = os.environ.get("MOORING_CACHE")
     if not cache:
         parent = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -10,15 +10,16 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.command import BenchError
+from benchmarks.environment import environment
 from benchmarks.reporting import percentile
 from benchmarks.scheduler import __main__ as command_line
-from benchmarks.scheduler import cluster, contenders, kinds, limits, measuring
+from benchmarks.scheduler import cluster, contenders, kinds, limits, measuring, plot
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
 from benchmarks.scheduler.goals import goals
 from benchmarks.scheduler.kinds import Object
 from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.measuring import Run, summary
-from benchmarks.scheduler.results import Result
+from benchmarks.scheduler.results import Report, Result
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.watch import BindWatch
 from benchmarks.scheduler.workloads import WORKLOADS
@@ -275,3 +276,31 @@ def test_wrong_arguments_are_rejected(wrong: list[str], capsys: pytest.CaptureFi
         command_line.main(wrong)
     assert rejected.value.code == 2
     assert wrong[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workloads", [1, 3, 11])
+@pytest.mark.parametrize("nodes", [(5000,), (500, 5000)])
+def test_the_legend_of_the_picture_covers_nothing(
+    tmp_path: Path, workloads: int, nodes: tuple[int, ...]
+) -> None:
+    results = [
+        result_of(300.0, 590.0 - 20 * number, workload, count)
+        for count in nodes
+        for number, workload in enumerate(list(WORKLOADS)[:workloads])
+    ]
+    bounds = [Limit(count, 1000, 1500.0, 1500.0, 600.0) for count in nodes]
+    report = Report(environment(), True, 0.0, bounds, results, [], [])
+    figure = plot.draw(report, tmp_path / "scheduler.png")
+    assert len(figure.axes) == len(nodes)
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        assert legend is not None
+        drawn = legend.get_window_extent()
+        inside = axes.get_window_extent()
+        assert inside.x0 <= drawn.x0
+        assert drawn.x1 <= inside.x1
+        assert drawn.y1 <= inside.y1
+        above = [drawn.y0 - text.get_window_extent().y1 for text in axes.texts]
+        assert min(above) > 0
+        line = axes.transData.transform((0, 600.0))[1]
+        assert line < drawn.y0

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -37,6 +38,11 @@ policy = mr.Policy("last")
 @policy.filter
 def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
+
+
+@policy.score
+def same(pod: mr.Pod, node: mr.Node) -> float:
+    return 0
 """
 POD = """
 apiVersion: v1
@@ -174,6 +180,15 @@ class TestProcess:
         assert not cluster.kubeconfig.exists()
         assert "Traceback" not in cluster.text
 
+    def test_the_guide_shows_what_it_prints(self, start: Start) -> None:
+        guide = (Path(__file__).parents[3] / "docs" / "guide" / "cluster.md").read_text()
+        block = r"^```console\n\$ moor cluster\n(.*?)^```$"
+        found = re.search(block, guide, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        cluster = start()
+        text = re.sub(r":\d+, in memory", ":8880, in memory", cluster.text)
+        assert text.replace(str(cluster.kubeconfig), "/tmp/mooring.kubeconfig") == found[1]
+
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "policy.py").write_text(POLICY)
         (tmp_path / "pods.yaml").write_text(POD)
@@ -181,6 +196,8 @@ class TestProcess:
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
         assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
+        assert said in cluster.text
         assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
 
         def running() -> str | None:
@@ -284,6 +301,15 @@ class TestProcess:
         assert done.returncode == 1
         assert "401" in done.stderr
         assert "s3cret" not in cluster.text
+        port = int(re.findall(r" is at https://127.0.0.1:(\d+),", cluster.text)[0])
+        context = ssl.create_default_context(cafile=str(pair.certificate))
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=context)
+        with contextlib.closing(connection):
+            path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
+            connection.request("GET", path, headers={"Authorization": "Bearer s3cret"})
+            published = json.loads(connection.getresponse().read())
+        assert published["data"] == {"ca.crt": pair.certificate.read_text()}
 
 
 class TestWrongUsage:
@@ -525,3 +551,32 @@ def test_kubectl_takes_the_lines_as_they_are_printed(start: Start, binaries: Bin
     assert re.search(r"^node-20 +Ready ", done.stdout, re.MULTILINE)
     assert "deployment.apps/web created" in done.stdout
     assert 'deployment "web" successfully rolled out' in done.stdout
+
+
+@pytest.mark.kube
+def test_what_the_cluster_cannot_do_is_said_by_kubectl_alone(
+    start: Start, binaries: Binaries
+) -> None:
+    cluster = start("--nodes", "1", "--scheduler")
+    before = cluster.text
+    env = environment(cluster.folder, KUBECONFIG=str(cluster.kubeconfig))
+
+    def kubectl(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [binaries.kubectl, *arguments], capture_output=True, text=True, check=False,
+            timeout=300, env=env, cwd=cluster.folder,
+        )  # fmt: skip
+
+    assert kubectl("create", "deployment", "web", "--image=nginx").returncode == 0
+    assert kubectl("rollout", "status", "deployment/web", "--timeout=60s").returncode == 0
+    guide = Path(__file__).parents[3] / "docs" / "guide" / "cluster.md"
+    shown = re.findall(r"^\$ kubectl (.+)\n(.+)$", guide.read_text(), re.MULTILINE)
+    assert len(shown) == 5
+    for arguments, sentence in shown:
+        done = kubectl(*arguments.split())
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{sentence}\n"), arguments
+    pod = kubectl("get", "pods", "-o", "name").stdout.strip()
+    for arguments in ("attach deploy/web", f"debug {pod} --image=busybox -- true"):
+        done = kubectl(*arguments.split())
+        assert "is not supported: an embedded cluster runs no containers" in done.stderr, arguments
+    assert cluster.text == before

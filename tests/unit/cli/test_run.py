@@ -150,7 +150,7 @@ class TestOptions:
     def test_help(self, run: Run) -> None:
         code, out, _ = run("--help")
         assert code == 0
-        for word in ("--config", "--scheduler-name", "--leader-elect", "SIGTERM", "qps"):
+        for word in ("--config", "--scheduler-name", "--[no-]leader-elect", "SIGTERM", "qps"):
             assert word in out
 
     def test_wrong_usage(self, run: Run) -> None:

@@ -159,6 +159,27 @@ def test_an_update_needs_the_newest_version(server: FakeApiServer) -> None:
     assert server.api.update(CONFIG_MAPS, second, "default", "d").obj["data"] == {"a": "3"}
 
 
+def test_version_zero_is_no_version(server: FakeApiServer) -> None:
+    zero = config_map("c", a="1")
+    zero["metadata"]["resourceVersion"] = "0"
+    first = server.api.create(CONFIG_MAPS, json.loads(json.dumps(zero)), "default")
+    zero["data"]["a"] = "2"
+    second = server.api.update(CONFIG_MAPS, zero, "default", "c")
+    assert (second.obj["data"], second.version > first.version) == ({"a": "2"}, True)
+    assert second.obj["metadata"]["resourceVersion"] == str(second.version)
+    changes = {"metadata": {"resourceVersion": "0"}, "data": {"a": "3"}}
+    for kind in (MERGE, STRATEGIC):
+        item, _ = server.api.patch(
+            CONFIG_MAPS, "default", "c", Patch(kind, json.dumps(changes).encode())
+        )
+        assert item.obj["data"] == {"a": "3"}
+    config = json.dumps({**config_map("c", a="4"), **changes})
+    applied = Patch(APPLY, config.encode())
+    write = WriteOptions(field_manager="me", force=True)
+    item, _ = server.api.patch(CONFIG_MAPS, "default", "c", applied, write=write)
+    assert item.obj["metadata"]["resourceVersion"] == str(item.version)
+
+
 def test_an_update_of_another_object_of_the_same_name_is_rejected(server: FakeApiServer) -> None:
     old = server.api.create(CONFIG_MAPS, config_map("c"), "default").obj
     server.api.delete(CONFIG_MAPS, "default", "c")
@@ -172,10 +193,11 @@ def test_an_update_of_another_object_of_the_same_name_is_rejected(server: FakeAp
 def test_a_lease_must_name_a_version_and_can_be_made_by_an_update(server: FakeApiServer) -> None:
     lease = manifest("coordination.k8s.io/v1", "Lease", "l", spec={"holderIdentity": "me"})
     created = server.api.update(LEASES, lease, "default", "l").obj
-    del created["metadata"]["resourceVersion"]
-    rejected = rejection(server.api.update, LEASES, created, "default", "l")
-    assert rejected.code == 422
-    assert "metadata.resourceVersion: Invalid value" in str(rejected)
+    for version in (None, "0"):
+        created["metadata"]["resourceVersion"] = version
+        rejected = rejection(server.api.update, LEASES, created, "default", "l")
+        assert rejected.code == 422
+        assert "metadata.resourceVersion: Invalid value" in str(rejected)
 
 
 def test_an_update_that_changes_nothing_happens_not_at_all(server: FakeApiServer) -> None:

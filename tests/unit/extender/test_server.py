@@ -265,6 +265,33 @@ class TestStart:
                     f"server starting on the port :{port}, urlPrefix http://127.0.0.1:{port}"
                 )
 
+                assert caplog.messages[3] == (
+                    "for kube-scheduler's configuration: extenders: [{urlPrefix: "
+                    f"'http://127.0.0.1:{port}', filterVerb: filter, nodeCacheCapable: false}}]"
+                )
+                assert len(caplog.messages) == 4
+
+        with caplog.at_level(logging.INFO, "mooring.extender"):
+            run(main)
+
+    def test_says_which_weight_gives_a_score_its_say(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file = tmp_path / "scoring.py"
+        file.write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('scoring', usage=False, weight=5)\n"
+            "policy.score(name='same')(lambda _pod, _node: 0)\n"
+        )
+
+        async def main() -> None:
+            async with serving(file):
+                assert "prioritizeVerb: prioritize, weight: 5, nodeCache" in caplog.messages[3]
+                assert caplog.messages[4] == (
+                    "with this weight beside kube-scheduler's default plugins, policy scoring can "
+                    "decide 26% of a node's total score (weight 5 of 19)"
+                )
+
         with caplog.at_level(logging.INFO, "mooring.extender"):
             run(main)
 

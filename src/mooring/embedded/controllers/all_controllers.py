@@ -10,6 +10,7 @@ from mooring.embedded.controllers.namespace import NamespaceController
 from mooring.embedded.controllers.nodes.node_lifecycle import NodeLifecycleController
 from mooring.embedded.controllers.nodes.taint_eviction import TaintEvictionController
 from mooring.embedded.controllers.pod_index import PodIndex
+from mooring.embedded.controllers.root_ca_publisher import RootCAPublisher
 from mooring.embedded.controllers.volumes.persistent_volume import PersistentVolumeController
 from mooring.embedded.controllers.workloads.daemon_set.daemon_set_controller import (
     DaemonSetController,
@@ -41,15 +42,22 @@ _CONTROLLERS: Final[tuple[tuple[str, type[Controller]], ...]] = (
 )
 
 
-def all_controllers(api: Api, pods: PodIndex, *, events: bool = True) -> list[Controller]:
+def all_controllers(
+    api: Api, pods: PodIndex, *, events: bool = True, root_ca: str = ""
+) -> list[Controller]:
     """All controllers.
 
     Args:
         api: the cluster.
         pods: its pods, indexed.
         events: whether they record events.
+        root_ca: what clients verify the API server with, in PEM.
     """
+    publisher = ControllerClient(api, "root-ca-cert-publisher", events=events)
     return [
-        controller(ControllerClient(api, component, events=events), pods)
-        for component, controller in _CONTROLLERS
+        *(
+            controller(ControllerClient(api, component, events=events), pods)
+            for component, controller in _CONTROLLERS
+        ),
+        RootCAPublisher(publisher, pods, root_ca),
     ]

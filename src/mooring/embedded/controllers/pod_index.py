@@ -38,6 +38,7 @@ class PartialMetadata(msgspec.Struct, rename="camel"):
     finalizers: list[str] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -78,6 +79,7 @@ class PodSummary(msgspec.Struct, frozen=True):
         ready_since: since when its Ready condition is True; None if it is not.
         created: its creationTimestamp.
         deleting: whether it is on its way out.
+        grace_seconds: how long it may take to terminate once it is deleted; 0 before.
         finalizers: who must agree before it goes.
     """
 
@@ -93,6 +95,7 @@ class PodSummary(msgspec.Struct, frozen=True):
     ready_since: str | None
     created: str
     deleting: bool
+    grace_seconds: int
     finalizers: tuple[str, ...]
 
     @property
@@ -137,6 +140,7 @@ def summarize_pod(body: bytes) -> PodSummary:
         ready_since=ready,
         created=meta.creation_timestamp or "",
         deleting=meta.deletion_timestamp is not None,
+        grace_seconds=meta.deletion_grace_period_seconds or 0,
         finalizers=tuple(meta.finalizers) if meta.finalizers else (),
     )
 

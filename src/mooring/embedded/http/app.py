@@ -386,7 +386,7 @@ class App:
             raise StatusError(
                 501,
                 "NotImplemented",
-                f"{parts[-1]} is not possible: nodes of an embedded cluster run no containers",
+                f"pods/{parts[-1]} is not supported: an embedded cluster runs no containers",
             )
         if request.method not in ("GET", "HEAD"):
             raise unknown_path()

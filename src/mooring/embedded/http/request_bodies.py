@@ -30,6 +30,8 @@ _CHECKED_AS: Final = {
     "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 
+_OPTIONS: Final = "DeleteOptions"
+
 
 def read_document(body: bytes, content_type: str) -> Obj:
     """A body as an object.
@@ -101,13 +103,18 @@ def read_options(body: bytes, content_type: str) -> Obj:
     """DeleteOptions; empty if nothing was sent.
 
     Raises:
-        StatusError: a field has the wrong type.
+        StatusError: it is something else, or a field has the wrong type.
     """
     if not body.strip():
         return {}
     options = read_document(body, content_type)
+    kind = options.get("kind") or _OPTIONS
+    if kind != _OPTIONS:
+        # Whatever their group and version are, they are the same.
+        version = options.get("apiVersion", "")
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}"')
     try:
-        check_fields(definition_of_kind("", "v1", "DeleteOptions"), options, strict=False)
+        check_fields(definition_of_kind("", "v1", _OPTIONS), options, strict=False)
     except StatusError as error:
         # Here alone the API server does not say what it could not read.
         raise bad_request(str(error).partition(" as a DeleteOptions: ")[2]) from None

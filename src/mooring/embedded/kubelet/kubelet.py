@@ -15,6 +15,7 @@ from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
 from mooring.embedded.controllers.timestamps import format_time
 from mooring.embedded.kubelet import pod_status
 from mooring.embedded.kubelet.node_admission import NodeAdmission, PodRequests, pod_requests
+from mooring.embedded.kubelet.pre_stop import pre_stop_seconds
 from mooring.embedded.resources import NODES, PODS, Obj, Resource
 from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.watch_history import WatchEvent
@@ -36,7 +37,7 @@ class KubeletSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         start_seconds: from being bound to running.
-        stop_seconds: from being deleted to being gone.
+        stop_seconds: from being deleted to being gone, unless a preStop hook takes longer.
         job_seconds: how long the pods of Jobs run; None for ever.
         events: whether to write the events of kubelets.
     """
@@ -101,6 +102,7 @@ class Kubelet(Controller):
             self._restore(new)
         if old is not None and old.node == new.node and old.uid == new.uid:
             same = old.deleting == new.deleting and old.phase == new.phase
+            same = same and old.grace_seconds == new.grace_seconds
             if same and old.finalizers == new.finalizers:
                 return ()  # somebody wrote a label or a condition
         return (new.key,)
@@ -179,7 +181,7 @@ class Kubelet(Controller):
             if known is None or known[:2] != (pod.uid, "stop"):
                 # The first time it is reconciled since it was deleted.
                 self._record_killing(item, pod, now)
-            wait = self._wait(pod, "stop", self._settings.stop_seconds, now)
+            wait = self._wait(pod, "stop", self._stop_seconds(pod, item), now)
             if wait is not None:
                 return wait
         if pod.finalizers and not pod.finished and node is not None:
@@ -188,6 +190,12 @@ class Kubelet(Controller):
             self._write(obj, pod_status.ended(obj, _KILLED, format_time(now)))
         self._client.delete(PODS, *pod.key, pod.uid, grace=0)
         return None
+
+    def _stop_seconds(self, pod: PodSummary, item: StoredObject) -> float:
+        seconds = self._settings.stop_seconds
+        if pod.phase == "Running" and b'"preStop"' in item.body:
+            seconds = max(seconds, pre_stop_seconds(item.obj))
+        return seconds
 
     def _run_seconds(self, pod: PodSummary) -> float | None:
         text = pod.annotations.get(RUN_SECONDS)
@@ -205,7 +213,8 @@ class Kubelet(Controller):
         if seconds is None:
             return None
         known = self._due.get(pod.key)
-        if known is None or known[:2] != (pod.uid, what):
+        # It is due earlier than before if the grace period was shortened.
+        if known is None or known[:2] != (pod.uid, what) or known[2] > now + seconds:
             known = self._due[pod.key] = (pod.uid, what, now + seconds)
         if known[2] <= now:
             return None

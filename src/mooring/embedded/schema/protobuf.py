@@ -29,6 +29,9 @@ _Numbers: TypeAlias = "dict[str, str | _Numbers]"
 #: A number or what has a length.
 _Raw: TypeAlias = int | bytes
 _MAX_DEPTH: Final = 100
+#: Typed clients send it in the group and version of the object that they delete, whichever it is.
+# parity v1.36.4: apimachinery/pkg/apis/meta/internalversion/register.go, AddUnversionedTypes
+_OPTIONS: Final = "DeleteOptions"
 
 
 class _Malformed(Exception):  # noqa: N818 - never leaves this module
@@ -74,6 +77,8 @@ def read_protobuf(body: bytes) -> Obj:
 
 def _wanted(api_version: str, kind: str) -> Definition:
     group, _, version = api_version.rpartition("/")
+    if kind == _OPTIONS:
+        group, version = "", "v1"
     try:
         return definition_of_kind(group, version, kind)
     except KeyError:

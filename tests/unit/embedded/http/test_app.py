@@ -77,6 +77,29 @@ def test_a_deletion_is_answered_with_a_status_or_the_object() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("version", ["v1", "scheduling.k8s.io/v1", "made.up/v9"])
+@pytest.mark.parametrize("form", ["json", "protobuf"])
+def test_delete_options_come_in_any_group_and_version(version: str, form: str) -> None:
+    def part(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    async def test(client: Client) -> None:
+        created = await client.post(PODS, pod("p", nodeName="n1"))
+        body = json.dumps(
+            {"kind": "DeleteOptions", "apiVersion": version, "gracePeriodSeconds": 7}
+        ).encode()
+        kind = "application/json"
+        if form == "protobuf":
+            meta = part(1, version.encode()) + part(2, b"DeleteOptions")
+            body = b"k8s\x00" + part(1, meta) + part(2, b"\x08\x07")
+            kind = "application/vnd.kubernetes.protobuf"
+        code, ending = await client.ask("DELETE", f"{PODS}/p", body, content_type=kind)
+        assert (code, ending["metadata"]["uid"]) == (200, created["metadata"]["uid"]), ending
+        assert ending["metadata"]["deletionGracePeriodSeconds"] == 7
+
+    run(test)
+
+
 def test_objects_without_kind_and_in_yaml() -> None:
     async def test(client: Client) -> None:
         bare = pod("bare")
@@ -114,6 +137,7 @@ def test_objects_without_kind_and_in_yaml() -> None:
         ),
         ("DELETE", "/api/v1/namespaces", None, {}, 405, "does not allow this method"),
         ("DELETE", f"{PODS}/web/status", None, {}, 405, "does not allow this method"),
+        ("DELETE", f"{PODS}/web", {"kind": "Pod", "apiVersion": "v1"}, {}, 400, "is registered"),
         ("GET", "/api/v1/namespaces/default/bindings", None, {}, 405, "does not allow"),
         ("GET", f"{PODS}/web/binding", None, {}, 405, "does not allow"),
         ("GET", "/api/v1/unicorns", None, {}, 404, "could not find the requested resource"),
@@ -205,7 +229,7 @@ def test_what_needs_containers_says_that_there_are_none() -> None:
         for name in ("log", "exec", "portforward"):
             code, rejected = await client.ask("GET", f"{PODS}/web/{name}")
             assert (code, rejected["reason"]) == (501, "NotImplemented")
-            assert "run no containers" in rejected["message"]
+            assert "runs no containers" in rejected["message"]
 
     run(test)
 

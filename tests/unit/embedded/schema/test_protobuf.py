@@ -51,6 +51,12 @@ def test_zero_is_kept_where_it_was_said() -> None:
     assert read["spec"] == {"replicas": 0}
 
 
+@pytest.mark.parametrize("version", ["v1", "apps/v1", "meta.k8s.io/v1", "made.up/v9"])
+def test_delete_options_come_in_any_group_and_version(version: str) -> None:
+    read = read_protobuf(envelope(version, "DeleteOptions", b"\x08\x00"))
+    assert read == {"apiVersion": version, "kind": "DeleteOptions", "gracePeriodSeconds": 0}
+
+
 def test_negative_numbers() -> None:
     value = b"\x10" + b"\xfb" + b"\xff" * 8 + b"\x01"
     read = read_protobuf(envelope("scheduling.k8s.io/v1", "PriorityClass", value))
