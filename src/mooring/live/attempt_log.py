@@ -22,6 +22,7 @@ log = logging.getLogger("mooring.live")
 _NUMBER: Final = re.compile(r"\d+")
 _BETWEEN_REASONS: Final = re.compile(r"[.,:] ")
 _UNSCHEDULABLE: Final = "Unschedulable"
+_MOST_SHOWN: Final = 1024
 
 
 class AttemptLog:
@@ -77,7 +78,7 @@ class AttemptLog:
         room = f"; room is being made on node {effect.nominated_node}" * bool(effect.nominated_node)
         log.info(
             "pod %s is %sunschedulable: %s%s", pod.key, "" if known is None else "still ",
-            effect.message, room, extra=alike("unschedulable"),
+            _shown(effect.message), room, extra=alike("unschedulable"),
         )  # fmt: skip
 
     def bound(self, effect: Bind) -> None:
@@ -114,6 +115,11 @@ def _parts(scoring: Scoring) -> str:
         for one in scoring.scores
         if one.normalized is not None
     )
+
+
+def _shown(message: str) -> str:
+    """As much of a message as the pod's event has; plugins write as much as they like."""
+    return message if len(message) <= _MOST_SHOWN else f"{message[: _MOST_SHOWN - 4]} ..."
 
 
 def _time(seconds: float) -> str:

@@ -72,6 +72,13 @@ def test_other_pods_are_logged_too(pod: Pod, caplog: pytest.LogCaptureFixture) -
     assert len(caplog.messages) == 2
 
 
+def test_a_message_without_end_is_cut(pod: Pod, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    Log().failed(pod, "x" * 30_000)
+    assert len(caplog.messages[0]) < 1100
+    assert caplog.messages[0].endswith("x ...")
+
+
 def test_room_that_is_being_made_is_said(pod: Pod, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     Log().failed(pod, NO_CPU, nominated_node="a")
@@ -147,7 +154,7 @@ def test_a_scheduler_logs_bindings_with_node_score_and_time(
     parts = [one for one in lines if "pack" in one and "×90" in one]
     assert (len(bound), len(parts)) == (level < logging.INFO, level < logging.DEBUG)
     if bound:
-        line = r"bound pod default/p to node a: score \d{2,}, \d+ m?s, attempt 1"
+        line = r"bound pod default/p to node a: score \d{2,}, \d+(\.\d)? m?s, attempt 1"
         assert re.fullmatch(line, bound[0])
     if parts:
         assert parts[0].startswith("pod default/p on node a, one of 2 nodes that fit: ")

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from mooring.errors import InputError
+from mooring.framework.loading import load
 from mooring.live.configz import shown_configuration
-from mooring.live.options import RateLimit, RunOptions, SchedulerSettings, read_settings
+from mooring.live.options import (
+    RateLimit,
+    RunOptions,
+    SchedulerSettings,
+    read_settings,
+    with_policy,
+)
 from mooring.testing.certificates import Authority
 
 KUBECONFIG = """
@@ -135,6 +142,21 @@ class TestPolicies:
         file = write(tmp_path / "two.py", POLICY.replace("NAME", "NodeName"))
         with pytest.raises(InputError, match="'NodeName'"):
             read(kubeconfig, policy=str(file))
+
+    def test_a_policy_that_is_reloaded(self, kubeconfig: Path, tmp_path: Path) -> None:
+        file = write(tmp_path / "three.py", POLICY.replace("NAME", "zones"))
+        config = {"profiles": [{"schedulerName": "mine"}]}
+        settings = read(kubeconfig, config, policy=str(file), reload=True)
+        assert (settings.policy_source, settings.reload) == (str(file), True)
+        other = load(write(tmp_path / "four.py", POLICY.replace("NAME", "racks")))
+        new = with_policy(settings, other)
+        assert new.profiles["mine"].plugins[-1] == "racks"
+        assert new.policies == (other,)
+        assert settings.profiles["mine"].plugins[-1] == "zones"
+
+    def test_only_a_policy_can_be_reloaded(self, kubeconfig: Path) -> None:
+        with pytest.raises(InputError, match="name the policy, too"):
+            read(kubeconfig, reload=True)
 
     def test_a_policy_that_does_not_exist(self, kubeconfig: Path) -> None:
         with pytest.raises(InputError, match=r"none\.py does not exist"):
