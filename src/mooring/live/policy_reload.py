@@ -65,7 +65,7 @@ class PolicyReload:
 
         Called between two decisions.
         """
-        before = profile_lines(self._core.runtimes)
+        before = self._weights()
         try:
             with self._hooks:
                 settings = with_policy(self.settings, policy)
@@ -82,9 +82,13 @@ class PolicyReload:
             return
         self.settings = settings
         log.info("reloaded policy %s: %s", policy.name, summary(policy))
-        for line in profile_lines(self._core.runtimes):
+        for line in self._weights():
             if line not in before:
                 log.info("%s", line)
+
+    def _weights(self) -> list[str]:
+        """Lines about the weights of scores, and about how much the policy can decide."""
+        return [*profile_lines(self._core.runtimes), *self.settings.says()]
 
     def _check_watched(self, new: dict[str, NewPlugins], policy: Policy) -> None:
         plugins = [one for profile in new.values() for one in profile.plugins.values()]

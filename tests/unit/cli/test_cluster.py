@@ -226,13 +226,13 @@ class TestProcess:
         assert unschedulable.startswith(
             "pod default/p is unschedulable: 0/5 nodes are available: 5 not the last."
         )
-        assert lines("policy last from") == ["policy last from policy.py: filter last"]
+        assert lines("policy last from") == ["policy last from policy.py: filter last; score same"]
         assert "NodeResourcesFit 1" in lines("profile default-scheduler scores")[0]
         policy.write_text("import moorings")
         (kept,) = lines("kept the old policy")
         assert "No module named 'moorings'" in kept
         policy.write_text(POLICY)
-        assert lines("reloaded policy") == ["reloaded policy last: filter last"]
+        assert lines("reloaded policy") == ["reloaded policy last: filter last; score same"]
         (bound,) = lines("is bound to")
         assert bound.startswith(
             "pod default/p is bound to node node-4 after being unschedulable for "

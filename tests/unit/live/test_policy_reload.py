@@ -93,6 +93,7 @@ def test_other_weights_and_the_configuration_in_force_are_shown(
     weight = next(one["weight"] for one in scores if one["name"] == "shift")
     said = [one for one in caplog.messages if one.startswith("profile default-scheduler scores")]
     assert [f"shift {weight}" in one for one in said] == [False, True]
+    assert sum("policy shift can decide" in one for one in caplog.messages) == 1
 
 
 @pytest.mark.parametrize(
