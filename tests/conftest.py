@@ -35,6 +35,9 @@ settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Several processes of tests are told the width of the terminal; output that is captured has none.
+os.environ.pop("COLUMNS", None)
+
 _missing = pytest.StashKey[str]()
 _left_out = pytest.StashKey[int]()
 

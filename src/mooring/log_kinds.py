@@ -71,15 +71,18 @@ def is_once(record: logging.LogRecord) -> bool:
 class LeavesLinesOut(Protocol):
     """A handler of the log that leaves lines out and counts them."""
 
-    def report_left_out(self) -> None:
-        """Say how many were left out, where the minute is over."""
+    def report_left_out(self, *, everything: bool = False) -> None:
+        """Say how many were left out, where the minute is over or of everything."""
 
 
-def report_left_out() -> None:
+def report_left_out(*, everything: bool = False) -> None:
     """Have the log say what it left out; for whoever has a turn now and then.
 
     Without this it says so with the next line.
+
+    Args:
+        everything: whether or not the minute is over, as before the last line of a process.
     """
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LeavesLinesOut):
-            handler.report_left_out()
+            handler.report_left_out(everything=everything)

@@ -93,11 +93,11 @@ class FloodHandler(LineHandler):
             return False
         return self._clock() - (site.last if is_once(record) else site.since) < _SECONDS
 
-    def report_left_out(self) -> None:
-        """Say how many lines were left out, where the minute is over."""
+    def report_left_out(self, *, everything: bool = False) -> None:
+        """Say how many lines were left out, where the minute is over or of everything."""
         with self.lock or nullcontext():
             now = self._clock()
-            self._report(now - _SECONDS, now)
+            self._report(now if everything else now - _SECONDS, now)
 
     def close(self) -> None:
         """Say what was left out; nothing comes after it."""

@@ -25,6 +25,7 @@ import uvloop
 
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.in_progress import in_progress
+from mooring.log_kinds import report_left_out
 from mooring.process.deadline import Deadline
 from mooring.process.exiting import exit_now
 
@@ -115,6 +116,7 @@ def decide_and_serve(main: Main, function_seconds: float) -> int:
         serving.join()
     if result.error is not None:
         raise result.error
+    report_left_out(everything=True)
     log.info("stopped")
     return result.code
 
@@ -126,5 +128,6 @@ def _leave_behind(decisions: DecisionQueue, result: ServeResult) -> None:
         log.error("the server failed", exc_info=result.error)
     log.warning("%s cannot be interrupted: ending without it", what)
     if result.error is None:
+        report_left_out(everything=True)
         log.info("stopped")
     exit_now(result.code if result.error is None else 1)

@@ -26,6 +26,7 @@ from mooring.live.housekeeping import Housekeeping
 from mooring.live.readiness_log import ReadinessLog
 from mooring.live.state_comparison import check_state, log_comparison
 from mooring.live.stop_signals import StopSignals
+from mooring.log_kinds import report_left_out
 from mooring.process.exiting import exit_now
 from mooring.process.memory import trim_memory
 from mooring.wording import counted
@@ -208,6 +209,7 @@ class SchedulerLifecycle:
         self._components.health.stopping = True
         await self._components.recorder.flush(_FLUSH_SECONDS)
         await self._release()
+        report_left_out(everything=True)
         log.info("stopped")
         return 0
 

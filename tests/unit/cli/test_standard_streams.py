@@ -143,7 +143,7 @@ def test_a_terminal_without_utf_8(folder: Path, variables: dict[str, str], force
     # NO_COLOR: nothing but bold and dim, if at all.
     assert set(re.findall(r"\x1b\[([0-9;]*)m", text)) <= {"0", "1", "2"}
     assert re.search(r"^.{0,8}x ", text, re.MULTILINE)
-    assert "Insufficient cpu" in text
+    assert "needs 2 cpu" in text
 
 
 def test_ctrl_c_is_a_sentence(folder: Path) -> None:

@@ -87,7 +87,7 @@ def test_terminals_of_any_width(
 
 def test_what_kubectl_started_says_so(shown: Help, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = shown("explain", "--help", program="kubectl-moor")
-    assert lines[0] == "Usage: kubectl moor explain [OPTIONS] POD"
+    assert lines[0] == "Usage: kubectl moor explain [OPTIONS] [POD]"
     assert "kubectl moor snapshot" in " ".join(" ".join(lines).split())
     assert shown("--help", program="kubectl-moor")[0] == "Usage: kubectl moor COMMAND"
 
