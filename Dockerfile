@@ -13,6 +13,7 @@ RUN python -m pip install --no-cache-dir --disable-pip-version-check \
       --require-hashes --only-binary :all: --requirement locks/runtime.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
+COPY examples ./examples
 # From here on nothing is fetched.
 RUN python -m pip wheel --no-cache-dir --disable-pip-version-check --no-deps --no-index \
       --no-build-isolation --wheel-dir dist . \

@@ -10,6 +10,7 @@ distribution. Nothing else of the index is written down.
     locks/dev.txt      everything in constraints.txt
 """
 
+import argparse
 import importlib.metadata
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -157,6 +158,11 @@ def _is_of(filename: str, name: str, version: str) -> bool:
 
 def main() -> None:
     """Write all locks anew."""
+    argparse.ArgumentParser(
+        prog="python -m tools.lock",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
     pins = read_constraints(CONSTRAINTS.read_text())
     hashes = ask_index(pins)
     FOLDER.mkdir(exist_ok=True)

@@ -102,7 +102,7 @@ class Source:
 
     def imported(self, name: str) -> str:
         """The module a name is imported from."""
-        froms = (node for node in self.tree.body if isinstance(node, ast.ImportFrom))
+        froms = (node for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom))
         return next(
             node.module or ""
             for node in froms
@@ -224,6 +224,8 @@ def _value(hint: Any, default: Any) -> tuple[str, str]:
     shown = "" if default is None or default == "" else f"`{getattr(default, 'value', default)}`"
     if hint is bool:
         return "", {True: "on", False: "off"}.get(default, "")
+    if getattr(info, "count", False):
+        return "", "off"
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return " or ".join(f"`{one.value}`" for one in hint), shown
     words = [{int: "whole number", float: "number", Path: "file"}.get(hint, "text")]
@@ -367,6 +369,9 @@ def _constructor(name: str, kind: type, family: list[type]) -> str:
             if not _is_derived(field)
             if field.name in kind.__struct_fields__
         ]
+        positions = [one.kind for one in inspect.signature(kind).parameters.values()]
+        if inspect.Parameter.KEYWORD_ONLY in positions:
+            fields.insert(positions.index(inspect.Parameter.KEYWORD_ONLY), "*")
         return code_block(name, fields)
     own = vars(kind).get("__init__")
     return code_block(name, _arguments(definition(own).args)) if own is not None else ""

@@ -6,6 +6,7 @@ OpenAPI documents. Names of Go types, which error messages have, are learned by 
 objects.
 """
 
+import argparse
 import re
 import sys
 from collections import deque
@@ -76,11 +77,20 @@ class Root(NamedTuple):
 
 def main() -> int:
     """Write the file."""
+    _options().parse_args()
     with ControlPlane() as plane:
         text = compose(plane)
     FILE.write_text(text)
     print(f"{FILE}: {text.count(chr(10)) - 2} definitions, {len(text) // 1024} KiB")
     return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog="python -m tools.schema",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def compose(plane: ControlPlane) -> str:

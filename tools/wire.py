@@ -5,6 +5,7 @@ Run as ``python -m tools.wire`` after ``python -m tools.schema``; needs Go and t
 is zero was said to be zero (a pointer) or not said at all.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -35,9 +36,18 @@ Numbers = dict[str, "str | Numbers"]
 
 def main() -> int:
     """Write the file."""
+    _options().parse_args()
     FILE.write_text(compose())
     print(f"{FILE}: {FILE.stat().st_size // 1024} KiB")
     return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog="python -m tools.wire",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def compose() -> str:

@@ -3,11 +3,11 @@ from pathlib import Path
 from mooring.testing import cluster, make_node
 
 GPU = "nvidia.com/gpu"
-POLICY = Path(__file__).with_name("gpu_pack.py")
+POLICY = Path(__file__).with_name("fair_gpus.py")
 
 
 def test_gpus_are_packed_on_a_cluster() -> None:
-    nodes = [make_node("a", extended={GPU: 2}), make_node("b", extended={GPU: 2})]
+    nodes = [make_node("a", extended={GPU: 4}), make_node("b", extended={GPU: 4})]
     with cluster(nodes, policy=POLICY) as c:
         c.create_pod("first", requests={GPU: 1})
         node = c.wait_scheduled("first")
@@ -15,12 +15,10 @@ def test_gpus_are_packed_on_a_cluster() -> None:
         assert c.wait_scheduled("second") == node
 
         c.create_pod("large", requests={GPU: 3})
-        assert "2 Insufficient nvidia.com/gpu" in c.wait_unschedulable("large").message
-
-        c.create_pod("web", requests={"cpu": "1"})
-        rejection = c.wait_unschedulable("web")
-        assert "2 kept for pods that need GPUs" in rejection.message
-        assert c.wait_event("web", "FailedScheduling").message == rejection.message
+        rejection = c.wait_unschedulable("large")
+        assert "1 Insufficient nvidia.com/gpu" in rejection.message
+        assert "1 namespace would use more than half of the GPUs" in rejection.message
+        assert c.wait_event("large", "FailedScheduling").message == rejection.message
 
 
 def test_a_deployment_comes_to_life() -> None:

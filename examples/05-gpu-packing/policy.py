@@ -18,11 +18,11 @@ def enough_gpus(pod: mr.Pod, node: mr.Node) -> bool:
 
 @policy.score_nodes
 def pack(pod: mr.Pod, nodes: mr.Nodes) -> mr.Scores:
-    """Prefer the node that will have the largest part of its GPUs in use."""
-    if not pod.requests[GPU]:
+    """Give 100 to the node that will have the largest part of its GPUs in use, less to others."""
+    if not pod.requests[GPU] or not len(nodes):
         return np.zeros(len(nodes))
-    in_use = nodes.used[GPU] + pod.requests[GPU]
-    return np.minimum(100 * in_use / np.maximum(nodes.allocatable[GPU], 1), 100)
+    part = (nodes.used[GPU] + pod.requests[GPU]) / np.maximum(nodes.allocatable[GPU], 1)
+    return 100 * part / float(part.max())
 
 
 @policy.bind

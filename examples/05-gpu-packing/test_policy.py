@@ -37,7 +37,7 @@ def test_only_nodes_with_enough_free_gpus_are_kept() -> None:
 
 def test_the_fuller_node_is_better() -> None:
     fake = cluster(gpu_pod("first", 2, node="gpu-b", devices="0,1"))
-    assert fake.prioritize(gpu_pod("new"), ["gpu-a", "gpu-b"]) == {"gpu-a": 3, "gpu-b": 8}
+    assert fake.prioritize(gpu_pod("new"), ["gpu-a", "gpu-b"]) == {"gpu-a": 3, "gpu-b": 10}
     assert fake.prioritize(gpu_pod("new", 2), ["gpu-a", "gpu-b"]) == {"gpu-a": 5, "gpu-b": 10}
 
 

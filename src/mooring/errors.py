@@ -16,6 +16,8 @@
 A "no" from a policy is a `Verdict`, never an exception.
 """
 
+from collections.abc import Iterable
+
 
 class MooringError(Exception):
     """Base of all errors mooring raises on purpose; its text is one sentence for the user."""
@@ -26,7 +28,15 @@ class InputError(MooringError):
 
 
 class PolicyFileError(InputError):
-    """A policy could not be loaded; correct the file or the name and load again."""
+    """A policy could not be loaded; correct the file or the name and load again.
+
+    Attributes:
+        problems: everything that is wrong with it, one sentence each; the text is the first one.
+    """
+
+    def __init__(self, message: str, *, problems: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems) or (message,)
 
 
 class QuantityError(InputError, ValueError):

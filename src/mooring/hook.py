@@ -1,8 +1,14 @@
 """The hooks a plugin class can inherit; see `mooring.framework.hook` for each of them."""
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.filtering import Candidate, Filtering, Preemption, Rejection
-from mooring.framework.handle import AskFilter, Handle
+from mooring.framework.filtering import (
+    Candidate,
+    Filtering,
+    Preemption,
+    PreFilterResult,
+    Rejection,
+)
+from mooring.framework.handle import AskFilter, Handle, Waiting, WaitingPod
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -42,6 +48,7 @@ from mooring.framework.hook import (
 from mooring.framework.plans.plan import ObjectKey, Plan, ReadyAnswer, Step, Write, WriteAnswer
 from mooring.framework.remedies.remedy import Cost, Remedy, RemedyCase
 from mooring.framework.scope import Scope
+from mooring.model.meta import KubeObject
 
 __all__ = [
     "SKIP",
@@ -59,6 +66,7 @@ __all__ = [
     "Filtering",
     "Handle",
     "Hook",
+    "KubeObject",
     "Normalize",
     "ObjectKey",
     "Permit",
@@ -70,6 +78,7 @@ __all__ = [
     "PreEnqueue",
     "PreFilter",
     "PreFilterAnswer",
+    "PreFilterResult",
     "PreScore",
     "PreScoreAnswer",
     "Preempt",
@@ -92,6 +101,8 @@ __all__ = [
     "Skip",
     "Step",
     "Wait",
+    "Waiting",
+    "WaitingPod",
     "WhatIf",
     "Write",
     "WriteAnswer",

@@ -358,6 +358,26 @@ def test_the_pod_waits_for_a_node_with_an_ssd(
         example.event("test-pod", "Scheduled")
 
 
+@for_example("06-fair-gpus")
+def test_gpus_are_packed_and_no_namespace_gets_more_than_half(
+    example: Example, make_node: Callable[..., None]
+) -> None:
+    make_node("gpu-a", extended={GPU: "4"})
+    make_node("gpu-b", extended={GPU: "4"})
+    example.apply()
+    with example.serve() as extender, example.schedule():
+        first = example.node_of("test-pod")
+        example.event("test-pod", "Scheduled")
+        assert f"bound pod {example.name}/test-pod to node {first}\n" in extender.log()
+        example.create_pod("second", requests={GPU: "1"})
+        assert example.node_of("second") == first
+        example.create_pod("third", requests={GPU: "2"})
+        assert {first, example.node_of("third")} == {"gpu-a", "gpu-b"}
+        example.create_pod("late", requests={GPU: "1"})
+        rejection = "0/2 nodes are available: 2 namespace would use more than half of the GPUs."
+        assert rejection in example.event("late", "FailedScheduling")
+
+
 @for_example("05-gpu-packing")
 def test_gpu_pods_are_packed_and_get_devices(
     example: Example, control_plane: ControlPlane, make_node: Callable[..., None]

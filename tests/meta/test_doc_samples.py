@@ -3,10 +3,12 @@
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mooring as mr
+from mooring.config.policy_say import policy_say
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
 from mooring.framework.decisions.recording import record_decision
@@ -46,19 +48,73 @@ def test_a_sample_policy_places_a_pod(sample: Path) -> None:
 
 def test_both_ways_to_pack_gpus_agree() -> None:
     gpu = "nvidia.com/gpu"
-    nodes = [make_node(f"n{number}", extended={gpu: number}) for number in range(5)]
-    running = [make_pod(f"r{n}", requests={gpu: 1}, node=f"n{n}") for n in range(1, 5)]
+    nodes = [make_node(f"n{number}", extended={gpu: 2 * number}) for number in range(5)]
+    running = [make_pod(f"r{n}", requests={gpu: 1}, node=f"n{n}") for n in range(1, 4)]
+    running += [make_pod("other", namespace="team", requests={gpu: 4}, node="n4")]
     single, arrays = (
         FakeKubeScheduler(ROOT / "docs" / "samples" / name, nodes, running)
-        for name in ("gpu_pack.py", "gpu_pack_arrays.py")
+        for name in ("fair_gpus.py", "fair_gpus_arrays.py")
     )
     pod = make_pod(requests={gpu: 2})
     assert single.filter(pod) == arrays.filter(pod)
-    assert single.filter(pod).failed == {}
+    assert list(single.filter(pod).failed) == ["n0", "n1", "n2"]
     assert single.prioritize(pod) == arrays.prioritize(pod)
     without = make_pod(requests={"cpu": "1"})
     assert single.filter(without) == arrays.filter(without)
-    assert single.filter(without).kept == ["n0"]
+    assert single.filter(without).failed == {}
+    assert set(single.prioritize(without).values()) == {0}
+
+
+def test_the_guide_says_how_much_say_a_policy_has() -> None:
+    guide = " ".join((ROOT / "docs" / "guide" / "policies.md").read_text().split())
+    policy = mr.load(ROOT / "docs" / "samples" / "fair_gpus.py")
+    profile = build_profiles(None, default_registry(), [policy])["default-scheduler"]
+    assert f"``` {policy_say(policy, profile)} ```" in guide
+
+
+@pytest.mark.parametrize(("whole_range", "better"), [(False, ["b", "c"]), (True, ["a"])])
+def test_the_guide_tells_why_to_use_the_whole_range(whole_range: bool, better: list[str]) -> None:
+    gpu, labels = "nvidia.com/gpu", {"app": "trainer"}
+    policy = mr.Policy("pack")
+
+    @policy.score
+    def pack(_pod: mr.Pod, node: mr.Node) -> float:
+        if whole_range:
+            return 100 if node.used[gpu] else 0
+        return 100 * node.used[gpu] / node.allocatable[gpu]
+
+    owner = {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "trainer", "uid": "u",
+        "controller": True,
+    }  # fmt: skip
+    metadata = {"namespace": "default", "labels": labels, "ownerReferences": [owner]}
+    container = {"name": "c", "image": "i", "resources": {"limits": {gpu: "1"}}}
+    replicas = {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "trainer", "namespace": "default", "uid": "u"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}},
+    }  # fmt: skip
+
+    def replica(name: str, **spec: str) -> dict[str, Any]:
+        return {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata},
+            "spec": {"containers": [container], **spec},
+        }  # fmt: skip
+
+    nodes = [
+        make_node(name, extended={gpu: 16}, labels={"kubernetes.io/hostname": name})
+        for name in ("a", "b", "c")
+    ]
+    objects = [*nodes, replicas, replica("first", nodeName="a")]
+    record = Explainer(objects, policy=policy).explain(replica("second")).record
+    assert record.selected == better
+    assert record.scoring is not None
+    points = {
+        one.name: abs(one.weight * int(one.normalized[0] - one.normalized[1]))
+        for one in record.scoring.scores
+        if one.normalized is not None
+    }
+    assert (points["pack"], points["PodTopologySpread"]) == (1400 if whole_range else 84, 100)
 
 
 def test_the_sample_that_declares_what_it_is_tells_the_truth() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 import mooring
 import mooring.hook
+import mooring.kinds
 import mooring.testing
+from mooring.model.kinds import KINDS
 
 PUBLIC: dict[types.ModuleType, set[str]] = {
     mooring: {
@@ -20,13 +22,15 @@ PUBLIC: dict[types.ModuleType, set[str]] = {
     mooring.hook: {
         "SKIP", "Action", "AskFilter", "Bind", "BindAnswer", "Candidate", "Cost", "Cycle", "Filter",
         "FilterAnswer", "FilterAnswers", "FilterNodes", "Filtering", "Handle", "Hook",
-        "Normalize", "ObjectKey", "Permit", "Plan", "PostBind", "PostFilter", "PreBind",
-        "PreBindCheckAnswer", "PreEnqueue", "PreFilter", "PreFilterAnswer", "PreScore",
+        "KubeObject", "Normalize", "ObjectKey", "Permit", "Plan", "PostBind", "PostFilter",
+        "PreBind", "PreBindCheckAnswer", "PreEnqueue", "PreFilter", "PreFilterAnswer",
+        "PreFilterResult", "PreScore",
         "PreScoreAnswer", "Preempt", "PreemptAnswer", "Preemption", "QueueSort",
         "ReadyAnswer", "Rejection", "Remedies", "Remedy", "RemedyCase", "RequeueHint",
         "Requeues", "Reserve", "ReserveAnswer", "Scope", "Score", "ScoreNodes", "Sign", "Skip",
-        "Step", "Wait", "WhatIf", "Write", "WriteAnswer",
+        "Step", "Wait", "Waiting", "WaitingPod", "WhatIf", "Write", "WriteAnswer",
     },
+    mooring.kinds: {"KubeObject", *(kind.type.__name__ for kind in KINDS)},
     mooring.testing: {
         "Condition", "Event", "FakeKubeScheduler", "Fault", "FaultyProxy", "FilterResult",
         "Rejected", "Requests", "TestCluster", "WatchEvents", "cluster", "make_node", "make_pod",

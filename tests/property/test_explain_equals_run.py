@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mooring.framework.filtering import NO_NODES
+from mooring.framework.fit_error import NO_NODES
 from tools.agreement import __main__ as command_line
 from tools.agreement.cases import Case, make_case
 from tools.agreement.differences import differences

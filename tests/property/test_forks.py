@@ -73,7 +73,7 @@ class Truth:
         for (kind, name), version in self.things.items():
             cluster.put(thing(kind, name, version))
         for (kind, name), version in self.assumed_things.items():
-            assert not cluster.assumed_objects.assume(thing(kind, name, version))
+            assert not cluster.assume_cache.assume(thing(kind, name, version))
         return cluster
 
 
@@ -137,7 +137,7 @@ def picture(cluster: Cluster) -> dict[str, Any]:
         "nominated": {name: nominations.node_of(f"default/{name}") for name in "pqrst"},
         "catalog": {kind: dict(cluster.catalog.all(kind)) for kind in KINDS},
         "assumed objects": {
-            key: cluster.assumed_objects.get(kind, key)
+            key: cluster.assume_cache.get(kind, key)
             for kind in KINDS
             for key in ("x", "y", "default/x", "default/y")
         },
@@ -368,7 +368,7 @@ class ForksMachine(RuleBasedStateMachine):
     def assume_thing(self, index: int, kind: str, name: str, version: int) -> None:
         cluster, truth = self._at(index)
         if (kind, name) in truth.things:
-            cluster.assumed_objects.assume(thing(kind, name, version))
+            cluster.assume_cache.assume(thing(kind, name, version))
             truth.assumed_things[kind, name] = version
 
     @rule(
@@ -376,7 +376,7 @@ class ForksMachine(RuleBasedStateMachine):
     )
     def restore_thing(self, index: int, kind: str, name: str) -> None:
         cluster, truth = self._at(index)
-        cluster.assumed_objects.restore(thing(kind, name, 0))
+        cluster.assume_cache.restore(thing(kind, name, 0))
         truth.assumed_things.pop((kind, name), None)
 
     @rule(index=CLUSTERS, data=st.data(), template=TEMPLATES)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.cluster_reader import (
+    CONTEXT_HELP,
     KUBECONFIG_HELP,
     as_input_error,
     find_cluster,
     read_live,
     say,
 )
+from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
 from mooring.errors import ApiError, InputError, MooringError
 
 if TYPE_CHECKING:
@@ -26,10 +28,15 @@ _FORBIDDEN, _NOT_FOUND = 403, 404
 def bind(
     pod: Annotated[
         str,
-        typer.Argument(help="NAMESPACE/NAME, or NAME in the namespace of the kubeconfig."),
+        typer.Argument(help="The pod: NAME, pod/NAME or NAMESPACE/NAME."),
     ],
     node: Annotated[str, typer.Argument(help="The node's name.")],
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    namespace: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Option("--namespace", "-n", help=NAMESPACE_HELP),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
 ) -> None:
     """Bind a pending pod to a node, as a scheduler would.
@@ -38,11 +45,8 @@ def bind(
     it names. Exit code 0 if it is bound, 1 if it does not fit or the API server rejects, 2 if
     something in the input is wrong.
     """
-    config = find_cluster(kubeconfig)
-    namespace, slash, name = pod.rpartition("/")
-    namespace = namespace if slash else config.namespace
-    if not namespace or not name or "/" in namespace:
-        raise InputError(f"{pod!r} is no pod; write NAMESPACE/NAME or NAME")
+    config = find_cluster(kubeconfig, context=context)
+    namespace, name = read_pod_name(pod, namespace, config.namespace)
     with as_input_error():
         found = asyncio.run(_look_up(config, namespace, name, node, force))
     if found is not None and found.node_name:

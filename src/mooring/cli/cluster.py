@@ -1,7 +1,6 @@
 """``moor cluster``: an embedded cluster for kubectl and for schedulers."""
 
 import asyncio
-import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 import typer
 
 from mooring.cli.cluster_reader import say
-from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ class ClusterOptions(NamedTuple):
     scheduler: bool
     policy: str | None
     hook_timeout: float
+    reload: bool
 
 
 def cluster(
@@ -104,9 +104,16 @@ def cluster(
             help="Seconds after which a plugin that does not return is interrupted.",
         ),
     ] = 5.0,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log what happens, as LOG_LEVEL=INFO does.")
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Load the policy again when its file changes.")
     ] = False,
+    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
+        ),
+    ] = 0,
 ) -> None:
     """Serve a Kubernetes cluster from memory, with fake nodes, for kubectl and schedulers.
 
@@ -120,15 +127,14 @@ def cluster(
         raise InputError("--nodes and --nodes-file exclude each other; give one of them")
     if policy is not None and not scheduler:
         raise InputError("--policy is for the scheduler inside; add --scheduler")
+    if reload and policy is None:
+        raise InputError("--reload loads a policy's file again; name it with --policy")
     certificates = _certificates(tls_cert, tls_key)
     if token_file is not None and certificates is None:
         raise InputError(
             "--token-file needs --tls-cert and --tls-key: kubectl sends no token over plain HTTP"
         )
-    if verbose:
-        os.environ["LOG_LEVEL"] = "INFO"
-    os.environ.setdefault("LOG_LEVEL", "WARNING")
-    set_up_logging(LogFormat.TEXT)
+    set_up_logging(log_format, verbose)
     allow_descriptors()
     from mooring.cli.cluster_files import check_kubeconfig, read_tokens
     from mooring.http.origin import read_allowed_hosts
@@ -148,6 +154,7 @@ def cluster(
         scheduler=scheduler,
         policy=policy,
         hook_timeout=hook_timeout,
+        reload=reload,
     )
     _serve(options)
 
@@ -223,9 +230,10 @@ async def _start(
     files.enter_context(
         written_kubeconfig(options.kubeconfig, url, token=token, authority=options.authority)
     )
-    if options.scheduler:
-        await stack.enter_async_context(scheduling(_settings(options), exit_now=exit_now))
-    _announce(options, cluster, url)
+    settings = _settings(options) if options.scheduler else None
+    if settings is not None:
+        await stack.enter_async_context(scheduling(settings, exit_now=exit_now))
+    _announce(options, cluster, url, settings.says() if settings is not None else [])
 
 
 def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
@@ -271,6 +279,7 @@ def _settings(options: ClusterOptions) -> "SchedulerSettings":
             kubeconfig=options.kubeconfig,
             leader_elect=False,
             hook_limits=HookLimits(options.hook_timeout),
+            reload=options.reload,
         )
     )
 
@@ -283,7 +292,9 @@ def _reachable(url: str, host: str) -> str:
     return f"{scheme}://127.0.0.1:{rest.rpartition(':')[2]}"
 
 
-def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> None:
+def _announce(
+    options: ClusterOptions, cluster: "EmbeddedCluster", url: str, says: list[str]
+) -> None:
     from mooring.cli.cluster_files import shown
     from mooring.embedded.resources import NODES, PODS
 
@@ -301,6 +312,8 @@ def _announce(options: ClusterOptions, cluster: "EmbeddedCluster", url: str) -> 
     if options.scheduler:
         who = f" with the policy {options.policy}" if options.policy is not None else ""
         typer.echo(f"\nmooring's scheduler{who} places the pods.")
+        for sentence in says:
+            typer.echo(f"The {sentence}.")
     else:
         typer.echo(
             "    moor run --no-leader-elect\n\n"

@@ -25,24 +25,28 @@ if TYPE_CHECKING:
 
 #: What to call the kubeconfig's option in every command.
 KUBECONFIG_HELP: Final = "The cluster to ask; without it KUBECONFIG, in-cluster or ~/.kube/config."
+CONTEXT_HELP: Final = "The kubeconfig's context; its current one if left out."
 
 _REQUIRED: Final = ("nodes", "pods")
 _FORBIDDEN, _NOT_FOUND = 403, 404
 
 
-def find_cluster(kubeconfig: Path | None, otherwise: str = "") -> "ClusterConfig":
+def find_cluster(
+    kubeconfig: Path | None, otherwise: str = "", *, context: str | None = None
+) -> "ClusterConfig":
     """The cluster to ask.
 
     Args:
         kubeconfig: a file the user named.
         otherwise: what else the user could do if none is configured, such as ``or --snapshot``.
+        context: the kubeconfig's context; None for its current one.
 
     Raises:
         InputError: there is none, or its configuration cannot be used.
     """
     from mooring.kube.config import find_config
 
-    config = find_config(kubeconfig, default_file=True)
+    config = find_config(kubeconfig, default_file=True, context=context)
     if config is None:
         raise InputError(
             f"no cluster is configured: give --kubeconfig FILE{otherwise}, set KUBECONFIG, or run "

@@ -1,6 +1,8 @@
 """Where the ``moor`` command begins, before the commands are imported.
 
 What must be right from the first moment on is done here: signals, and the allocator of `moor run`.
+kubectl starts the same program under other names: ``kubectl-moor`` for ``kubectl moor``, and
+``kubectl_complete-moor`` for completions of it.
 
 Python's own allocator takes memory by the megabyte and gives a megabyte back when nothing in it is
 used any more. After a flood of pods a few objects are left in nearly each of them, so the process
@@ -13,21 +15,57 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 _VARIABLE: Final = "PYTHONMALLOC"
+#: What completion scripts call; it is no command for people.
+_COMPLETE: Final = "__complete"
 
 
 def main() -> None:
     """Run the command line."""
+    # Python's own handler would answer Ctrl-C with a traceback while modules are imported.
+    with _ctrl_c_ends():
+        if sys.argv[1:2] == [_COMPLETE]:
+            sys.argv[1:2] = []
+            complete()
+        _prepare()
+        from mooring.cli import main as command_line
+    try:
+        command_line.main()
+    finally:
+        # What is left to do needs no traceback of it, either.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def complete() -> None:
+    """Answer a shell that completes a command line; does not return."""
+    from mooring.cli.completion.answering import answer
+
+    answer(sys.argv[1:])
+
+
+@contextlib.contextmanager
+def _ctrl_c_ends() -> Iterator[None]:
+    """Let Ctrl-C end the process at once and quietly, unless somebody else has a use for it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _prepare() -> None:
     if sys.argv[1:2] in (["run"], ["serve"]):
         # `moor run` will compare its state on this signal; until then, and to `moor serve`, the
         # signal must do no harm.
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     use_malloc()
-    from mooring.cli import main as command_line
-
-    command_line.main()
 
 
 def use_malloc() -> None:

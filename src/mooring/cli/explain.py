@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, read_live
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, read_live
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
@@ -58,6 +58,7 @@ def explain(
         typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
     ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
     hook_timeout: Annotated[
         float,
         typer.Option(
@@ -70,11 +71,12 @@ def explain(
     Decides as kube-scheduler would, from files alone or from what the live cluster has now. Exit
     code 0 if the pod fits, 1 if it does not, 2 if something in the input is wrong.
     """
-    if snapshot is not None and kubeconfig is not None:
-        raise InputError("--snapshot and --kubeconfig exclude each other; give one of them")
+    if snapshot is not None and (kubeconfig is not None or context is not None):
+        other = "--kubeconfig" if kubeconfig is not None else "--context"
+        raise InputError(f"--snapshot and {other} exclude each other; give one of them")
     cluster = None
     if snapshot is None:
-        cluster = find_cluster(kubeconfig, " or --snapshot FILE")
+        cluster = find_cluster(kubeconfig, " or --snapshot FILE", context=context)
         if "/" not in pod and not Path(pod).is_file():
             pod = f"{cluster.namespace}/{pod}"
     from mooring.cli.hook_limit import hook_limit
@@ -88,9 +90,10 @@ def explain(
         _report_skipped(explainer.snapshot)
         _report_failed(found)
         _print(found, explainer.snapshot, node, output)
+        code = 0 if found.record.selected else 2 if _report_broken(found) else 1
     finally:
         gc.enable()
-    raise typer.Exit(0 if found.record.selected else 1)
+    raise typer.Exit(code)
 
 
 def _explained(explainer: "Explainer", pod: str, node: str, where: str) -> "Explanation":
@@ -221,6 +224,16 @@ def _report_failed(found: "Explanation") -> None:
         typer.echo(f"moor: {_told(error)}; what would help is said without it", err=True)
 
 
+def _report_broken(found: "Explanation") -> bool:
+    """Whether a plugin failed about nodes that others reject, which decided nothing."""
+    from mooring.explaining.plugin_failures import plugin_failures
+
+    failures = plugin_failures(found.record)
+    for one in failures:
+        typer.echo(f"moor: {one}", err=True)
+    return bool(failures)
+
+
 def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[str, Any]:
     """An explanation as plain data: the record and what would help.
 
@@ -237,6 +250,12 @@ def as_dict(found: "Explanation", snapshot: "Snapshot", node: str = "") -> dict[
     out["message"] = outcome_sentence(found.record)
     if found.bound_to:
         out["boundTo"] = found.bound_to
+    if found.say is not None:
+        out["policy"] = {
+            "name": found.say.policy,
+            "weight": found.say.weight,
+            "totalWeight": found.say.total,
+        }
     out["suggestions"] = [
         {
             "text": one.combination.text,

@@ -3,7 +3,13 @@
 from rich.table import Table
 from rich.text import Text
 
-from mooring.cli.explain_view import outcome_text, print_before, print_suggestions, title
+from mooring.cli.explain_view import (
+    outcome_text,
+    print_before,
+    print_say,
+    print_suggestions,
+    title,
+)
 from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
 from mooring.explaining.decision_text import compare, difference_text, joined_names
 from mooring.explaining.explainer import Explanation
@@ -25,6 +31,7 @@ def print_node(found: Explanation, node: str) -> None:
     if fits and record.scoring is not None:
         out.heading("Points: weight × score")
         out.print(_scores(record, record.scoring, node))
+        print_say(out, found)
     out.print()
     out.print(outcome_text(record))
     out.print(

@@ -144,6 +144,13 @@ class ExplanationView:
             self._out.print(Text(text, style="dim"))
         if not self._wide:
             self._out.print(Text(_the_same(scoring, shown), style="dim"))
+        print_say(self._out, self._found)
+
+
+def print_say(out: TerminalPrinter, found: Explanation) -> None:
+    """Print how much of a node's total score the policy can decide."""
+    if found.say is not None:
+        out.print(Text(f"{found.say}", style="dim"))
 
 
 def title(found: Explanation) -> Text:

@@ -51,6 +51,8 @@ def ctrl_c_inside_hooks(exit_now: Callable[[int], object] = exit_now) -> Iterato
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         if is_crossed(frame):
+            with contextlib.suppress(RuntimeError):  # as below
+                print_error("interrupted")
             exit_now(_CTRL_C)
         before(number, frame)
 

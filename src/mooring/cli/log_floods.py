@@ -1,20 +1,25 @@
 """A limit for log lines that come in floods, such as those of a plugin that fails for every pod.
 
-Each call site, a place in the code, may write so many warnings and errors a minute; if they are
-about plugins, each function of them and each hook may (`log_kinds`). How many were left out is
-reported when the minute is over, with the next line of any kind, and at the end of the process at
-the latest. Lines below a warning are not limited. A handler of the log; belongs to the whole
-process.
+Each call site, a place in the code, may write so many warnings and errors a minute; lines below a
+warning are limited only if their writer says what makes them alike (`log_kinds`). Of a plugin's
+function that fails the first line is written, with its traceback, and the others are counted for as
+long as they come at least once a minute. How many were left out is reported when the minute is
+over: with the next line of any kind, when somebody calls `report_left_out`, and at the end of the
+process at the latest. A handler of the log; belongs to the whole process.
+
+    first ──> written ──> others within the minute: counted
+                              └── the minute is over: "12 more like this in the last minute"
 """
 
 import logging
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import IO, Final
 
 from mooring.cli.log_lines import LineHandler
-from mooring.log_kinds import kind_of
+from mooring.log_kinds import has_kind, is_once, kind_of
 
 #: So many lines from one call site are written in one minute.
 MOST_LINES: Final = 20
@@ -32,12 +37,13 @@ class _CallSite:
     Attributes:
         since: when its minute began.
         lines: how many there were in it.
+        last: when the last one came.
     """
 
-    __slots__ = ("lines", "since")
+    __slots__ = ("last", "lines", "since")
 
     def __init__(self, since: float) -> None:
-        self.since, self.lines = since, 0
+        self.since, self.lines, self.last = since, 0, since
 
 
 class _LeftOut:
@@ -74,7 +80,7 @@ class FloodHandler(LineHandler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless there were too many from its call site."""
         now = self._clock()
-        self._report_left_out(now - _SECONDS)
+        self._report(now - _SECONDS, now)
         key = _key(record)
         if key is None or self._is_let_through(key, record, now):
             super().emit(record)
@@ -83,13 +89,20 @@ class FloodHandler(LineHandler):
         """Whether there were too many lines from its call site already."""
         key = _key(record)
         site = self._sites.get(key) if key is not None else None
-        return (
-            site is not None and site.lines >= MOST_LINES and self._clock() - site.since < _SECONDS
-        )
+        if site is None or site.lines < _most_lines(record):
+            return False
+        return self._clock() - (site.last if is_once(record) else site.since) < _SECONDS
+
+    def report_left_out(self) -> None:
+        """Say how many lines were left out, where the minute is over."""
+        with self.lock or nullcontext():
+            now = self._clock()
+            self._report(now - _SECONDS, now)
 
     def close(self) -> None:
         """Say what was left out; nothing comes after it."""
-        self._report_left_out(self._clock())
+        now = self._clock()
+        self._report(now, now)
         super().close()
 
     def _is_let_through(self, key: _Key, record: logging.LogRecord, now: float) -> bool:
@@ -99,34 +112,42 @@ class FloodHandler(LineHandler):
             key = key if len(self._sites) < _MOST_SITES else _OTHERS
         site = self._sites.setdefault(key, _CallSite(now))
         if now - site.since >= _SECONDS:
-            site.since, site.lines = now, 0
+            goes_on = is_once(record) and now - site.last < _SECONDS
+            site.since, site.lines = now, 1 if goes_on else 0
         site.lines += 1
-        if site.lines <= MOST_LINES:
+        site.last = now
+        if site.lines <= _most_lines(record):
             return True
         last = _plain(record, record.getMessage())
         left_out = self._left_out.setdefault(key, _LeftOut(site.since, last))
         left_out.lines, left_out.last = left_out.lines + 1, last
         return False
 
-    def _report_left_out(self, until: float) -> None:
+    def _report(self, until: float, now: float) -> None:
         """Say how many lines were left out in minutes that began until then."""
         for key, left_out in list(self._left_out.items()):
             # Taken out first: a signal's handler may write lines, and leave some out, meanwhile.
             if left_out.since <= until and self._left_out.get(key) is left_out:
                 del self._left_out[key]
-                super().emit(_summary(left_out))
+                super().emit(_summary(left_out, now))
 
 
 def _key(record: logging.LogRecord) -> _Key | None:
     """What makes lines alike; None if a line is not limited."""
-    kind = kind_of(record) if record.levelno >= logging.WARNING else None
-    return (record.pathname, record.lineno, *kind) if kind is not None else None
+    limited = record.levelno >= logging.WARNING or has_kind(record)
+    return (record.pathname, record.lineno, *kind_of(record)) if limited else None
 
 
-def _summary(left_out: _LeftOut) -> logging.LogRecord:
-    last = left_out.last
-    were = "line like this was" if left_out.lines == 1 else "lines like this were"
-    return _plain(last, f"{left_out.lines} more {were} left out, the last: {last.getMessage()}")
+def _most_lines(record: logging.LogRecord) -> int:
+    return 1 if is_once(record) else MOST_LINES
+
+
+def _summary(left_out: _LeftOut, now: float) -> logging.LogRecord:
+    last, seconds = left_out.last, now - left_out.since
+    time = "minute" if _SECONDS <= seconds < 1.5 * _SECONDS else f"{seconds:.0f} s"
+    return _plain(
+        last, f"{left_out.lines} more like this in the last {time}, the latest: {last.getMessage()}"
+    )
 
 
 def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:

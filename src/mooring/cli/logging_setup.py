@@ -1,4 +1,8 @@
-"""Log lines: their level from ``LOG_LEVEL``, their form from ``--log-format``."""
+"""Log lines: their level from ``-v`` or ``LOG_LEVEL``, their form from ``--log-format``.
+
+docs/guide/logging.md says what is logged at each level. Commands that go on for a while call
+`set_up_logging` once.
+"""
 
 import logging
 import os
@@ -9,9 +13,10 @@ import msgspec
 
 from mooring.cli.log_floods import FloodHandler
 from mooring.cli.log_lines import TracebackFormatter, escaped
+from mooring.log_kinds import TRACE
 
 _LEVELS: Final = {
-    "TRACE": logging.DEBUG,
+    "TRACE": TRACE,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,
@@ -62,16 +67,29 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(fields).decode()
 
 
-def set_up_logging(form: LogFormat) -> None:
-    """Send all log lines to standard error, in the given form and at ``LOG_LEVEL``."""
-    wanted = os.environ.get("LOG_LEVEL", "INFO").strip().upper()
+#: What to say of ``-v`` in every command.
+VERBOSE_HELP: Final = "Log more: every binding, verdict and score; -vv logs everything."
+#: By how often ``-v`` is given.
+_VERBOSE: Final = ("", "DEBUG", "TRACE")
+
+
+def set_up_logging(form: LogFormat, verbose: int = 0) -> None:
+    """Send all log lines to standard error.
+
+    Args:
+        form: how they look.
+        verbose: how often ``-v`` is given; without it the variable ``LOG_LEVEL`` counts.
+    """
+    named = _VERBOSE[min(verbose, len(_VERBOSE) - 1)] or os.environ.get("LOG_LEVEL", "INFO")
+    wanted = named.strip().upper()
     handler = FloodHandler()
     handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())
     level = _LEVELS.get(wanted, logging.INFO)
     # For policies too, whatever their loggers are called; only the parts we use keep quiet.
+    logging.addLevelName(TRACE, "TRACE")
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in ("aiohttp", "asyncio", "uvicorn"):
-        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+        logging.getLogger(name).setLevel(TRACE if level <= TRACE else max(level, logging.WARNING))
     if wanted not in _LEVELS:
         logging.getLogger("mooring").warning(
             "LOG_LEVEL=%r is unknown, using INFO; choose one of %s", wanted, ", ".join(_LEVELS)

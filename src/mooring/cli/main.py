@@ -1,23 +1,32 @@
 """The ``moor`` command and its subcommands.
 
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage or bad input; an error is one sentence on
-standard error, never a traceback.
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage or bad input, 130 interrupted by Ctrl-C, 141
+nobody reads the output any more (as with `| head -1`); an error is one sentence on standard error,
+never a traceback.
 """
 
+import re
 import sys
-from typing import Annotated, Final, cast
+from collections.abc import Callable
+from typing import Annotated, Final, NoReturn, cast
 
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.check import check
 from mooring.cli.cluster import cluster
+from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.examples import examples
 from mooring.cli.explain import explain
+from mooring.cli.help_text import MoorCommand, MoorGroup
 from mooring.cli.plugins import plugins
+from mooring.cli.program_name import as_typed, program_name
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    forget_output,
     open_standard_streams,
     print_error,
     reporting_output_errors,
@@ -27,23 +36,44 @@ from mooring.version import __version__
 
 #: Wrong usage, of whatever kind. It has no public name of its own.
 _UsageError: Final = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
+_INTERRUPTED, _NOBODY_READS = 130, 141  # as shells have it: 128 and the number of the signal
+#: What typer suggests for a name that is wrong, in its several ways.
+_MEANT: Final = re.compile(
+    r"\.? \(?(?:Did you mean|Possible options:|Did you mean one of:) ([^?)]+)[?)]*$"
+)  #: What is clearer than what typer says, which speaks of programs, not of what was typed.
+_PLAINER: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
+    (re.compile("Value error, "), ""),
+    (re.compile(r"Input should be a valid integer\b.*"), "give a whole number"),
+    (re.compile(r"Input should be a valid number\b.*"), "give a number"),
+    (re.compile("Input should be greater than or equal to "), "give at least "),
+    (re.compile("Input should be less than or equal to "), "give at most "),
+    (re.compile(r"\. Choose from: "), "; choose from "),
+    (re.compile(r"(?<=^Missing argument )'(\w+)'"), lambda found: found[1].upper()),
+)
 
 app = typer.Typer(
     name="moor",
     help="Customize Kubernetes scheduling in Python.",
-    no_args_is_help=True,
+    cls=MoorGroup,
+    no_args_is_help=False,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(examples)
 app.command()(cluster)
+app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(plugins)
+app.command()(completion)
+for _registered in app.registered_commands:
+    _registered.cls = MoorCommand
 
 
 def _show_version(wanted: bool) -> None:
@@ -68,13 +98,24 @@ def main() -> None:
     try:
         _run()
     except MooringError as error:
-        print_error(str(error))
+        print_error(as_typed(str(error)))
         sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
-        sys.exit(130)
+        _say_interrupted()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        # As every program in a pipe: who took the first line does not want to hear of the rest.
+        forget_output(1, 2)
+        sys.exit(_NOBODY_READS)
+    except RuntimeError as error:
+        # What Python makes of it while it makes a class.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        _say_interrupted()
+
+
+def _say_interrupted() -> NoReturn:
+    print_error("interrupted")
+    sys.exit(_INTERRUPTED)
 
 
 def _run() -> None:
@@ -91,16 +132,36 @@ def _exit_code() -> int | None:
 
     Raises:
         InputError: it cannot be understood.
+        BrokenPipeError: nobody reads what it prints.
+        KeyboardInterrupt: the user does not want to wait for it.
     """
+    arguments = sys.argv[1:]
     try:
         # Left to itself, typer prints an error in a box of several lines.
-        code: int | None = app(standalone_mode=False, prog_name="moor")
+        code: int | None = app(
+            arguments or ["--help"], standalone_mode=False, prog_name=program_name()
+        )
     except _UsageError as error:
-        what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
-        if not what:
-            return 2  # nothing was given, and the help is shown
-        command = error.ctx.command_path if error.ctx is not None else "moor"
-        raise InputError(f"{what[0].lower()}{what[1:]}; see {command} --help") from None
+        command = error.ctx.command_path if error.ctx is not None else program_name()
+        raise InputError(_usage_sentence(error.format_message(), command)) from None
     except typer.Abort:
         return 1
-    return code
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None  # typer made exit code 1 of it, which is an answer
+        raise
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt  # which typer made of it
+    return code if arguments else 2
+
+
+def _usage_sentence(message: str, command: str) -> str:
+    """One sentence about wrong usage, with what may have been meant."""
+    what = " ".join(message.split()).rstrip(".")
+    for pattern, plain in _PLAINER:
+        what = pattern.sub(plain, what)
+    meant = _MEANT.search(what)
+    if meant is not None:
+        what = f"{what[: meant.start()]}; did you mean {meant[1].replace(', ', ' or ')}?"
+    see = f" See {command} --help" if what.endswith("?") else f"; see {command} --help"
+    return f"{what[0].lower()}{what[1:]}{see}"

@@ -1,12 +1,14 @@
 """``moor plugins``: what a configuration can name."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 if TYPE_CHECKING:
     from mooring.config.registry import Registry
+
+_INDENT: Final = 4
 
 
 class PluginsOutput(StrEnum):
@@ -78,26 +80,27 @@ def _arguments(kind: Any) -> dict[str, Any]:
 
 def _print(found: list[dict[str, Any]]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         _print_plain(found)
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), header_style="bold")
-    table.add_column("plugin", no_wrap=True)
-    table.add_column("default", no_wrap=True)
-    table.add_column("extension points", max_width=24)
-    table.add_column("what it does, arguments")
     for one in found:
         name, default, points, arguments, summary = _cells(one)
-        broken = "problem" in one
-        about = Text(summary, style="red" if broken else "")
-        for argument in arguments:
-            about.append(f"\n{argument}", style="dim")
-        table.add_row(Text(name, style="red" if broken else "bold"), default, points, about)
-    console.print(table)
+        style = "red" if "problem" in one else ""
+        head = Text(name, style=f"bold {style}".strip())
+        if one.get("default"):
+            head.append("  default" if default == "yes" else f"  default, {default}", style="dim")
+        console.print(head)
+        about = [Text(summary, style=style)]
+        if points != "-":
+            about.append(Text(f"Extension points: {points}", style="dim"))
+        if arguments:
+            about.append(Text(f"Arguments: {', '.join(arguments)}", style="dim"))
+        console.print(Padding(Text("\n").join(about), (0, 0, 0, _INDENT), expand=False))
+        console.print()
 
 
 def _print_plain(found: list[dict[str, Any]]) -> None:

@@ -1,12 +1,11 @@
 """``moor run``: a scheduler."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
 
 
 def run(
@@ -24,6 +23,10 @@ def run(
             help="The cluster; also clientConnection.kubeconfig, KUBECONFIG or in-cluster."
         ),
     ] = None,
+    context: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
+    ] = None,
     scheduler_name: Annotated[
         str, typer.Option(help="The schedulerName of the pods to schedule, for one profile.")
     ] = "",
@@ -38,7 +41,12 @@ def run(
         str, typer.Option(help="Address for health, metrics and configz.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for them; 0 takes a free one.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port for them; 0 takes a free one. kube-scheduler has the same default.",
+        ),
     ] = 10259,
     allow_host: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -67,7 +75,13 @@ def run(
     ] = 600.0,
     log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log everything, as LOG_LEVEL=DEBUG does.")
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
+        ),
+    ] = 0,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Load the policy again when its file changes.")
     ] = False,
 ) -> None:
     """Schedule pods, in place of kube-scheduler or beside it.
@@ -86,9 +100,7 @@ def run(
     from mooring.process.exiting import exit_soon
     from mooring.process.file_descriptors import allow_descriptors
 
-    if verbose:
-        os.environ["LOG_LEVEL"] = "DEBUG"
-    set_up_logging(log_format)
+    set_up_logging(log_format, verbose)
     allow_descriptors()
     code = main(
         RunOptions(
@@ -96,6 +108,7 @@ def run(
             config=read_mapping(config) if config is not None else None,
             config_name=str(config) if config is not None else "",
             kubeconfig=kubeconfig,
+            context=context,
             scheduler_name=scheduler_name,
             leader_elect=leader_elect,
             host=bind_address,
@@ -104,6 +117,7 @@ def run(
             tls_cert=tls_cert,
             tls_key=tls_key,
             hook_limits=HookLimits(hook_timeout, bind_hook_timeout),
+            reload=reload,
         )
     )
     exit_soon(code)

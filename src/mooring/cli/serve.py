@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
 from mooring.errors import InputError
 from mooring.kube.cluster_config import ClusterConfig
 
@@ -40,6 +40,10 @@ def serve(
     kubeconfig: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="The cluster to watch and bind in; also KUBECONFIG or in-cluster."),
+    ] = None,
+    context: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
     ] = None,
     allow_host: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -86,14 +90,19 @@ def serve(
         float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
     ] = 3.0,
     log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
+        ),
+    ] = 0,
     reload: Annotated[
         bool, typer.Option(help="Load the policy again when its file changes.")
     ] = False,
 ) -> None:
     """Serve a policy as a scheduler extender that kube-scheduler calls.
 
-    LOG_LEVEL (DEBUG, INFO, WARNING, ERROR) sets how much is logged; at DEBUG every verdict and
-    score is a line.
+    LOG_LEVEL (TRACE, DEBUG, INFO, WARNING, ERROR) sets how much is logged, unless -v does.
     """
     from mooring.extender.app import Routes
     from mooring.extender.server import ServeOptions, run
@@ -104,7 +113,7 @@ def serve(
     from mooring.process.exiting import exit_soon
     from mooring.process.file_descriptors import allow_descriptors
 
-    set_up_logging(log_format)
+    set_up_logging(log_format, verbose)
     allow_descriptors()
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):
         if not math.isfinite(seconds):
@@ -139,7 +148,7 @@ def serve(
         reload=reload,
         worker=sock is not None,
     )
-    config = _cluster(node_cache, kubeconfig)
+    config = _cluster(node_cache, kubeconfig, context)
     if sock is not None or workers == 1:
         with sock if sock is not None else listen(host, port) as own:
             code = run(options, config, own)
@@ -153,15 +162,17 @@ def serve(
         raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + 5))
 
 
-def _cluster(node_cache: bool | None, kubeconfig: Path | None) -> ClusterConfig | None:
-    from mooring.kube.config import find_config
+def _cluster(
+    node_cache: bool | None, kubeconfig: Path | None, context: str | None
+) -> ClusterConfig | None:
+    from mooring.kube.config import find_config, unasked_file
 
     # A kubeconfig in the home folder is used only when asked for: it may be any cluster.
-    config = find_config(kubeconfig, default_file=bool(node_cache))
+    config = find_config(kubeconfig, default_file=bool(context), context=context)
     if config is None and node_cache:
         raise InputError(
-            "--node-cache needs a cluster, and none is configured: "
-            "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
+            f"--node-cache needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"set KUBECONFIG, or run inside the cluster{unasked_file()}"
         )
     return config
 

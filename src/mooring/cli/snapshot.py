@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
 from mooring.cli.log_lines import escaped
 from mooring.cli.output_files import same_place, written
 from mooring.errors import InputError
@@ -35,6 +35,7 @@ def snapshot(
         str, typer.Option("--output", "-o", metavar="FILE|-", help="Where to write it.")
     ] = "-",
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
+    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
     redact: Annotated[
         bool,
         typer.Option(
@@ -63,7 +64,7 @@ def snapshot(
             f"--output and --names are both {names}; give the names, which nobody else should see, "
             "a file of their own"
         )
-    config = find_cluster(kubeconfig)
+    config = find_cluster(kubeconfig, context=context)
     with written(output) as out:
         writer = SnapshotWriter(out, _aliases() if redact else None)
         asyncio.run(_copy(config, writer))

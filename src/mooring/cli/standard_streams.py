@@ -2,11 +2,14 @@
 
 `main` calls it. A number below 3 that is not open would be given to the next file or socket, and
 libuv ends the process when it closes such a one; so, as Go programs do, each is made ``/dev/null``.
-What could not be written in the end is reported in one sentence instead of a traceback.
+What could not be written in the end is reported in one sentence instead of a traceback. Characters
+that a terminal does not have are replaced by others that look like them.
 """
 
+import codecs
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -14,12 +17,17 @@ from typing import Final
 
 from mooring.errors import InputError
 
+#: For terminals without UTF-8, of the same width: names and numbers stay in their columns.
+_PLAIN: Final = {
+    "✓": "+", "✗": "x", "…": "~", "·": ".", "×": "x", "→": ">", "—": "-", "▸": ">",
+    "█": "#", "░": ".",
+}  # fmt: skip
 #: What writing to a full disk says, and to what is not open for writing.
 _UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def open_standard_streams() -> None:
-    """Open what is closed."""
+    """Open what is closed, and let every text be written to what is open."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -33,6 +41,21 @@ def open_standard_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)
+    codecs.register_error("moor", _plain_characters)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="moor")
+    # A width of 0 says that nobody knows it; tables would be printed without any character.
+    if not os.environ.get("COLUMNS", "1").strip("0"):
+        del os.environ["COLUMNS"]
+
+
+def _plain_characters(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is written in place of characters that the terminal does not have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(one, "?") for one in lacking), error.end
 
 
 @contextlib.contextmanager
@@ -49,7 +72,7 @@ def reporting_output_errors() -> Iterator[None]:
         # Files are named in their errors, or were turned into sentences where they are written.
         if error.errno not in _UNWRITABLE or error.filename is not None:
             raise
-        _forget_output()
+        forget_output()
         raise InputError(f"standard output cannot be written: {error.strerror}") from error
 
 
@@ -60,7 +83,8 @@ def print_error(sentence: str) -> None:
         sys.stderr.flush()
 
 
-def _forget_output() -> None:
+def forget_output(*numbers: int) -> None:
     """Nothing more is tried with what is left of it, not at the very end either."""
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number in numbers or (1,):
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)

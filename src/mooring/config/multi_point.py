@@ -10,12 +10,13 @@ The plugins of an extension point are, in this order:
    disabled there, then the user's own; all without those disabled at the point;
 3. the others enabled at the point.
 
-A weight given at ``score`` counts before one given at ``multiPoint``; none, or 0, means 1.
+A weight given at ``score`` counts before one given at ``multiPoint``; none, or 0, means 1. For an
+extra plugin it means what its function makes of the weights of the others.
 """
 
 # parity v1.36.4: apis/config/v1/default_plugins.go mergePlugins, framework/runtime/framework.go
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mooring.config.plugin_entry import EXTENSION_POINTS
@@ -50,8 +51,9 @@ class MultiPointExpansion:
     Args:
         registry: the plugins there are.
         profile: what the user changes.
-        extra: plugins with their weights that come after the default set; disabling ``*`` leaves
-            them.
+        extra: plugins that come after the default set, each with a function that takes the sum of
+            the weights of the plugins that are no extra ones and returns its own; disabling ``*``
+            leaves them.
         path: where the profile is, for messages.
         problems: gets every mistake.
     """
@@ -60,11 +62,12 @@ class MultiPointExpansion:
         self,
         registry: Registry,
         profile: KubeSchedulerProfile,
-        extra: Mapping[str, int],
+        extra: Mapping[str, Callable[[int], int]],
         path: str,
         problems: list[FieldProblem],
     ) -> None:
         self._registry = registry
+        self._extra = extra
         self._path = f"{path}.plugins"
         self._problems = problems
         self._implemented: dict[str, tuple[str, ...]] = {}
@@ -74,7 +77,7 @@ class MultiPointExpansion:
                 where = f"{self._path}.{point}.enabled[{index}]"
                 self._problem(where, "mooring does not schedule pod groups, remove it")
         many = self._sets.pop("multiPoint")
-        self._multi = self._known(self._merge(many, extra))
+        self._multi = self._known(self._merge(many))
         self._single = {
             point: self._known(self._wanted(point, plugins.enabled))
             for point, plugins in self._sets.items()
@@ -83,7 +86,7 @@ class MultiPointExpansion:
     def points(self) -> dict[str, tuple[EnabledPlugin, ...]]:
         """The plugins of every point."""
         found = {point: self._at(point) for point in EXTENSION_POINTS}
-        weights = self._weights()
+        weights = self._weights(found["score"])
         self._check_order_and_binding(found)
         return {
             point: tuple(
@@ -93,12 +96,17 @@ class MultiPointExpansion:
             for point, names in found.items()
         }
 
+    def score_weight(self, scores: Iterable[EnabledPlugin]) -> int:
+        """The sum of the weights of those scores that can tell nodes apart."""
+        silent = self._silent()
+        return sum(one.weight for one in scores if one.name not in silent)
+
     def plugins(self) -> tuple[str, ...]:
         """All plugins, those of multiPoint first."""
         every = [*self._multi, *(one for single in self._single.values() for one in single)]
         return tuple(dict.fromkeys(one.name for one in every))
 
-    def _merge(self, custom: PluginSet, extra: Mapping[str, int]) -> list[_PluginToEnable]:
+    def _merge(self, custom: PluginSet) -> list[_PluginToEnable]:
         """The default set, changed by what the user wrote for multiPoint."""
         disabled = {plugin.name for plugin in custom.disabled}
         own = self._wanted("multiPoint", custom.enabled)
@@ -108,7 +116,7 @@ class MultiPointExpansion:
         merged: list[_PluginToEnable] = []
         for name, weight in (
             *((plugin.name, plugin.weight) for plugin in default),
-            *extra.items(),
+            *((name, 0) for name in self._extra),
         ):
             if name in disabled:
                 continue
@@ -176,7 +184,7 @@ class MultiPointExpansion:
                 found.append(plugin.name)
         return found
 
-    def _weights(self) -> dict[str, int]:
+    def _weights(self, scoring: Sequence[str]) -> dict[str, int]:
         weights: dict[str, int] = {}
         total = 0
         for plugin in (*self._single["score"], *self._multi):
@@ -187,9 +195,20 @@ class MultiPointExpansion:
                 text = "the weights before it add up to less than 0, give weights of at least 1"
                 self._problem(plugin.path, text)
                 break
-            weights[plugin.name] = plugin.weight or _DEFAULT_WEIGHT
-            total += weights[plugin.name]
-        return weights
+            given = plugin.weight or (0 if plugin.name in self._extra else _DEFAULT_WEIGHT)
+            weights[plugin.name] = given
+            total += given
+        left_out = self._extra.keys() | self._silent()
+        others = sum(weights.get(name, 0) for name in scoring if name not in left_out)
+        return {name: weight or self._extra[name](others) for name, weight in weights.items()}
+
+    def _silent(self) -> set[str]:
+        """Plugins of the default set that have no weight there and get none from the user.
+
+        kube-scheduler does not let them score unless a feature gate is on, which it is not.
+        """
+        weighed = {one.name for one in (*self._single["score"], *self._multi) if one.weight}
+        return {one.name for one in self._registry.default_plugins if not one.weight} - weighed
 
     def _check_order_and_binding(self, found: Mapping[str, Sequence[str]]) -> None:
         sorters = found["queueSort"]

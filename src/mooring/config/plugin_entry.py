@@ -24,6 +24,7 @@ from mooring.errors import InputError
 from mooring.framework import foreign, hook
 from mooring.framework.declarations import check_declarations
 from mooring.framework.handle import Handle
+from mooring.framework.policy_checks.policy_check import hook_problem
 
 #: The extension points, in the order in which they run, and the hooks that act there.
 EXTENSION_POINTS: Final[Mapping[str, tuple[type[hook.Hook], ...]]] = {
@@ -112,8 +113,8 @@ class PluginEntry(msgspec.Struct, frozen=True):
             path: where the arguments are, for messages.
 
         Raises:
-            InputError: its arguments are wrong, its constructor fails, or it declares about itself
-                what nobody can use.
+            InputError: its arguments are wrong, its constructor fails, a hook cannot be called as
+                it will be, or it declares about itself what nobody can use.
         """
         problems: list[FieldProblem] = []
         args = self.read_args(raw_args, path, problems)
@@ -133,6 +134,9 @@ class PluginEntry(msgspec.Struct, frozen=True):
             # It may be registered under another name, and keeps its data under this one.
             plugin.name = self.name
         check_declarations(plugin)
+        problem = foreign.call(hook_problem, plugin)
+        if problem:
+            raise InputError(problem)
         return plugin
 
 

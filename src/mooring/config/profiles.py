@@ -5,7 +5,7 @@ Which plugins a profile has is in `multi_point`; here their arguments are checke
 profiles share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ class Profile(msgspec.Struct, frozen=True):
         args: the arguments of plugins, as they were written, by name.
         args_paths: where they were written, for messages.
         percentage_of_nodes_to_score: how many nodes are enough; 0 lets the scheduler choose.
+        score_weight: the sum of the weights of all scores that can tell nodes apart.
     """
 
     scheduler_name: str
@@ -37,21 +38,23 @@ class Profile(msgspec.Struct, frozen=True):
     args: Mapping[str, Mapping[str, Any]] = {}
     args_paths: Mapping[str, str] = {}
     percentage_of_nodes_to_score: int = 0
+    score_weight: int = 0
 
 
 def profiles_from(
     configuration: KubeSchedulerConfiguration,
     registry: Registry,
-    extra: Mapping[str, int] | None = None,
+    extra: Mapping[str, Callable[[int], int]] | None = None,
 ) -> dict[str, Profile]:
     """The profiles of a configuration by scheduler name.
 
     Args:
         configuration: as `read_configuration` returns it.
         registry: the plugins there are.
-        extra: plugins with their weights, such as a policy, that every profile has after the
-            default set; a configuration may move, weigh or disable them by name as it may default
-            plugins, but disabling ``*`` leaves them.
+        extra: plugins, such as a policy, that every profile has after the default set, each with
+            the weight it has beside the weights of the others, as `MultiPointExpansion` takes it; a
+            configuration may move, weigh or disable them by name as it may default plugins, but
+            disabling ``*`` leaves them.
 
     Raises:
         InputError: a plugin does not exist or does not fit, or its arguments are wrong; lists the
@@ -76,12 +79,13 @@ def profiles_from(
             argument = registry.entry(name).ignored_resources_arg
             if argument:
                 args[name] = {**args.get(name, {}), argument: ignored}
+        points = expansion.points()
         percentage = wanted.percentage_of_nodes_to_score
         if percentage is None:
             percentage = configuration.percentage_of_nodes_to_score
         found[wanted.scheduler_name] = Profile(
             scheduler_name=wanted.scheduler_name,
-            points=expansion.points(),
+            points=points,
             plugins=plugins,
             args=args,
             args_paths={
@@ -89,6 +93,7 @@ def profiles_from(
                 for index, config in enumerate(wanted.plugin_config)
             },
             percentage_of_nodes_to_score=percentage,
+            score_weight=expansion.score_weight(points["score"]),
         )
     if not problems:
         problems += _queue_orders(list(found.values()))

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mooring.config.configuration import read_configuration
+from mooring.config.policy_say import WeightBeside, plugin_name, policy_weights
 from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
+from mooring.errors import InputError
 from mooring.framework import foreign, hook
-from mooring.framework.extension_points import PluginAtPoint
+from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import NOTHING_ONGOING, Ongoing
 from mooring.framework.policy import Policy
 from mooring.framework.policy_plugin import policy_plugin
@@ -42,16 +44,37 @@ def build_runtime(
         InputError: a plugin cannot be made.
     """
     runtime = Runtime(cluster, now_ns, choose, ongoing)
-    made = {name: _made(name, profile, registry, runtime) for name in profile.plugins}
-    runtime.install(
-        profile.scheduler_name,
-        {
-            point: [PluginAtPoint(one.name, made[one.name], one.weight) for one in enabled]
-            for point, enabled in profile.points.items()
-        },
-        made,
-    )
+    plugins = make_plugins(profile, registry, runtime)
+    runtime.install(profile.scheduler_name, points_of(profile, plugins), plugins)
     return runtime
+
+
+def make_plugins(
+    profile: Profile, registry: Registry, runtime: Runtime, kept: Mapping[str, hook.Hook] = {}
+) -> dict[str, hook.Hook]:
+    """The plugins of a profile by name, not installed yet.
+
+    Args:
+        profile: which ones.
+        registry: makes them.
+        runtime: what they have as their handle.
+        kept: plugins of the runtime that need not be made again.
+
+    Raises:
+        InputError: a plugin cannot be made.
+    """
+    return {
+        name: kept[name] if name in kept else _made(name, profile, registry, runtime)
+        for name in profile.plugins
+    }
+
+
+def points_of(profile: Profile, plugins: Mapping[str, hook.Hook]) -> Points:
+    """The plugins at the extension points of a profile, with their weights."""
+    return {
+        point: [PluginAtPoint(one.name, plugins[one.name], one.weight) for one in enabled]
+        for point, enabled in profile.points.items()
+    }
 
 
 def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> hook.Hook:
@@ -60,7 +83,11 @@ def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> 
     args, path = profile.args.get(name), profile.args_paths.get(name, "")
     plugin = registry.make(name, args, runtime if own else guard, path)
     guard.plain = not foreign.is_foreign(type(plugin))
-    plugin.attach(runtime if guard.plain else guard)
+    try:
+        foreign.call(plugin.attach, runtime if guard.plain else guard)
+    except Exception as error:
+        said = " ".join(foreign.tell(error).text.split())
+        raise InputError(f"plugin {name} cannot be used, its attach raised {said}") from error
     return plugin
 
 
@@ -72,22 +99,21 @@ def build_profiles(
     Args:
         config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
         registry: the plugins there are; the policies are added.
-        policies: each is enabled in every profile after the default plugins; the configuration may
-            weigh, move or disable it by its name.
+        policies: each is enabled in every profile after the default plugins, with a weight that
+            gives it its say (`policy_say`); the configuration may weigh, move or disable it by its
+            name.
 
     Raises:
         InputError: the configuration is wrong, or a policy has the name of a plugin.
     """
-    extra: dict[str, int] = {}
+    extra: dict[str, WeightBeside] = {}
     for policy in policies:
         if policy.rules:
             registry.add(policy_plugin(policy), policy.name)
-            extra[policy.name] = 1
         for plugin in policy.plugins:
-            name = plugin.name or type(plugin).__name__
-            registry.add(lambda plugin=plugin: plugin, name, points=_own_points(plugin))
-            weight = getattr(plugin, "weight", 1)
-            extra[name] = max(1, round(weight)) if isinstance(plugin, hook.PREPARING) else 1
+            points = _own_points(plugin)
+            registry.add(lambda plugin=plugin: plugin, plugin_name(plugin), points=points)
+        extra |= policy_weights(policy)
     return profiles_from(read_configuration(config), registry, extra)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from mooring.config.configuration import read_configuration
+from mooring.config.policy_say import PolicySay, policy_say
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import InputError, PluginError
 from mooring.explaining.suggestion import Suggestion
@@ -39,6 +41,7 @@ class Explanation(msgspec.Struct, frozen=True):
         bound_to: the node the pod is on already; it was asked about as if unscheduled.
         suggestions: if it does not fit, the smallest changes with which it does, each one tried.
         failed: plugins that could not say what would help; the suggestions are without them.
+        say: how much of a node's total score the policy can decide; None without one that scores.
     """
 
     pod: Pod
@@ -46,6 +49,7 @@ class Explanation(msgspec.Struct, frozen=True):
     bound_to: str = ""
     suggestions: tuple[Suggestion, ...] = ()
     failed: tuple[PluginError, ...] = ()
+    say: PolicySay | None = None
 
 
 class Explainer:
@@ -75,6 +79,8 @@ class Explainer:
     ) -> None:
         self._before = before
         self._registry = default_registry()
+        self._policy = policy
+        self._extenders = read_configuration(config).extenders
         policies = [policy] if policy is not None else []
         self.profiles = build_profiles(config, self._registry, policies)
         self.snapshot = _snapshot(objects)
@@ -136,7 +142,14 @@ class Explainer:
             if rejected or record.gated:
                 suggestions = search.suggestions(record, node)
         bound = asked.node_name if asked.node_name != pod.node_name else ""
-        return Explanation(pod, record, bound, tuple(suggestions), tuple(search.failed))
+        return Explanation(
+            pod,
+            record,
+            bound,
+            tuple(suggestions),
+            tuple(search.failed),
+            self._say(pod.scheduler_name),
+        )
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
@@ -146,6 +159,12 @@ class Explainer:
                 self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns
             )
         return self._runtimes.get(scheduler_name)
+
+    def _say(self, scheduler_name: str) -> PolicySay | None:
+        profile = self.profiles.get(scheduler_name)
+        if self._policy is None or profile is None:
+            return None
+        return policy_say(self._policy, profile, self._extenders)
 
     @contextmanager
     def _unscheduled(self, pod: Pod) -> Iterator[Pod]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import compress
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -32,7 +32,7 @@ from mooring.framework.plugin_calls import whole as whole_scores
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
 from mooring.framework.rules import FilterRule, Rule, ScoreRule
-from mooring.framework.verdict import Verdict
+from mooring.framework.verdict import Verdict, reject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.process.deadline import was_interrupted
@@ -43,6 +43,8 @@ _encode = msgspec.json.Encoder().encode
 
 #: The reason for a node whose name kube-scheduler knows and mooring does not know yet.
 UNKNOWN_NODE = "node is not known to the extender yet"
+#: So many pods that were filtered are remembered until they are to be bound.
+_MOST_ASKED: Final = 256
 
 
 class FunctionObserver(Protocol):
@@ -108,6 +110,7 @@ class Answers:
         self.bodies = BodyReader(cluster.usage) if cluster is not None else BodyReader()
         self._clock = clock
         self._is_blamed = is_blamed
+        self._asked: dict[str, tuple[Pod, Sequence[FilterRule] | None]] = {}
         self._observer = observer if observer is not None else SilentObserver()
 
     def filter(self, body: bytes, rules: Sequence[FilterRule] | None = None) -> bytes:
@@ -121,6 +124,7 @@ class Answers:
         nodes, names, unknown = self._nodes(question)
         failed = dict.fromkeys(unknown, UNKNOWN_NODE)
         unresolvable: dict[str, str] = {}
+        self._remember(question.pod, rules)
         rejected = self._rejections(question.pod, nodes, rules)
         accepted = bytearray(b"\1") * len(nodes)
         for index, verdict in rejected.items():
@@ -220,9 +224,15 @@ class Answers:
     def prepare(self, binding: Binding) -> Binding | Verdict:
         """Run the policy's plain bind function, if it has one, and count the pod on its node.
 
+        kube-scheduler may have sent a pod's filter request before the bind request of the pod that
+        it placed before, so the filters are asked once more about the node that was chosen.
+
         Raises:
-            PolicyError: the function raised or returned something illegal.
+            PolicyError: a function raised or returned something illegal.
         """
+        against = self._filtered_again(binding)
+        if against is not None:
+            return reject(f"node {binding.node_name} does not fit any more: {against.reason}")
         for rule in self.policy.binds:
             if not rule.is_async:
                 with self._around(binding.key, rule):
@@ -332,6 +342,22 @@ class Answers:
                 shown = "accepted" if against is None else f"rejected: {against.reason}"
                 log.debug("pod %s node %s %s", pod.key, node.name, shown)
         return by_node
+
+    def _remember(self, pod: Pod, rules: Sequence[FilterRule] | None) -> None:
+        """Keep what is asked about now until the pod is to be bound, for some pods at most."""
+        if self.cluster is not None and self.policy.usage:
+            self._asked.pop(pod.uid, None)
+            self._asked[pod.uid] = pod, rules
+            if len(self._asked) > _MOST_ASKED:
+                del self._asked[next(iter(self._asked))]
+
+    def _filtered_again(self, binding: Binding) -> Verdict | None:
+        """What the filters that were asked about a pod have against its node by now."""
+        asked = self._asked.pop(binding.uid, None)
+        if asked is None or binding.node is None or self._is_counted(binding):
+            return None
+        pod, rules = asked
+        return self._rejections(pod, [binding.node], rules).get(0)
 
     def _find_victims(self, node_name: str, victims: Sequence[MetaPod]) -> list[Pod] | None:
         """The victims of a node by id; None, and the node is dropped, if one is not known."""

@@ -30,7 +30,7 @@ from mooring.framework.hook_answers import shortened
 from mooring.framework.rules import ScoreRule
 from mooring.http.limited_connections import LimitedRequests, memory_of
 from mooring.http.load_limits import LoadLimits, RequestMemory
-from mooring.process.repeated_log_lines import RepeatedLogLines
+from mooring.log_kinds import once
 from mooring.version import __version__
 
 log = logging.getLogger("mooring.extender")
@@ -79,7 +79,6 @@ class ExtenderApp:
         self.load_limits = load_limits if load_limits is not None else LoadLimits(DEFAULT_MAX_HELD)
         self._routes = routes if routes is not None else Routes()
         self._max_body = max_body
-        self._repeats = RepeatedLogLines(log, time.monotonic)
         self._displaced = self._turned_away = 0
 
     def asgi(self) -> ASGIApp:
@@ -174,13 +173,13 @@ class ExtenderApp:
         except HTTPException as error:
             metrics.errors.labels(verb, "input").inc()
             metrics.requests.labels(verb, str(error.status_code)).inc()
-            self._repeats.log((verb, "input"), logging.WARNING, f"{verb} rejected: {error.detail}")
+            _log_once((verb, "input"), logging.WARNING, f"{verb} rejected: {error.detail}")
             raise
         except MooringError as error:
             status = 503 if isinstance(error, NotDecided) else 400
             response = reject(self._explain(verb, error), status)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer all the same
-            self._repeats.log((verb, ""), logging.ERROR, f"{verb} failed inside mooring", error)
+            _log_once((verb, ""), logging.ERROR, f"{verb} failed inside mooring", error)
             metrics.errors.labels(verb, "internal").inc()
             response = reject("mooring failed on this request; its log has the details", 400)
         seconds = time.monotonic() - caller.began
@@ -190,7 +189,7 @@ class ExtenderApp:
         metrics.reply_bytes.labels(verb).inc(len(response.body))
         if seconds > _NEAR * self.service.timeout:
             metrics.slow.labels(verb).inc()
-            self._repeats.log(
+            _log_once(
                 (verb, "slow"),
                 logging.WARNING,
                 f"{verb} took {seconds:.2f} s, near the caller's timeout of "
@@ -207,13 +206,13 @@ class ExtenderApp:
             cause = error.__cause__ if not self.service.draining else None
             alike = (verb, error.function, error.kind)
             pod = f" for pod {shortened(error.pod)}" if error.pod else ""
-            self._repeats.log(alike, logging.ERROR, f"{verb}{pod}: {error}", cause)
+            _log_once(alike, logging.ERROR, f"{verb}{pod}: {error}", cause)
         elif isinstance(error, InputError):
             kind = "input"
-            self._repeats.log((verb, kind), logging.WARNING, f"{verb} rejected: {error}")
+            _log_once((verb, kind), logging.WARNING, f"{verb} rejected: {error}")
         else:
             kind = error.kind if isinstance(error, NotDecided) else kind
-            self._repeats.log((verb, kind), logging.WARNING, f"{verb} failed: {error}")
+            _log_once((verb, kind), logging.WARNING, f"{verb} failed: {error}")
         self.service.metrics.errors.labels(verb, kind).inc()
         return str(error)
 
@@ -260,8 +259,7 @@ class ExtenderApp:
             )
 
     def tick(self) -> None:
-        """Log what was only counted so far, and bring gauges up to date; called now and then."""
-        self._repeats.tick()
+        """Bring gauges up to date, and log what became of connections; called now and then."""
         self._update_gauges()
         self._log_connections()
 
@@ -269,15 +267,15 @@ class ExtenderApp:
         load_limits = self.load_limits
         most = f"as many as --max-connections lets in ({load_limits.max_connections})"
         if load_limits.displaced > self._displaced:
-            self._repeats.log(
-                "displaced",
+            _log_once(
+                ("displaced",),
                 logging.WARNING,
                 f"{most} are open: those that made us wait longest are closed for new ones, "
                 f"{load_limits.displaced} so far",
             )
         if load_limits.turned_away > self._turned_away:
-            self._repeats.log(
-                "turned away",
+            _log_once(
+                ("turned away",),
                 logging.WARNING,
                 f"{most} wait for answers: new ones are closed at once, "
                 f"{load_limits.turned_away} so far",
@@ -288,10 +286,6 @@ class ExtenderApp:
         self.service.update_gauges()
         self.service.metrics.held_bytes.set(self.load_limits.bytes)
         self.service.metrics.connections.set(self.load_limits.connections)
-
-    def flush(self) -> None:
-        """Log all that was only counted so far; nothing comes after it."""
-        self._repeats.flush()
 
     def _too_large(self) -> HTTPException:
         return HTTPException(
@@ -366,6 +360,13 @@ def _filter_error(sentence: str, status: int) -> Response:  # noqa: ARG001 - the
     return Response(
         msgspec.json.encode(ExtenderFilterResult(error=sentence)), media_type="application/json"
     )
+
+
+def _log_once(
+    kind: tuple[str, ...], level: int, text: str, error: BaseException | None = None
+) -> None:
+    """Log a line; of those of one kind the first with the error's traceback, the others counted."""
+    log.log(level, "%s", text, exc_info=error, extra=once(*kind))
 
 
 def _bind_error(sentence: str, status: int) -> Response:  # noqa: ARG001 - the reply has a field

@@ -16,24 +16,30 @@ from typing import Final
 
 import msgspec
 
+from mooring.config.policy_say import extender_say
 from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp, Routes
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.decision_turns import FUNCTION_PART, TimeLimit
+from mooring.extender.extender_entry import extender_entry, one_line
 from mooring.extender.process import SignalSocket, decide_and_serve
-from mooring.extender.reloading import reload
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
+from mooring.framework import hook
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
+from mooring.framework.policy_text import summary
 from mooring.http.limited_connections import limited_connections
 from mooring.http.load_limits import LoadLimits
 from mooring.http.origin import OwnOrigin
 from mooring.http.server import make_server
 from mooring.http.tls import Certificates
 from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.config import unasked_file
+from mooring.log_kinds import report_left_out
 from mooring.process.file_descriptors import room_for_connections, watch_descriptors
 from mooring.process.memory import keep_freed_memory, trim_memory
+from mooring.process.policy_reloading import reload
 
 log = logging.getLogger("mooring.extender")
 
@@ -164,7 +170,6 @@ async def serve(
             _background(stack, end_when_stuck(service, shutdown))
         _announce(options, service, sock)
         await server.serve(sockets=[sock])
-        app.flush()
     return shutdown.code
 
 
@@ -174,11 +179,12 @@ def load_limits_of(options: ServeOptions) -> LoadLimits:
 
 
 async def _tick(app: ExtenderApp, seconds: float) -> None:
-    """Now and then: report what was only counted, and give memory back."""
+    """Now and then: report what the log only counted, and give memory back."""
     idle = 0
     while True:
         await asyncio.sleep(seconds)
         app.tick()
+        report_left_out()
         load_limits = app.load_limits
         idle = idle + 1 if not load_limits.bytes and load_limits.peak_bytes > _MUCH_BYTES else 0
         if idle > _IDLE_TICKS:
@@ -203,11 +209,13 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
     address = sock.getsockname()
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     scheme = "https" if options.tls_cert else "http"
-    log.info("policy %s: %s", service.policy.name, _summary(service))
+    log.info("policy %s: %s", service.policy.name, summary(service.policy))
+    _warn_of_plugins(service.policy)
     if service.stateless:
         log.info(
             "stateless: no node cache, so node.free, node.used and node.pods are not available; "
-            "give --kubeconfig FILE or run inside the cluster to have one"
+            "give --kubeconfig FILE or run inside the cluster to have one%s",
+            unasked_file(),
         )
     else:
         log.info("node cache on: set nodeCacheCapable: true; ready once nodes and pods are known")
@@ -217,22 +225,46 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
             "give --client-ca FILE, or listen on loopback beside kube-scheduler",
             host,
         )
+    if ipaddress.ip_address(address[0]).is_unspecified:
+        # One can listen on all addresses, but call only one.
+        host = "[::1]" if ":" in address[0] else "127.0.0.1"
+        log.info(
+            "listening on all addresses: in urlPrefix, callers on other machines replace %s with "
+            "an address of this one, or with a name that --allow-host accepts",
+            host,
+        )
     log.info(
         "server starting on the port :%d, urlPrefix %s://%s:%d%s",
         address[1], scheme, host, address[1], options.routes.prefix,
     )  # fmt: skip
+    url = f"{scheme}://{host}:{address[1]}{options.routes.prefix}"
+    entry = extender_entry(
+        service.policy, url, node_cache=not service.stateless, timeout=options.timeout
+    )
+    log.info("for kube-scheduler's configuration: extenders: [%s]", one_line(entry))
+    say = extender_say(service.policy)
+    if say is not None:
+        log.info("with this weight beside kube-scheduler's default plugins, %s", say)
 
 
-def _summary(service: ExtenderService) -> str:
-    by_kind: dict[str, list[str]] = {}
-    for rule in service.policy.rules:
-        by_kind.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
-    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in by_kind.items()) or "empty"
+def _warn_of_plugins(policy: Policy) -> None:
+    """Say which plugins of the policy do less here than in `moor run`."""
+    for plugin in policy.plugins:
+        decides = [one for one in hook.SCHEDULER_ONLY if one not in (hook.Requeues, hook.Sign)]
+        points = [one.__name__ for one in decides if isinstance(plugin, one)]
+        if isinstance(plugin, hook.PREPARING) or points:
+            what = "all of it" if isinstance(plugin, hook.PREPARING) else ", ".join(points)
+            name = plugin.name or type(plugin).__name__
+            log.warning(
+                "policy %s: an extender leaves out %s of plugin %s; it runs in moor run only",
+                policy.name, what, name,
+            )  # fmt: skip
 
 
 def _replace(service: ExtenderService, policy: Policy) -> None:
     service.replace_policy(policy)
-    log.info("reloaded policy %s: %s", policy.name, _summary(service))
+    log.info("reloaded policy %s: %s", policy.name, summary(policy))
+    _warn_of_plugins(policy)
 
 
 def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:

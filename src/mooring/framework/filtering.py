@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework.arrays import Choice, Mask, Rows
+from mooring.framework.fit_error import NO_NODES, fit_error, nodes_available
 from mooring.framework.verdict import Verdict, Verdicts, reject
 from mooring.model.pod import Pod
 
@@ -20,9 +21,6 @@ from mooring.model.pod import Pod
 PRE_FILTER_RESULT: Final = "PreFilterResult"
 #: Stands where a plugin's name would, for pods that no plugin rejects but the framework itself.
 FRAMEWORK: Final = "Framework"
-#: kube-scheduler's words for a cluster without nodes.
-# parity v1.36.4: scheduler.go ErrNoNodesAvailable
-NO_NODES: Final = "no nodes available to schedule pods"
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -187,14 +185,11 @@ class Filtering:
     @property
     def message(self) -> str:
         """Why the pod is pending, in kube-scheduler's own form."""
-        # parity v1.36.4: framework/types.go FitError
         if not self.size:
             return NO_NODES
-        start = f"0/{self.size} nodes are available:"
         if self.whole is not None:
-            return f"{start} {', '.join(self.whole.verdict.reasons)}."
-        reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in self.reasons.items()))
-        return f"{start} {reasons}." if reasons else start
+            return nodes_available(self.size, ", ".join(self.whole.verdict.reasons))
+        return fit_error(self.size, self.reasons)
 
 
 class Candidate(msgspec.Struct, frozen=True):

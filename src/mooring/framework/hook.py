@@ -44,9 +44,9 @@ from mooring.model.pod import Pod
 #: What a filter may return for one node: a `Verdict`, ``True`` or ``None`` to accept, ``False`` to
 #: reject, a text to reject for that reason.
 FilterAnswer = Verdict | bool | str | None
-#: What a filter may return for all nodes: a mask (true accepts), `Verdicts`, or one answer for each
-#: node.
-FilterAnswers = Mask | Verdicts | Sequence[FilterAnswer]
+#: What a filter may return for all nodes: a mask (true accepts), `Verdicts`, one answer for each
+#: node, or ``None`` to accept them all.
+FilterAnswers = Mask | Verdicts | Sequence[FilterAnswer] | None
 #: What a preempt function may return for one node: like a filter, or the victims that remain.
 PreemptAnswer = Verdict | bool | str | Sequence[Pod] | None
 #: What a bind function may return: nothing, the binding with more annotations, or a rejection.
@@ -86,8 +86,8 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     name: str = ""
     #: The plugin's arguments: a msgspec Struct whose fields have defaults.
     Args: ClassVar[type[msgspec.Struct] | None] = None
-    #: The kinds of objects it looks up besides nodes and pods, such as ``(StorageClass,)``: they
-    #: are watched for it. None: those that its `requeue_on` names.
+    #: The kinds of objects it looks up besides nodes and pods, such as ``(kinds.StorageClass,)`` of
+    #: `mooring.kinds`: they are watched for it. None: those that its `requeue_on` names.
     reads: Collection[type[KubeObject]] | None = None
     #: Kinds that it looks up as well, but only if they are watched for another plugin; nothing but
     #: tests goes by it yet.
@@ -258,10 +258,10 @@ class FilterNodes(Hook):
     reason: str = ""
 
     @abstractmethod
-    def filter_nodes(self, pod: Pod, nodes: Nodes) -> FilterAnswers | None:
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> FilterAnswers:
         """Accept or reject each node; the answer has one element for each node, in order.
 
-        A plugin of a profile may return ``None`` to accept all nodes.
+        ``None`` accepts all of them.
         """
 
 
@@ -417,7 +417,7 @@ class PostBind(Hook):
 
 
 class Sign(Hook):
-    """Says which pods are alike for this plugin's filter and score. Runs once for each decision.
+    """Says which pods are alike for this plugin's filter and score.
 
     Nothing but tests asks for signatures yet. The scheduler will: for pods to whom all plugins give
     equal signatures it keeps the answers, and asks anew only about nodes that changed. Until then a

@@ -1,9 +1,11 @@
-"""Finding the policy a user means: a file, or a module that can be imported.
+"""Finding the policy a user means, in a file or a module that can be imported, and checking it.
 
 ``policy.py``, ``policy.py:name``, ``package.module`` and ``package.module:name`` are understood.
-Whatever goes wrong becomes one sentence in a `PolicyFileError`.
+Whatever goes wrong becomes one sentence in a `PolicyFileError`. Every command that takes a policy
+loads it here, so a policy that cannot work is rejected by all of them alike.
 """
 
+import difflib
 import importlib
 import importlib.util
 import sys
@@ -14,6 +16,12 @@ from types import ModuleType
 from mooring.errors import InputError, PolicyFileError
 from mooring.framework import foreign
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.decorators import decorator_problems
+from mooring.framework.policy_checks.policy_check import policy_problems
+from mooring.framework.policy_checks.sources import Problem, Sources
+from mooring.wording import counted
+
+_OURS = ("mooring", "mooring.hook")
 
 
 def load(source: str | Path) -> Policy:
@@ -23,14 +31,23 @@ def load(source: str | Path) -> Policy:
         source: a Python file or an importable module, optionally with ``:name`` of the policy.
 
     Raises:
-        PolicyFileError: there is no such file or module, it does not run, or it does not hold
-            exactly one policy and none was named.
+        PolicyFileError: there is no such file or module, it does not run, it does not hold exactly
+            one policy and none was named, or something in the policy cannot work: a function that
+            cannot be called as it will be, or that reads what no pod and no node has.
     """
     text = str(source)
     place, _, name = text.partition(":")
     is_file = place.endswith(".py") or "/" in place or Path(place).is_file()
     module = _run_file(Path(place)) if is_file else _import(place)
-    return _pick(module, place, name)
+    policy = _pick(module, place, name)
+    problems = [str(one) for one in policy_problems(policy, module, place)]
+    if problems:
+        more = len(problems) - 1
+        also = (
+            f" (and {counted(more, 'more problem')}: moor check {text} lists all)" if more else ""
+        )
+        raise PolicyFileError(f"{problems[0]}{also}", problems=problems)
+    return policy
 
 
 def _pick(module: ModuleType, place: str, name: str) -> Policy:
@@ -99,14 +116,42 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
         return PolicyFileError(
             f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
         )
+    where = place
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        named = file.endswith(place) or place.replace(".", "/") in file
+        if named and not foreign.is_ours(frame):  # our files may be called the same
+            where = f"{place}, line {line}"
+    wrong = _wrong_decorator(place, error)
+    if wrong is not None:
+        return PolicyFileError(str(wrong))
     if isinstance(error, InputError):
-        return PolicyFileError(f"{place}: {said}")
-    line = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename.endswith(place) or place.replace(".", "/") in frame.filename:
-            line = f", line {frame.lineno}"
+        return PolicyFileError(f"{where}: {said}")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return PolicyFileError(f"{place}{line} raised {what}")
+    return PolicyFileError(f"{where} raised {what}{_meant(error)}")
+
+
+def _wrong_decorator(place: str, error: BaseException) -> Problem | None:
+    """The decorator that an error comes from, if it is one that a policy does not have."""
+    if not isinstance(error, AttributeError | TypeError | InputError):
+        return None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        source = None if foreign.is_ours(frame) else Sources(place).source(file)
+        for problem in decorator_problems(source, frame.f_globals) if source is not None else ():
+            if problem.line == line:
+                return problem
+    return None
+
+
+def _meant(error: BaseException) -> str:
+    """The name of ours that was probably meant; Python says so in a traceback only."""
+    if type(error) is not AttributeError or error.name is None:
+        return ""
+    owner = error.obj
+    ours = isinstance(owner, Policy) or (isinstance(owner, ModuleType) and owner.__name__ in _OURS)
+    near = difflib.get_close_matches(error.name, dir(owner), n=1) if ours else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def source_files(source: str | Path) -> list[Path]:

@@ -121,7 +121,8 @@ class _RawScore:
             normalized = raw
         else:
             normalized = self._whole(self._normalize(cycle, nodes, raw), nodes)
-        if len(normalized) and (normalized.min() < 0 or normalized.max() > MAX_SCORE):
+        # As unsigned numbers, those below 0 are large ones: one look at all of them is enough.
+        if np.maximum.reduce(normalized.view(np.uint64), initial=0) > MAX_SCORE:
             self._rule.checked(normalized, nodes)  # names the node
         return raw, normalized
 

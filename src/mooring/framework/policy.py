@@ -7,7 +7,7 @@ the functions in `policy_calls`.
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Final, TypeVar, cast, overload
 
 from mooring.errors import InputError
 from mooring.framework import hook
@@ -32,6 +32,8 @@ RuleT = TypeVar("RuleT", bound=Rule)
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _LEGAL = "use letters, digits, '-', '_' and '.', with a letter or digit first and last"
+#: What a configuration can say at most.
+_MOST_WEIGHT: Final = 2**31 - 1
 
 
 class Policy:
@@ -42,14 +44,30 @@ class Policy:
         usage: whether functions read `node.used`, `node.free` or `node.pods`; say False for a
             policy that needs only the nodes themselves, then no pods are watched.
         description: one line for people.
+        weight: how often its score counts beside the scores of other plugins, as a plugin's
+            weight in a ``KubeSchedulerConfiguration``. None counts it as often as all of them
+            together, so that the policy has half the say.
     """
 
-    def __init__(self, name: str, *, usage: bool = True, description: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        usage: bool = True,
+        description: str = "",
+        weight: int | None = None,
+    ) -> None:
         if not _NAME.fullmatch(str(name)):
             raise InputError(f"policy name {name!r} is illegal; {_LEGAL}")
+        if weight is not None and not _is_weight(weight):
+            raise InputError(
+                f"policy {name!r} has weight={weight!r}; it must be a whole number from 1 to "
+                f"{_MOST_WEIGHT}"
+            )
         self.name = name
         self.usage = usage
         self.description = description
+        self.weight = weight
         self.filters: list[FilterRule] = []
         self.scores: list[ScoreRule] = []
         self.preempts: list[PreemptRule] = []
@@ -113,7 +131,7 @@ class Policy:
         """Register a function that accepts or rejects all nodes at once.
 
         Args:
-            function: ``(pod, nodes)``; returns a mask or one answer for each node.
+            function: ``(pod, nodes)``; returns a mask, one answer for each node or ``None``.
             name: the rule's name; the function's name if empty.
             reason: given where the function only says no.
             unresolvable: its rejections cannot be resolved by preemption.
@@ -210,18 +228,26 @@ class Policy:
         """Register every hook that a plugin implements.
 
         Filters, scores, `Preempt` and `Bind` join the policy's functions and run everywhere. A
-        plugin with further hooks is also a plugin of its own in mooring's scheduler, and one that
-        prepares its filter or score there (`PreFilter`, `PreScore`, `Normalize`) runs there alone.
+        plugin with further hooks, or with an `attach` of its own, is also a plugin of its own in
+        mooring's scheduler, and one that prepares its filter or score there (`PreFilter`,
+        `PreScore`, `Normalize`) runs there alone.
 
         Raises:
-            InputError: it implements none, or its name is taken.
+            InputError: it is not a plugin, implements no hook, or its name is taken.
         """
+        given: object = plugin
+        if not isinstance(given, hook.Hook):
+            made = f"{given.__name__}()" if isinstance(given, type) else "..."
+            raise InputError(f"policy.add takes a plugin; write policy.add({made})")
         name = plugin.name or type(plugin).__name__
         before = len(self.rules)
         alone = isinstance(plugin, hook.PREPARING)
         if not alone:
             self._add_rules(plugin, name)
-        if alone or isinstance(plugin, hook.SCHEDULER_ONLY):
+        if alone and isinstance(plugin, (hook.Score, hook.ScoreNodes)):
+            _check_number("plugin", name, "weight", plugin.weight)
+        attached = type(plugin).attach is not hook.Hook.attach
+        if alone or attached or isinstance(plugin, hook.SCHEDULER_ONLY):
             if any((other.name or type(other).__name__) == name for other in self.plugins):
                 raise InputError(f"policy {self.name!r} has two plugins named {name!r}")
             self.plugins.append(plugin)
@@ -234,9 +260,7 @@ class Policy:
         if isinstance(plugin, hook.Filter):
             self.filter(name=name)(plugin.filter)
         if isinstance(plugin, hook.FilterNodes):
-            self.filter_nodes(name=name, reason=plugin.reason)(
-                cast("Callable[[Pod, Nodes], hook.FilterAnswers]", plugin.filter_nodes)
-            )
+            self.filter_nodes(name=name, reason=plugin.reason)(plugin.filter_nodes)
         if isinstance(plugin, hook.Score):
             self.score(name=name, weight=plugin.weight, max_score=plugin.max_score)(plugin.score)
         if isinstance(plugin, hook.ScoreNodes):
@@ -287,12 +311,17 @@ class Policy:
         if any(rule.name == name for rule in rules):
             raise InputError(f"policy {self.name!r} has two {kind} functions named {name!r}")
         for option in ("weight", "max_score"):
-            value = options.get(option, 1)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not 0 < value < math.inf:
-                raise InputError(
-                    f"{kind} {name!r} has {option}={value!r}; it must be a number above 0"
-                )
+            _check_number(kind, name, option, options.get(option, 1))
 
     def __repr__(self) -> str:
         return f"<Policy {self.name}: {', '.join(rule.name for rule in self.rules) or 'empty'}>"
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_WEIGHT
+
+
+def _check_number(kind: str, name: str, option: str, value: object) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < cast("float", value) < math.inf:
+        raise InputError(f"{kind} {name!r} has {option}={value!r}; it must be a number above 0")

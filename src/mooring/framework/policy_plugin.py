@@ -59,6 +59,21 @@ class PolicyFilter(hook.FilterNodes):
                 yield rule.name, plugin, replace(case, verdict=verdict, accepts=accepts)
 
 
+class PolicyRequeues(hook.Requeues):
+    """What helps pods that a policy rejected, if each of its filters is a plugin that says so."""
+
+    #: What they read is watched for them: they are plugins of the profile, too.
+    reads = ()
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self._policy = policy
+
+    def requeue_on(self) -> Sequence[hook.RequeueHint]:
+        """What any of the plugins names: which of them rejected the pod is not known."""
+        return [hint for one in _requeues(self._policy) for hint in one.requeue_on()]
+
+
 class PolicyScore(hook.ScoreNodes):
     """The scores of a policy: their weighted mean, from 0 to 100."""
 
@@ -105,6 +120,11 @@ class PolicyBind(hook.Bind):
         return binding
 
 
+def _requeues(policy: Policy) -> list[hook.Requeues]:
+    asked = [getattr(rule.function, "__self__", None) for rule in policy.filters]
+    return [one for one in asked if isinstance(one, hook.Requeues)]
+
+
 def _verdict(rule: FilterRule, case: RemedyCase, pod: Pod) -> Verdict:
     row = case.cluster.columns.row_of[case.node.name]
     nodes = Cycle(pod, case.cluster).nodes.subset(np.array([row]))
@@ -129,6 +149,8 @@ def policy_plugin(policy: Policy) -> hook.Hook:
     bases: list[type[hook.Hook]] = []
     if policy.filters:
         bases.append(PolicyFilter)
+        if len(_requeues(policy)) == len(policy.filters):
+            bases.append(PolicyRequeues)
     if policy.scores:
         bases.append(PolicyScore)
     if policy.preempts:

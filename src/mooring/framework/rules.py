@@ -149,7 +149,9 @@ class FilterRule(Rule, frozen=True, kw_only=True):
         return self.look(self.checked, answers, nodes)
 
     def checked(self, answers: object, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
-        """The rejected nodes among what a plural function returned."""
+        """The rejected nodes among what a plural function returned; None accepts all of them."""
+        if answers is None:
+            return []
         if isinstance(answers, Verdicts):
             answers = list(answers)
         if isinstance(answers, np.ndarray):
@@ -164,7 +166,8 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             return [(int(index), no) for index in np.flatnonzero(~answers)]
         if isinstance(answers, str) or not isinstance(answers, Sequence):
             raise self.wrong(
-                f"returned {shown(answers)}; it must return a mask or one answer for each node",
+                f"returned {shown(answers)}; "
+                f"it must return a mask, one answer for each node, or None",
                 _returned(answers),
             )
         if len(answers) != len(nodes):

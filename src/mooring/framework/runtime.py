@@ -41,6 +41,8 @@ class Runtime:
     Attributes:
         name: the profile's scheduler name.
         points: the plugins at each extension point.
+        plugins: all of them by name.
+        queue_sort: the plugin that orders the queue; None if the profile has none.
         filters: the filters, ready to be asked.
         filter_walk: asks on which nodes a pod fits.
         score_walk: asks which of them is the best.
@@ -75,6 +77,9 @@ class Runtime:
             plugins = {one.name: one.plugin for at_point in points.values() for one in at_point}
         self.name = name
         self.points = points
+        self.plugins = plugins
+        sorts = (one.plugin for one in points.get("queueSort", ()))
+        self.queue_sort = next((one for one in sorts if isinstance(one, hook.QueueSort)), None)
         self.binding_hooks = BindingHooks(points, functools.partial(guarded, self))
         self.filters: list[AskFilter] = [
             filter_asker(one.plugin, one.name)

@@ -5,17 +5,18 @@ never asks a server.
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 from mooring.errors import ConfigError
 from mooring.kube import kubeconfig_file
 from mooring.kube.cluster_config import ClusterConfig
-from mooring.kube.config_texts import check_url
+from mooring.kube.config_texts import check_url, shown
 from mooring.kube.credentials import TokenFile
 from mooring.kube.kubeconfig import load_kubeconfig, resolve
 
-__all__ = ["ClusterConfig", "find_config", "load_in_cluster", "load_kubeconfig"]
+__all__ = ["ClusterConfig", "find_config", "load_in_cluster", "load_kubeconfig", "unasked_file"]
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -72,6 +73,8 @@ def find_config(
     3. the service account of the pod we run in;
     4. ``~/.kube/config``, only with `default_file`.
 
+    A context is something of a kubeconfig: who names one does not mean the service account.
+
     Args:
         kubeconfig: a file the user named.
         default_file: whether to look for ``~/.kube/config``.
@@ -85,6 +88,7 @@ def find_config(
     Raises:
         ConfigError: something is configured but cannot be used.
     """
+    context = context or None
     if kubeconfig is not None:
         return load_kubeconfig(kubeconfig, context)
     listed = [Path(name) for name in env.get("KUBECONFIG", "").split(os.pathsep) if name]
@@ -98,12 +102,46 @@ def find_config(
         merged = kubeconfig_file.read(present)
         if context or not merged.is_empty:
             return resolve(merged, context)
-    if env.get("KUBERNETES_SERVICE_HOST") and (service_account / "token").is_file():
+    in_pod = env.get("KUBERNETES_SERVICE_HOST") and (service_account / "token").is_file()
+    if in_pod and context is None:
         return load_in_cluster(service_account, env=env)
     if default_file and not listed:
-        path = Path(env.get("HOME") or Path.home()) / ".kube" / "config"
+        path = default_kubeconfig(env)
         if path.is_file():
             merged = kubeconfig_file.read([path])
             if context or not merged.is_empty:
                 return resolve(merged, context)
+    if context is not None:
+        raise ConfigError(
+            f'There is no kubeconfig with a context "{shown(context)}"; name the file with '
+            "--kubeconfig or KUBECONFIG."
+        )
     return None
+
+
+def default_kubeconfig(env: Mapping[str, str] = os.environ) -> Path:
+    """The file that kubectl reads unless another is named."""
+    return Path(env.get("HOME") or Path.home()) / ".kube" / "config"
+
+
+def unasked_file(env: Mapping[str, str] = os.environ) -> str:
+    """What to say of ``~/.kube/config`` where it is not used unless asked for.
+
+    Returns:
+        the end of a sentence, which names the file, its current context and the option that takes
+        it; empty if there is no such file, or none that could be used.
+    """
+    path = default_kubeconfig(env)
+    try:
+        found = kubeconfig_file.read([path])
+    except ConfigError:
+        return ""
+    current = found.current_context
+    if current in found.contexts:
+        taken = f"--context {shlex.quote(shown(current))} takes its current context"
+    elif found.contexts:
+        names = ", ".join(map(shown, sorted(found.contexts)))
+        taken = f"--context NAME takes one of its contexts ({names})"
+    else:
+        return ""
+    return f"; {path} is not used unasked: {taken}"

@@ -109,11 +109,10 @@ class Session:
         self._guard = guard
         self._tls = Tls(config)
         self._proxy = proxy_for(config)
-        self._headers = [
-            ("Accept", "application/json"),
-            ("User-Agent", user_agent),
-            *config.headers,
-        ]
+        usual = {"Accept": "application/json", "User-Agent": user_agent}
+        for name, _ in config.headers:
+            usual.pop(name, None)
+        self._headers = [*usual.items(), *config.headers]
         if not config.compression:
             self._headers.append(("Accept-Encoding", "identity"))
         self._timeout = aiohttp.ClientTimeout(

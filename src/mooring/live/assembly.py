@@ -19,6 +19,7 @@ from mooring.kube.events import EventRecorder
 from mooring.kube.informer import Informer
 from mooring.kube.leader import LeaderElector
 from mooring.kube.session import ClientLimits
+from mooring.live.attempt_log import AttemptLog
 from mooring.live.change_intake import ChangeIntake
 from mooring.live.client import LiveClient, guard_of
 from mooring.live.health import Health
@@ -27,6 +28,7 @@ from mooring.live.kubelet_rejections import KubeletRejections
 from mooring.live.loop import LiveScheduler
 from mooring.live.metrics import SchedulerMetrics
 from mooring.live.options import SchedulerSettings
+from mooring.live.policy_reload import PolicyReload
 from mooring.live.scraped_metrics import ScrapedMetrics
 from mooring.live.stopwatch import Stopwatch
 from mooring.model.pod import Pod
@@ -60,6 +62,8 @@ class SchedulerComponents(NamedTuple):
         elector: takes part in leader election; None without.
         health: whether all is well.
         metrics: what is counted.
+        attempt_log: what is logged of pods.
+        policy_reload: takes another policy.
         scraped_metrics: makes the text of ``/metrics``.
     """
 
@@ -73,6 +77,8 @@ class SchedulerComponents(NamedTuple):
     elector: LeaderElector | None
     health: Health
     metrics: SchedulerMetrics
+    attempt_log: AttemptLog
+    policy_reload: PolicyReload
     scraped_metrics: ScrapedMetrics
 
 
@@ -138,13 +144,15 @@ def _components(
     metrics = SchedulerMetrics()
     cluster = Cluster()
     configuration = settings.configuration
+    attempt_log = AttemptLog(clock)
+    decided = attempt_log.decided if attempt_log.detailed else None
     options = CoreOptions(
         QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
             max_backoff=configuration.pod_max_backoff_seconds,
         ),
         _extended(extenders),
-        {name: Stopwatch(name, metrics) for name in settings.profiles},
+        {name: Stopwatch(name, metrics, decided=decided) for name in settings.profiles},
     )
     core = build_core(
         settings.profiles, settings.registry, cluster, time.time_ns, random.randrange, options
@@ -159,6 +167,7 @@ def _components(
         clock=clock,
         deadline=deadline,
         binding_seconds=settings.hook_limits.binding_seconds,
+        attempt_log=attempt_log,
     )
     intake = ChangeIntake(core, clock, deadline, metrics)
     informers = make_informers(
@@ -184,6 +193,8 @@ def _components(
         elector=elector,
         health=health,
         metrics=metrics,
+        attempt_log=attempt_log,
+        policy_reload=PolicyReload(settings, core, informers.keys(), deadline, clock),
         scraped_metrics=scraped_metrics,
     )
 

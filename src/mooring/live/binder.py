@@ -8,14 +8,13 @@ decides anything.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
 from mooring.errors import KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Rejection
-from mooring.framework.runtime import Runtime
 from mooring.kube.binding import create_binding, endless_pauses
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import EventRecorder
@@ -34,8 +33,8 @@ from mooring.scheduler.effects import (
     PreemptVictims,
     RecordEvent,
     VictimsPreempted,
-    preempted,
 )
+from mooring.scheduler.events import preempted
 
 log = logging.getLogger("mooring.live")
 
@@ -49,7 +48,6 @@ class Binder:
     Args:
         client: the API server.
         recorder: records Kubernetes events.
-        runtimes: the plugins by scheduler name.
         plans: carries out what has to be done before.
         hooks: runs the plugins' hooks around a binding.
         extenders: the configuration's extenders; one of them may bind.
@@ -60,7 +58,6 @@ class Binder:
         self,
         client: LiveClient,
         recorder: EventRecorder,
-        runtimes: Mapping[str, Runtime],
         plans: PlanExecutor,
         hooks: AsyncHooks,
         *,
@@ -71,7 +68,6 @@ class Binder:
         self._sleep = sleep
         self._client = client
         self._recorder = recorder
-        self._runtimes = runtimes
         self._plans = plans
         self._pods_in_pre_bind = PodsInPreBind()
         self._extenders = extenders
@@ -121,15 +117,14 @@ class Binder:
             if not in_pre_bind.finish():
                 return BindFailed(pod, node, in_pre_bind.message)
             binding = prepared
-        binding_hooks = self._runtimes[effect.profile].binding_hooks
-        answer = await self._hooks.bind(binding_hooks, binding)
+        answer = await self._hooks.bind(effect.hooks, binding)
         if isinstance(answer, Rejection):
             return _rejected(effect, "Bind", answer)
         if self._extenders is None or not await self._extenders.bind(pod, answer):
             try:
                 await self._create(answer)
             except KubeError as error:
-                binder = next((name for name, _ in binding_hooks.binds), "")
+                binder = next((name for name, _ in effect.hooks.binds), "")
                 return BindFailed(pod, node, _running("Bind", binder, str(error)))
         return Bound(pod, node)
 
@@ -139,7 +134,7 @@ class Binder:
             in_pre_bind.running = effect.plans[0].plugin
             await self._plans.carry_out(effect)
         binding = effect.binding
-        for name, plugin in self._runtimes[effect.profile].binding_hooks.pre_binds:
+        for name, plugin in effect.hooks.pre_binds:
             if name not in effect.pre_binds:
                 continue
             in_pre_bind.running = name
@@ -153,9 +148,7 @@ class Binder:
     async def post_bind(self, effect: Bind) -> None:
         """Run the hooks after a binding."""
         try:
-            await self._hooks.post_bind(
-                self._runtimes[effect.profile].binding_hooks, effect.binding
-            )
+            await self._hooks.post_bind(effect.hooks, effect.binding)
         except PluginError as error:
             _log_plugin(error)
 

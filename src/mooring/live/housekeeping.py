@@ -1,7 +1,8 @@
 """What the scheduler forgets as time goes by, so that it does not stay as large as it ever was.
 
 `lifecycle` runs it beside the loop. Nothing depends on what is forgotten: answers that nobody asked
-for lately are worked out again, and events about pods that are gone are over.
+for lately are worked out again, and events about pods that are gone are over. What the log has left
+out lately is told then, too.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ from typing import Final, Protocol
 
 from mooring.kube.event_body import ObjectReference
 from mooring.kube.events import EventRecorder
+from mooring.live.attempt_log import AttemptLog
+from mooring.log_kinds import report_left_out
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
@@ -33,14 +36,20 @@ class Housekeeping:
     Args:
         cluster: the state, whose answers are forgotten.
         recorder: the events, of which those about pods that are gone are forgotten.
+        attempt_log: the log's memory of pods, of which the same goes.
         trim_memory: gives back what is free then; None if the process is not the scheduler's own.
     """
 
     def __init__(
-        self, cluster: Cluster, recorder: EventRecorder, trim_memory: TrimMemory | None
+        self,
+        cluster: Cluster,
+        recorder: EventRecorder,
+        attempt_log: AttemptLog,
+        trim_memory: TrimMemory | None,
     ) -> None:
         self._cluster = cluster
         self._recorder = recorder
+        self._attempt_log = attempt_log
         self._trim_memory = trim_memory
         #: The most pods since the last thorough look.
         self._most_pods = 0
@@ -58,6 +67,8 @@ class Housekeeping:
         """Forget what nobody asked for since the last call, and give its memory back."""
         self._cluster.forget_unused()
         self._recorder.forget_gone(self._is_gone)
+        self._attempt_log.forget_gone(self._cluster.pod_by_uid)
+        report_left_out()
         if self._trim_memory is None:
             return
         pods = self._cluster.pods

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mooring.framework.declarations import kinds_to_watch
+from mooring.framework.hook import Hook
 from mooring.framework.policy import Policy
 from mooring.framework.runtime import Runtime
 from mooring.kube.client import Client
@@ -32,6 +33,11 @@ def watched_kinds(runtimes: Iterable[Runtime], policies: Iterable[Policy] = ()) 
     plugins = [plugin for policy in policies for plugin in policy.plugins]
     for runtime in runtimes:
         plugins += [one.plugin for at_point in runtime.points.values() for one in at_point]
+    return kinds_read(plugins)
+
+
+def kinds_read(plugins: Iterable[Hook]) -> list[Kind]:
+    """The kinds to watch for some plugins, in the order of `KINDS`."""
     wanted: set[type[KubeObject]] = {Node, Pod}
     for plugin in {id(one): one for one in plugins}.values():
         wanted |= kinds_to_watch(plugin)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 from mooring.errors import KubeError
+from mooring.live.announcement import announce
 from mooring.live.assembly import SchedulerComponents
 from mooring.live.first_contact import wait_for_api_server, wait_synced
 from mooring.live.housekeeping import Housekeeping
@@ -72,8 +73,12 @@ class SchedulerLifecycle:
         """Schedule until stopped, or until the Lease is lost; the process's exit code."""
         with self._signals() if self._whole_process else contextlib.nullcontext():
             try:
+                announce(self._components.settings, self._components.live.core.runtimes)
                 if self._whole_process:
                     self._start(ReadinessLog(self._components.health).run())
+                if self._components.settings.reload:
+                    reloads = self._components.policy_reload
+                    self._start(reloads.run(self._components.live.between_decisions))
                 if await self._prepare():
                     return await self._schedule()
                 return self._halt() if self._is_lost else await self._end()
@@ -145,7 +150,10 @@ class SchedulerLifecycle:
         components.health.started_scheduling(lambda: live.last_progress)
         self._start(components.kubelet_rejections.run())
         housekeeping = Housekeeping(
-            live.core.cluster, components.recorder, trim_memory if self._whole_process else None
+            live.core.cluster,
+            components.recorder,
+            components.attempt_log,
+            trim_memory if self._whole_process else None,
         )
         self._start(housekeeping.run())
         loop, stop, lost = self._start(live.run()), self._start(self._stop.wait()), self._lost()

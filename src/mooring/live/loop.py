@@ -25,6 +25,7 @@ from mooring.framework.decisions.decision import AskExtenders
 from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
+from mooring.live.attempt_log import AttemptLog
 from mooring.live.binder import Binder
 from mooring.live.change_intake import handle_change
 from mooring.live.client import LiveClient
@@ -103,6 +104,7 @@ class LiveScheduler:
         clock: seconds that only grow.
         deadline: for plugins; in force as long as there is work for them.
         binding_seconds: how long a whole hook around a binding may take.
+        attempt_log: logs what comes of attempts; None makes one.
 
     Attributes:
         last_progress: the clock's time when the loop last did something or rested; one that hangs
@@ -121,6 +123,7 @@ class LiveScheduler:
         clock: Callable[[], float] = time.monotonic,
         deadline: Deadline,
         binding_seconds: float = HookLimits().binding_seconds,
+        attempt_log: AttemptLog | None = None,
     ) -> None:
         self.core = core
         self.metrics = metrics
@@ -134,9 +137,7 @@ class LiveScheduler:
         plan_hooks = SyncHooks(deadline, "a function of a plan")
         self._plans = PlanExecutor(client, runtimes, plan_hooks, self._waiting_bindings)
         self._hooks = AsyncHooks(deadline, binding_seconds, self._waiting_bindings)
-        self._binder = Binder(
-            client, recorder, runtimes, self._plans, self._hooks, extenders=extenders
-        )
+        self._binder = Binder(client, recorder, self._plans, self._hooks, extenders=extenders)
         self._changes: deque[list[Change[Any]]] = deque()
         self._reports: deque[Report] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -149,11 +150,18 @@ class LiveScheduler:
         self._halted = False
         self._started = False
         self._foreign: set[str] = set()
+        self._attempt_log = attempt_log if attempt_log is not None else AttemptLog(clock)
+        self._between: Callable[[], None] | None = None
         self.last_progress = clock()
 
     def on_changes(self, changes: list[Change[Any]]) -> None:
         """Keep what informers saw; it is applied before the next decision."""
         self._changes.append(changes)
+        self._notified.set()
+
+    def between_decisions(self, work: Callable[[], None]) -> None:
+        """Do this before the next decision; it replaces what was to be done and was not yet."""
+        self._between = work
         self._notified.set()
 
     async def run(self) -> None:
@@ -164,6 +172,10 @@ class LiveScheduler:
             self._notified.clear()
             began = self._clock()
             worked = self._apply()
+            if self._between is not None:
+                work, self._between = self._between, None
+                work()
+                worked = True
             worked |= self._tick()
             if not self._changes:
                 worked |= await self._decide()
@@ -357,6 +369,8 @@ class LiveScheduler:
                 uid = effect.pod.uid
                 self._bindings[uid] = self._start(self._bind(effect, self._patches.get(uid)))
             elif isinstance(effect, PatchStatus):
+                if effect.reason:
+                    self._attempt_log.failed(effect)
                 uid = effect.pod.uid
                 self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
             else:
@@ -389,6 +403,7 @@ class LiveScheduler:
             now = self._clock()
             self.metrics.attempt(effect.profile, "scheduled", now - start)
             self.metrics.bound(effect.profile, effect.attempt, now - effect.first_tried)
+            self._attempt_log.bound(effect)
             await self._binder.post_bind(effect)
 
     def _report(self, report: Report) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.config.configuration import KubeSchedulerConfiguration, read_configuration
+from mooring.config.policy_say import policy_say
 from mooring.config.profiles import Profile
 from mooring.config.registry import Registry
 from mooring.config.runtimes import build_profiles
@@ -21,7 +22,7 @@ from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.http.tls import Certificates
 from mooring.kube.cluster_config import ClusterConfig
-from mooring.kube.config import find_config
+from mooring.kube.config import find_config, unasked_file
 from mooring.kube.lease import LeaseSettings
 from mooring.plugins.in_tree import IN_TREE, default_registry
 
@@ -52,6 +53,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         config: the parsed ``KubeSchedulerConfiguration``; None is the default one.
         config_name: where that came from, for messages.
         kubeconfig: the cluster; None takes what the configuration or the environment says.
+        context: the kubeconfig's context; None takes its current one. Naming one takes
+            ``~/.kube/config``, too, which is left alone otherwise.
         scheduler_name: the only profile's name; empty leaves it as configured.
         leader_elect: whether to take part in leader election; None leaves it as configured.
         host: where health and metrics are served.
@@ -61,12 +64,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         tls_key: its key.
         drain: how long bindings under way are waited for at the end, in seconds.
         hook_limits: how long plugins may take.
+        reload: load the policy again when its file changes.
     """
 
     policy: Policy | str | None = None
     config: Mapping[str, Any] | None = None
     config_name: str = "the configuration"
     kubeconfig: Path | None = None
+    context: str | None = None
     scheduler_name: str = ""
     leader_elect: bool | None = None
     host: str = "127.0.0.1"
@@ -76,6 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: Path | None = None
     drain: float = 20.0
     hook_limits: HookLimits = HookLimits()
+    reload: bool = False
 
     def certificates(self) -> Certificates | None:
         """The certificates, if TLS is on.
@@ -105,6 +111,9 @@ class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
         profiles: by scheduler name.
         registry: makes the profiles' plugins, the policy's among them.
         policies: the policies that take part.
+        policy_source: where the policy was loaded from, as `load` takes it; empty if it was not.
+        reload: load it again when its file changes.
+        raw: the configuration as it was written, with what the options change.
         cluster: where the API server is.
         lease: what replicas agree with on who works; None without leader election.
         rate: the limit of requests; None for none. kube-scheduler's default limit is not applied:
@@ -119,12 +128,29 @@ class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
     profiles: Mapping[str, Profile]
     registry: Registry
     policies: tuple[Policy, ...] = ()
+    policy_source: str = ""
+    reload: bool = False
+    raw: Mapping[str, Any] = {}
     cluster: ClusterConfig
     lease: LeaseSettings | None = None
     rate: RateLimit | None = None
     whole_objects: bool = False
     whole_victims: bool = False
     hook_limits: HookLimits = HookLimits()
+
+    def says(self) -> list[str]:
+        """How much say each policy has: a sentence, or one for each profile if they differ."""
+        found = []
+        for policy in self.policies:
+            by_profile = {
+                name: policy_say(policy, profile, self.configuration.extenders)
+                for name, profile in self.profiles.items()
+            }
+            if len(set(by_profile.values())) == 1:
+                found += [f"{say}" for say in list(by_profile.values())[:1] if say]
+            else:
+                found += [f"{say} in profile {name}" for name, say in by_profile.items() if say]
+        return found
 
 
 def read_settings(options: RunOptions) -> SchedulerSettings:
@@ -134,6 +160,9 @@ def read_settings(options: RunOptions) -> SchedulerSettings:
         InputError: the configuration, the policy or the kubeconfig cannot be used, or they
             contradict each other.
     """
+    source = options.policy if isinstance(options.policy, str) else ""
+    if options.reload and not source:
+        raise InputError("--reload loads a policy's file again; name the policy, too")
     policy = load(options.policy) if isinstance(options.policy, str) else options.policy
     policies = (policy,) if policy is not None else ()
     registry = default_registry()
@@ -153,12 +182,28 @@ def read_settings(options: RunOptions) -> SchedulerSettings:
         profiles=profiles,
         registry=registry,
         policies=policies,
+        policy_source=source,
+        reload=options.reload,
+        raw=raw,
         cluster=_cluster(options, configuration),
         lease=_lease(configuration, raw),
         rate=_rate(configuration, raw),
-        whole_objects=foreign or bool(extenders),
+        whole_objects=foreign or bool(extenders) or options.reload,
         whole_victims=any(one.preempt_verb and not one.node_cache_capable for one in extenders),
         hook_limits=options.hook_limits,
+    )
+
+
+def with_policy(settings: SchedulerSettings, policy: Policy) -> SchedulerSettings:
+    """The same settings with another policy; neither is changed.
+
+    Raises:
+        InputError: the policy does not fit the configuration.
+    """
+    registry = default_registry()
+    profiles = build_profiles(settings.raw, registry, (policy,))
+    return msgspec.structs.replace(
+        settings, profiles=profiles, registry=registry, policies=(policy,)
     )
 
 
@@ -185,11 +230,12 @@ def _cluster(options: RunOptions, configuration: KubeSchedulerConfiguration) -> 
     named = configuration.client_connection.kubeconfig
     kubeconfig = options.kubeconfig or (Path(named) if named else None)
     # A kubeconfig in the home folder is used only when asked for: it may be any cluster.
-    config = find_config(kubeconfig, default_file=False)
+    context = options.context
+    config = find_config(kubeconfig, default_file=bool(context), context=context)
     if config is None:
         raise InputError(
-            "a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
-            "set KUBECONFIG, or run inside the cluster"
+            f"a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"set KUBECONFIG, or run inside the cluster{unasked_file()}"
         )
     return config
 

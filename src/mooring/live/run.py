@@ -68,7 +68,7 @@ async def run(
         app = SchedulerApp(
             components.health,
             components.scraped_metrics.text,
-            lambda: shown_configuration(settings),
+            lambda: shown_configuration(components.policy_reload.settings),
         )
         async with serving(app, sock, certificates, options.allow_hosts) as serving_tasks:
             _announce(settings, sock, tls=certificates is not None)
@@ -126,7 +126,7 @@ def _warn_of_long_hooks(settings: SchedulerSettings) -> None:
 
 
 def _announce(settings: SchedulerSettings, sock: socket.socket, *, tls: bool) -> None:
-    """Say in one line what runs here."""
+    """Say what runs here, and how much its policy can decide."""
     address = sock.getsockname()
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     lease = settings.lease
@@ -136,3 +136,5 @@ def _announce(settings: SchedulerSettings, sock: socket.socket, *, tls: bool) ->
         __version__, ", ".join(settings.profiles), settings.cluster.server, election,
         "https" if tls else "http", host, address[1],
     )  # fmt: skip
+    for say in settings.says():
+        log.info("%s", say)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision import PostFilterResult, Scoring
+from mooring.framework.decisions.decision import Decision, PostFilterResult, Scoring
 from mooring.framework.decisions.observer import POST_FILTER, Observer
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
 from mooring.framework.verdict import ERROR, SUCCESS, UNSCHEDULABLE
@@ -42,6 +42,7 @@ class Stopwatch(Observer):
         metrics: gets the times.
         clock: seconds that only grow.
         every: one decision of so many is measured.
+        decided: is told of all decisions, too.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class Stopwatch(Observer):
         *,
         clock: Callable[[], float] = time.perf_counter,
         every: int = EVERY,
+        decided: Callable[[Decision], None] | None = None,
     ) -> None:
         self._profile = profile
         self._metrics = metrics
         self._clock = clock
         self._every = every
+        self._told = decided
         self._number = 0
         self._on = False
         self._point = ""
@@ -97,6 +100,11 @@ class Stopwatch(Observer):
         """The end of PostFilter."""
         found = result.preemption
         self._ended(UNSCHEDULABLE if found is None else found.verdict.code)
+
+    def decided(self, decision: Decision) -> None:
+        """Hand the decision on."""
+        if self._told is not None:
+            self._told(decision)
 
     def reserved(self, rejection: Rejection | None) -> None:
         """The end of Reserve."""

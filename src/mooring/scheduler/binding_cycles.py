@@ -24,6 +24,7 @@ from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import PERMIT, RESERVE
 from mooring.framework.filtering import Candidate, Rejection
+from mooring.framework.fit_error import fit_error
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.decider import Decider
@@ -33,14 +34,12 @@ from mooring.scheduler.effects import (
     Effect,
     PatchStatus,
     PreemptVictims,
-    RecordEvent,
-    preempted,
 )
+from mooring.scheduler.events import preempted, scheduled
 from mooring.scheduler.failed_attempts import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
     FailedAttempts,
-    no_fit,
 )
 from mooring.scheduler.placement import BindingCycle, Placement
 from mooring.scheduler.queue import Queue
@@ -91,15 +90,13 @@ class BindingCycles:
         """Whether the pod of this unique id is being bound."""
         return uid in self._binding
 
-    def _hooks(self, pod: Pod) -> BindingHooks:
-        return self._decider.runtimes[pod.scheduler_name].binding_hooks
-
     # -- from the decision to the binding
 
     def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give a pod its node in the state, and see whether the plugins agree."""
         pod = queued.pod
-        hooks, observer = self._hooks(pod), self._decider.observer(pod)
+        hooks = self._decider.runtimes[pod.scheduler_name].binding_hooks
+        observer = self._decider.observer(pod)
         self._cluster.assume(pod, node.name)
         # If a plugin forked the state, only the node that is there now shows the pod.
         node = self._cluster.nodes[node.name]
@@ -119,20 +116,20 @@ class BindingCycles:
             waits = hooks.permit(cycle, node)
         except Exception as error:  # noqa: BLE001
             observer.failed()
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.broke(queued, error, now)
         observer.permitted(waits)
         if isinstance(waits, Rejection):
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.rejected(queued, waits, now)
         try:
             pre_binds = hooks.pre_bind_check(cycle, node)
         except Exception as error:  # noqa: BLE001
-            self._undo(pod, cycle, node)
+            self._undo(pod, hooks, cycle, node)
             return self._failed_attempts.broke(queued, error, now)
         # Others should know where the pod goes: an autoscaler must keep that node.
         nominated = bool(waits or plans or pre_binds)
-        placement = Placement(queued, cycle, node, plans, pre_binds, nominated)
+        placement = Placement(queued, cycle, node, hooks, plans, pre_binds, nominated)
         effects: list[Effect] = []
         if nominated:
             effects.append(PatchStatus(pod, nominated_node=node.name))
@@ -158,7 +155,7 @@ class BindingCycles:
                 self._decider.observer(waiting.pod).waited(waiting.code, now - waiting.since)
                 effects += self._settle(waiting, now)
             except Exception as error:  # noqa: BLE001 - it waits no more: it must not be lost
-                self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+                self._give_back(waiting.placement)
                 effects += self._failed_attempts.broke(waiting.queued, error, now)
             if enough():
                 break
@@ -173,8 +170,8 @@ class BindingCycles:
             message = f"waiting on permit for pod: {waiting.reason}"
         else:
             reason, plugins = UNSCHEDULABLE, {waiting.rejected_by}
-            message = no_fit(waiting.reason)
-        placed = self._undo(waiting.pod, waiting.placement.cycle, waiting.node)
+            message = fit_error(1, {waiting.reason: 1})
+        placed = self._give_back(waiting.placement)
         effects = self._failed_attempts.failed(
             waiting.queued, reason, message, plugins, now, written_node=waiting.node.name
         )
@@ -189,8 +186,7 @@ class BindingCycles:
         pod = report.pod
         self._binding.pop(pod.uid, None)
         self._cluster.confirm(pod.key, pod.uid)
-        note = f"Successfully assigned {pod.key} to {report.node}"
-        return [RecordEvent(pod, "Scheduled", "Binding", note, reporter=pod.scheduler_name)]
+        return [scheduled(pod, report.node)]
 
     def not_bound(self, report: BindFailed, now: float) -> list[Effect]:
         """A pod was not bound: it gives everything back and is tried again after its backoff."""
@@ -199,7 +195,7 @@ class BindingCycles:
             return []
         placement = binding_cycle.placement
         node = placement.node
-        placed = self._undo(report.pod, placement.cycle, node)
+        placed = self._give_back(placement)
         # parity v1.36.4: requeue hints of whoever rejects after Permit do not count
         effects = self._failed_attempts.failed(
             placement.queued,
@@ -214,10 +210,14 @@ class BindingCycles:
             self._placement_undone(placed, now)
         return effects
 
-    def _undo(self, pod: Pod, cycle: Cycle, node: Node) -> Pod | None:
+    def _give_back(self, placement: Placement) -> Pod | None:
+        """Undo a placement of a pod that waited or was being bound; as `_undo`."""
+        return self._undo(placement.pod, placement.hooks, placement.cycle, placement.node)
+
+    def _undo(self, pod: Pod, hooks: BindingHooks, cycle: Cycle, node: Node) -> Pod | None:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
         placed = self._cluster.pod(pod.namespace, pod.name)
-        self._hooks(pod).unreserve(cycle, node)
+        hooks.unreserve(cycle, node)
         self._cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 

@@ -36,6 +36,7 @@ from mooring.scheduler.effects import (
 )
 from mooring.scheduler.failed_attempts import UNSCHEDULABLE, FailedAttempts
 from mooring.scheduler.placement import BindingCycle
+from mooring.scheduler.plugin_replacement import NewPlugins, install
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod, SubQueue
@@ -234,6 +235,34 @@ class Core:
         """When `tick` has something to do."""
         parts = (self.queue, self.waiting, self._preemptions)
         return min((t for one in parts if (t := one.next_time()) is not None), default=None)
+
+    # -- other plugins
+
+    def replace_plugins(self, profiles: Mapping[str, NewPlugins], now: float) -> None:
+        """Let other plugins decide from the next decision on, and try all pending pods again.
+
+        Pods that are being bound go on with the plugins that chose their node. So do waiting pods,
+        unless a plugin that they wait for is replaced: they give their place back.
+
+        Args:
+            profiles: the plugins, as `plugin_replacement` prepares them, by scheduler name.
+            now: the time.
+
+        Raises:
+            Exception: a plugin cannot be used; the old ones decide as before.
+        """
+        before = {name: runtime.plugins for name, runtime in self.runtimes.items()}
+        install(self.runtimes, profiles)
+        self.cluster.forget_remembered()
+        for waiting in self.waiting:
+            name = waiting.pod.scheduler_name
+            old, new = before[name], self.runtimes[name].plugins
+            gone = [one for one in waiting.deadlines if new.get(one) is not old.get(one)]
+            if gone:
+                waiting.reject(
+                    gone[0], f"plugin {gone[0]} was replaced while the pod waited for it"
+                )
+        self.queue.plugins_replaced({name: one.hints for name, one in profiles.items()}, now)
 
     # -- what came of effects
 

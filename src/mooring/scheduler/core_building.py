@@ -11,27 +11,24 @@ from typing import Final, NamedTuple
 from mooring.config.profiles import Profile
 from mooring.config.registry import Registry
 from mooring.config.runtimes import build_runtime
-from mooring.framework import foreign, hook
-from mooring.framework.cluster_events import hints_of
+from mooring.framework import foreign
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.handle import Ongoing
 from mooring.framework.hook_answers import legal_sort_key
 from mooring.framework.runtime import Runtime
-from mooring.log_kinds import alike, failure_of
+from mooring.log_kinds import failure_of, once
 from mooring.model.pod import Pod
 from mooring.scheduler.core import Core
 from mooring.scheduler.decider import Choose, Decider
 from mooring.scheduler.heap import Place
 from mooring.scheduler.preemptions_in_progress import PreemptionsInProgress
 from mooring.scheduler.queue import Queue, QueueSettings
+from mooring.scheduler.requeue_hints import rejectors_hints
 from mooring.scheduler.sub_queues import Patience
 from mooring.scheduler.waiting_pods import WaitingPods
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.scheduler")
-
-#: The points at which a plugin may reject a pod, so that changes matter to it.
-_REJECTING = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit")
 
 
 class CoreOptions(NamedTuple):
@@ -81,7 +78,7 @@ def build_core(
     patience = Patience()
     queue = Queue(
         _order(runtimes, patience),
-        {name: _hints(runtime) for name, runtime in runtimes.items()},
+        {name: rejectors_hints(runtime.points) for name, runtime in runtimes.items()},
         _gate(runtimes, patience),
         options.queue,
         functools.partial(_hint_failed, patience),
@@ -98,37 +95,26 @@ def _note_interruption(patience: Patience, error: Exception) -> None:
 
 def _hint_failed(patience: Patience, plugin: str, error: Exception) -> None:
     _note_interruption(patience, error)
-    text = foreign.text_of(error)
-    log.warning("a requeue hint of plugin %s failed: %s", plugin, text, extra=alike(plugin))
-
-
-def _hints(runtime: Runtime) -> dict[str, tuple[hook.RequeueHint, ...]]:
-    plugins = {
-        placed.name: placed.plugin
-        for point in _REJECTING
-        for placed in runtime.points.get(point, ())
-    }
-    return {name: tuple(hints_of(plugin)) for name, plugin in plugins.items()}
+    text, told = foreign.tell(error)
+    log.warning(
+        "a requeue hint of plugin %s failed: %s", plugin, text, exc_info=told, extra=once(plugin)
+    )
 
 
 def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod, float], Place]:
-    sorts = {
-        name: next(
-            one.plugin
-            for one in runtime.points["queueSort"]
-            if isinstance(one.plugin, hook.QueueSort)
-        )
-        for name, runtime in runtimes.items()
-    }
-
     def order(pod: Pod, since: float) -> Place:
+        sort = runtimes[pod.scheduler_name].queue_sort
+        assert sort is not None  # noqa: S101 - every configuration has exactly one
         try:
-            key = foreign.call(sorts[pod.scheduler_name].sort_key, pod, since)
+            key = foreign.call(sort.sort_key, pod, since)
             return foreign.call(legal_sort_key, key)
         except Exception as error:
             _note_interruption(patience, error)
             told = foreign.tell(error).error
-            log.exception("the order of pod %s could not be found", pod.key, exc_info=told)
+            log.exception(
+                "the order of pod %s could not be found", pod.key, exc_info=told,
+                extra=once(pod.scheduler_name),
+            )  # fmt: skip
             return (-float(pod.priority), since)
 
     return order
@@ -138,10 +124,9 @@ def _gate(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod]
     def gate(pod: Pod) -> str | None:
         try:
             answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
-        except Exception as error:  # noqa: BLE001 - the pod waits, whatever it is
+        except Exception as error:
             _note_interruption(patience, error)
-            # A sentence for the user, no traceback.
-            log.error("%s", error, extra=failure_of(error))  # noqa: TRY400
+            log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))  # noqa: TRY400
             return getattr(error, "plugin", "") or "PreEnqueue"
         return next((name for name, verdict in answers.items() if not verdict.accepted), None)
 

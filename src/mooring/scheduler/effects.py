@@ -10,14 +10,12 @@ from typing import Final
 import msgspec
 
 from mooring.framework.binding import Binding
+from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.plans.plan import PluginPlan
 from mooring.model.pod import Pod
 
-#: A note of a Kubernetes event has at most so many bytes.
-_NOTE: Final = 1024
-#: Plugins write as much as they like; a condition has at most so many bytes.
-_MESSAGE: Final = 32 * 1024
+_NO_HOOKS: Final = BindingHooks({})
 
 
 class Bind(msgspec.Struct, frozen=True, gc=False):
@@ -35,6 +33,7 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
         first_tried: when it was tried first, by the clock that decisions are made with.
         plans: what has to be written and waited for, and who says so.
         pre_binds: the plugins whose `pre_bind` has something to do for this pod.
+        hooks: those of the plugins that chose the node; others may decide by now.
     """
 
     pod: Pod
@@ -45,6 +44,7 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
     first_tried: float = 0.0
     plans: tuple[PluginPlan, ...] = ()
     pre_binds: Set[str] = frozenset()
+    hooks: BindingHooks = _NO_HOOKS
 
     @property
     def takes_time(self) -> bool:
@@ -112,43 +112,6 @@ class PreemptVictims(msgspec.Struct, frozen=True, gc=False):
 
 
 Effect = Bind | PatchStatus | RecordEvent | PreemptVictims
-
-
-def failed_scheduling(
-    pod: Pod, reason: str, message: str, nominated_node: str | None
-) -> list[Effect]:
-    """The event and the status of a pod that was not scheduled; the arguments of `PatchStatus`."""
-    note = _cut(message, _NOTE)
-    event = RecordEvent(
-        pod, "FailedScheduling", "Scheduling", note, warning=True, reporter=pod.scheduler_name
-    )
-    return [event, PatchStatus(pod, reason, _cut(message, _MESSAGE), nominated_node)]
-
-
-def _cut(text: str, most: int) -> str:
-    """A text of at most so many bytes."""
-    # Half a surrogate pair, which a plugin may write, is no text for the API server.
-    data = text.encode(errors="replace")
-    if len(data) > most:
-        return data[: most - 4].decode(errors="ignore") + " ..."
-    return text if len(data) == len(text) else data.decode()
-
-
-def preempted(effect: PreemptVictims, victim: Pod, *, in_memory: bool = False) -> RecordEvent:
-    """The event of a victim.
-
-    Args:
-        effect: for whom it has to go.
-        victim: who.
-        in_memory: it is not deleted, it only gives its place back.
-    """
-    # parity v1.36.4: framework/preemption/executor.go
-    note = f"Preempted by pod {effect.preemptor.uid} on node {effect.node}"
-    if in_memory:
-        note += " (in kube-scheduler memory)."
-    return RecordEvent(
-        victim, "Preempted", "Preempting", note, reporter=effect.profile, related=effect.preemptor
-    )
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,7 @@ calls it has given back what the pod had.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Set
 from typing import Final
 
@@ -13,8 +14,10 @@ from msgspec.structs import replace
 from mooring.errors import MooringError
 from mooring.framework import foreign
 from mooring.framework.filtering import Rejection
+from mooring.framework.fit_error import fit_error
 from mooring.log_kinds import failure_of
-from mooring.scheduler.effects import Effect, failed_scheduling
+from mooring.scheduler.effects import Effect
+from mooring.scheduler.events import failed_scheduling
 from mooring.scheduler.queue import Queue
 from mooring.scheduler.queued_pod import QueuedPod
 from mooring.state.cluster import Cluster
@@ -87,7 +90,7 @@ class FailedAttempts:
         reasons = rejection.verdict.reasons
         if rejection.verdict.error:
             return self.failed(queued, SCHEDULER_ERROR, ", ".join(reasons), set(), now)
-        message = no_fit(*reasons)
+        message = fit_error(1, Counter(reasons))
         return self.failed(queued, UNSCHEDULABLE, message, {rejection.plugin}, now)
 
     def broke(self, queued: QueuedPod, error: Exception, now: float) -> list[Effect]:
@@ -100,9 +103,3 @@ class FailedAttempts:
             log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
             message = f"mooring failed: {message}"
         return self.failed(queued, SCHEDULER_ERROR, message, set(), now)
-
-
-def no_fit(*reasons: str) -> str:
-    """What is said of a pod whose chosen node is rejected after all."""
-    counted = ", ".join(sorted(f"1 {reason}" for reason in reasons))
-    return f"0/1 nodes are available: {counted}."

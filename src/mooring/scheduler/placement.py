@@ -7,6 +7,7 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from mooring.framework.binding import Binding
+from mooring.framework.binding_hooks import BindingHooks
 from mooring.framework.cycle import Cycle
 from mooring.framework.plans.plan import PluginPlan
 from mooring.model.node import Node
@@ -22,6 +23,7 @@ class Placement(NamedTuple):
         queued: the pod's entry of the queue.
         cycle: the decision.
         node: where it is to go.
+        hooks: those of the plugins that chose the node: they know of it, and are told what follows.
         plans: what has to be written and waited for before.
         pre_binds: the plugins whose `pre_bind` has something to do before.
         nominated: whether the node is written to the pod's status before that.
@@ -30,6 +32,7 @@ class Placement(NamedTuple):
     queued: QueuedPod
     cycle: Cycle
     node: Node
+    hooks: BindingHooks
     plans: tuple[PluginPlan, ...] = ()
     pre_binds: Set[str] = frozenset()
     nominated: bool = False
@@ -53,7 +56,7 @@ class Placement(NamedTuple):
         first = queued.first_tried if queued.first_tried is not None else queued.since
         return Bind(
             pod, binding, self.cycle, pod.scheduler_name, queued.attempts, first,
-            self.plans, self.pre_binds,
+            self.plans, self.pre_binds, self.hooks,
         )  # fmt: skip
 
 

@@ -238,6 +238,22 @@ class Queue:
             elif queued.sub_queue is not SubQueue.ACTIVE:
                 self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
+    def plugins_replaced(
+        self, hints: Mapping[str, Mapping[str, Sequence[RequeueHint]]], now: float
+    ) -> None:
+        """Other plugins decide from now on, which may take what the old ones rejected.
+
+        All pods are tried again without waiting, also those that are in flight and come back.
+
+        Args:
+            hints: those of the new plugins; see the class.
+            now: the time.
+        """
+        self._hints.replace(hints)
+        for queued in self:
+            self._sub_queues.reorder(queued)
+        self.activate([queued.pod for queued in self], now)
+
     def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
         if self._patience.lost:
             # Nor are plugins asked whether it helps: it may.

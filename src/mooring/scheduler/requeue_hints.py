@@ -5,17 +5,27 @@ that come back from an attempt; it moves nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from mooring.errors import EscapeError
 from mooring.framework import foreign
-from mooring.framework.cluster_events import EVERY_EVENT, ClusterEvent, actions_of, matches
+from mooring.framework.cluster_events import (
+    EVERY_EVENT,
+    ClusterEvent,
+    actions_of,
+    hints_of,
+    matches,
+)
+from mooring.framework.extension_points import Points
 from mooring.framework.hook import Action, RequeueHint
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.scheduler.queued_pod import QueuedPod
 
+#: The points at which a plugin may reject a pod, so that changes matter to it.
+_REJECTING: Final = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit")
 #: A plugin of a profile: scheduler name, plugin name.
 RejectorPlugin = tuple[str, str]
 #: Called with a plugin whose `RequeueHint.helps` failed.
@@ -43,6 +53,12 @@ class RequeueHints:
         self._matching: dict[
             tuple[RejectorPlugin, type[KubeObject], Action], tuple[RequeueHint, ...]
         ] = {}
+
+    def replace(self, by_profile: Mapping[str, Mapping[str, Sequence[RequeueHint]]]) -> None:
+        """Other plugins decide from now on."""
+        self._by_profile = by_profile
+        self._interrupted = None
+        self._matching.clear()
 
     def matching(self, rejector: RejectorPlugin, event: ClusterEvent) -> tuple[RequeueHint, ...]:
         """The plugin's hints for such an event; empty if it is of no interest to the plugin."""
@@ -98,6 +114,18 @@ class RequeueHints:
                     self._failed(plugin, error)
                 return True
         return False
+
+
+def rejectors_hints(points: Points) -> dict[str, tuple[RequeueHint, ...]]:
+    """The requeue hints of the plugins that may reject a pod, by name.
+
+    Raises:
+        InputError: a plugin cannot say.
+    """
+    plugins = {
+        placed.name: placed.plugin for point in _REJECTING for placed in points.get(point, ())
+    }
+    return {name: tuple(hints_of(plugin)) for name, plugin in plugins.items()}
 
 
 def own_update(old: Pod, new: Pod) -> ClusterEvent | None:

@@ -25,7 +25,7 @@ from mooring.model.change import Gone, Put
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.state.assumed_objects import AssumedObjects
+from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
@@ -63,7 +63,7 @@ class Cluster:
         columns: the nodes as rows, what is known of them as columns.
         shapes: the compiled descriptions of the pods.
         catalog: all other objects, as the API server has them.
-        assumed_objects: the same as the next decision sees them.
+        assume_cache: the same as the next decision sees them.
         pod_counts: how many pods that match a selector are on each node.
         anti_affinity: the required anti-affinity terms of the pods on the nodes.
         affinity: the required affinity terms of the pods on the nodes.
@@ -78,7 +78,7 @@ class Cluster:
         self.columns = Columns(bounds)
         self.shapes = Shapes(bounds)
         self.catalog = Catalog()
-        self.assumed_objects = AssumedObjects(self.catalog)
+        self.assume_cache = AssumeCache(self.catalog)
         table = self.columns.table
         self.pod_counts = PodCounts(table)
         self.anti_affinity = TermCounts(table)
@@ -122,7 +122,7 @@ class Cluster:
         self.columns = self.columns.fork()
         table = self.columns.table
         self.catalog = self.catalog.fork()
-        self.assumed_objects = self.assumed_objects.fork(self.catalog)
+        self.assume_cache = self.assume_cache.fork(self.catalog)
         self.pod_counts = self.pod_counts.fork(table)
         self.anti_affinity = self.anti_affinity.fork(table)
         self.affinity = self.affinity.fork(table)
@@ -236,7 +236,7 @@ class Cluster:
         key = pod.key
         assumption = AssumedPod(pod, node_name, annotations or {})
         placed = assumption.placed()
-        self._replace(key, PodInfo(placed, self.shapes, self._shape_of(key, pod)))
+        self._replace(key, PodInfo(placed, self.shapes, self.shape_of(pod)))
         self._assumed.writable()[key] = assumption
         return placed
 
@@ -273,7 +273,7 @@ class Cluster:
         """Count a pod on a node for a what-if; `remove_what_if` takes that back."""
         key = pod.key
         # An impossible quantity raises here, before anything changed.
-        info = PodInfo(pod, self.shapes, self._shape_of(key, pod))
+        info = PodInfo(pod, self.shapes, self.shape_of(pod))
         self._owned_usage_at(row).add(key, info)
         self._count(row, info, 1)
         self._note_what_if(row, key, info, 1)
@@ -305,6 +305,11 @@ class Cluster:
         """
         self.columns.table.forget_unused()
 
+    def forget_remembered(self) -> None:
+        """Forget what plugins remember of nodes and of pod templates, because others ask now."""
+        self.columns.forget_results()
+        self.shapes.remembering.forget_all()
+
     @property
     def assumed(self) -> int:
         """How many pods are assumed and not yet confirmed."""
@@ -333,10 +338,7 @@ class Cluster:
         Raises:
             QuantityError: an amount in the pod is no quantity.
         """
-        return self._shape_of(pod.key, pod)
-
-    def _shape_of(self, key: str, pod: Pod) -> Shape:
-        info = self._pods.entries.get(key)
+        info = self._pods.entries.get(pod.key)
         return info.shape if info is not None and info.pod is pod else self.shapes.of_stranger(pod)
 
     def pods_on(self, row: int) -> tuple[Pod, ...]:
@@ -386,8 +388,14 @@ class Cluster:
     def _replace(self, key: str, info: PodInfo | None) -> None:
         old = self._pods.entries.get(key)
         if info is not None and info.pod.node_name:
-            shape = info.shape  # an impossible quantity raises here, before anything changed
-            if old is not None and _count_alike(old.pod, info.pod) and old.shape is shape:
+            # An impossible quantity raises here, before anything changed.
+            shape = info.compiled or info.shape
+            if (
+                old is not None
+                and old.pod.spec.node_name
+                and _count_alike(old.pod, info.pod)
+                and old.shape is shape
+            ):
                 self._pods.writable()[key] = info
                 self._owned_usage(info.pod.node_name).replace(key, info)
                 if info.pod.uid:
@@ -424,7 +432,7 @@ class Cluster:
 
     def _count(self, row: int, info: PodInfo, sign: int) -> None:
         """Count a pod in a row, or no more: every number that depends on pods changes here."""
-        shape = info.shape
+        shape = info.compiled or info.shape
         columns = self.columns
         columns.count_amounts(row, shape.requested, sign)
         columns.count_scoring(row, sign * shape.nonzero_cpu, sign * shape.nonzero_memory)

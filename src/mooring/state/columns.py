@@ -30,8 +30,8 @@ __all__ = ["Columns", "ImageState", "LabelColumn"]
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
-#: What was computed, and how many changes of nodes there had been.
-_Result = tuple[Any, int]
+#: What was computed, and how many changes of nodes there had been when it was known to hold.
+_Result = list[Any]
 
 #: So many sets of taints that no node has any more are kept before they are numbered anew.
 _STALE_TAINTS = 1024
@@ -233,18 +233,25 @@ class Columns:
         """
         known = self._memo.get(key)
         if known is not None:
-            changed = self._changed
             remembered, then = known
+            if then == self._node_changes:
+                return cast("T", remembered)
+            changed = self._changed
             for aspect in aspects:
                 if changed[aspect] > then:
                     break
             else:
+                known[1] = self._node_changes
                 return cast("T", remembered)
         changes = self._node_changes
         value = compute()
         size = size_of(key) + size_of((value,), 8 * len(self))
-        self._memo.put(key, (value, changes), size)
+        self._memo.put(key, [value, changes], size)
         return value
+
+    def forget_results(self) -> None:
+        """Forget what was computed with `remember`; it is computed again when it is asked for."""
+        self._memo.clear()
 
     # -- what `Cluster` writes
 
@@ -315,7 +322,9 @@ class Columns:
     def touch(self, row: int) -> None:
         """Something in the row changed."""
         self._changes += 1
-        self._generation.writable()[row] = self._changes
+        column = self._generation
+        data = column.writable() if column.shared else column.data
+        data[row] = self._changes
 
     def _describe(self, row: int, old: Node | None, node: Node) -> None:
         """Note what is known of a node, as far as it is not known already."""

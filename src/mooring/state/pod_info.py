@@ -9,14 +9,20 @@ from mooring.state.shapes import Shape, Shapes, have_same_shape
 
 
 class PodInfo:
-    """A pod and its shape, which is compiled when somebody first asks for it."""
+    """A pod and its shape, which is compiled when somebody first asks for it.
 
-    __slots__ = ("_shape", "_shapes", "pod")
+    Attributes:
+        pod: the pod.
+        compiled: the shape, if somebody has asked for it; those who ask for every pod look here
+            first.
+    """
+
+    __slots__ = ("_shapes", "compiled", "pod")
 
     def __init__(self, pod: Pod, shapes: Shapes, shape: Shape | None = None) -> None:
         self.pod = pod
+        self.compiled = shape
         self._shapes = shapes
-        self._shape = shape
 
     @property
     def shape(self) -> Shape:
@@ -25,14 +31,14 @@ class PodInfo:
         Raises:
             QuantityError: an amount in the pod is no quantity.
         """
-        shape = self._shape
+        shape = self.compiled
         if shape is None:
-            shape = self._shape = self._shapes.of(self.pod)
+            shape = self.compiled = self._shapes.of(self.pod)
         return shape
 
     def replaced_by(self, pod: Pod) -> "PodInfo":
         """The same for a newer version of the pod; it often has the same shape."""
-        shape = self._shape
+        shape = self.compiled
         if shape is not None and not have_same_shape(self.pod, pod):
             shape = None
         return PodInfo(pod, self._shapes, shape)

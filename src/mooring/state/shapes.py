@@ -211,6 +211,13 @@ class Remembering:
             if oldest is not None:
                 oldest.forget()
 
+    def forget_all(self) -> None:
+        """All of them forget."""
+        while self._shapes:
+            shape = self._shapes.popitem(last=False)[0]()
+            if shape is not None:
+                shape.forget()
+
     def _leave(self, gone: "weakref.ref[Shape]") -> None:
         self._shapes.pop(gone, None)
 

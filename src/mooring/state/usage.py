@@ -77,8 +77,8 @@ class NodeUsage:
 
     def _count(self, info: PodInfo, sign: int) -> None:
         self._pods = self._free = None
-        used = self.used
-        for name, amount in (*info.shape.requests.items(), (PODS, 1)):
+        used, shape = self.used, info.compiled or info.shape
+        for name, amount in (*shape.requests.items(), (PODS, 1)):
             total = used[name] + sign * amount
             if total:
                 used[name] = total

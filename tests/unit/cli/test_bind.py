@@ -126,7 +126,7 @@ def test_what_is_not_there(bind: Bind, cluster: ClusterServer, option: list[str]
 def test_names_that_are_none(bind: Bind, name: str) -> None:
     code, _, err = bind(name, "big")
     assert code == 2
-    assert err == f"moor: {name!r} is no pod; write NAMESPACE/NAME or NAME\n"
+    assert err == f"moor: {name!r} is no pod; write NAME, pod/NAME or NAMESPACE/NAME\n"
 
 
 def test_a_pod_with_gates(bind: Bind, cluster: ClusterServer) -> None:

@@ -38,9 +38,18 @@ policy = mr.Policy("last")
 @policy.filter
 def last(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
     return mr.accept_if(node.name == "node-4", "not the last")
+
+
+@policy.score
+def same(pod: mr.Pod, node: mr.Node) -> float:
+    return 0
 """
-
-
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i}]}
+"""
 STUBBORN = """
 import time
 from pathlib import Path
@@ -74,15 +83,26 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=folder,
                 env=environment(folder), start_new_session=True,
             )  # fmt: skip
-        wait_for(self._ready, "moor cluster to be ready", 60)
+        try:
+            wait_for(self._ready, "moor cluster to be ready", 60)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def _ready(self) -> bool:
         assert self.process.poll() is None, self.text
         return "In another terminal" in self.text and self.text.rstrip().endswith((".", "help"))
 
     @property
-    def text(self) -> str:
+    def everything(self) -> str:
+        """What stands on its terminal."""
         return self._out.read_text()
+
+    @property
+    def text(self) -> str:
+        """The same without what the scheduler inside logs when all is well."""
+        return re.sub(r"(?m)^(\d{4}-\d\d-\d\d \S+ INFO|\{).*\n", "", self.everything)
 
     def kubectl_like(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """A command of moor with this cluster's kubeconfig."""
@@ -160,17 +180,24 @@ class TestProcess:
         assert not cluster.kubeconfig.exists()
         assert "Traceback" not in cluster.text
 
+    def test_the_guide_shows_what_it_prints(self, start: Start) -> None:
+        guide = (Path(__file__).parents[3] / "docs" / "guide" / "cluster.md").read_text()
+        block = r"^```console\n\$ moor cluster\n(.*?)^```$"
+        found = re.search(block, guide, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        cluster = start()
+        text = re.sub(r":\d+, in memory", ":8880, in memory", cluster.text)
+        assert text.replace(str(cluster.kubeconfig), "/tmp/mooring.kubeconfig") == found[1]
+
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "policy.py").write_text(POLICY)
-        pods = tmp_path / "pods.yaml"
-        pods.write_text(
-            "{apiVersion: v1, kind: Pod, metadata: {name: p}, "
-            "spec: {containers: [{name: c, image: i}]}}"
-        )
+        (tmp_path / "pods.yaml").write_text(POD)
         cluster = start(
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
         assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
+        assert said in cluster.text
         assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
 
         def running() -> str | None:
@@ -179,6 +206,77 @@ class TestProcess:
             return ran if pod["status"]["phase"] == "Running" else None
 
         assert wait_for(running, "the pod to run") == "node-4"
+
+    def test_the_scheduler_inside_says_what_it_does(self, start: Start, tmp_path: Path) -> None:
+        policy = tmp_path / "policy.py"
+        policy.write_text(POLICY.replace("node-4", "node-9"))
+        (tmp_path / "pods.yaml").write_text(POD)
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml",
+            "--reload",
+        )  # fmt: skip
+
+        def lines(said: str) -> list[str]:
+            found = wait_for(
+                lambda: re.findall(f"(?m)^.*{said}.*$", cluster.everything) or None, said
+            )
+            return [one.partition("mooring.")[2].partition(": ")[2] for one in found]
+
+        (unschedulable,) = lines("is unschedulable")
+        assert unschedulable.startswith(
+            "pod default/p is unschedulable: 0/5 nodes are available: 5 not the last."
+        )
+        assert lines("policy last from") == ["policy last from policy.py: filter last"]
+        assert "NodeResourcesFit 1" in lines("profile default-scheduler scores")[0]
+        policy.write_text("import moorings")
+        (kept,) = lines("kept the old policy")
+        assert "No module named 'moorings'" in kept
+        policy.write_text(POLICY)
+        assert lines("reloaded policy") == ["reloaded policy last: filter last"]
+        (bound,) = lines("is bound to")
+        assert bound.startswith(
+            "pod default/p is bound to node node-4 after being unschedulable for "
+        )
+        assert cluster.end() == 0
+
+    def test_a_function_that_raises_is_told_once_and_then_counted(
+        self, start: Start, tmp_path: Path
+    ) -> None:
+        verdict = 'mr.accept_if(node.name == "node-4", "not the last")'
+        assert verdict in POLICY
+        (tmp_path / "policy.py").write_text(POLICY.replace(verdict, "pod.labels['gpu'] == ''"))
+        (tmp_path / "pods.yaml").write_text(
+            "---".join(POD.replace("name: p", f"name: p{number}") for number in range(13))
+        )
+        cluster = start(
+            "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
+        )
+        failed = r"ERROR +mooring\.\w+: plugin last failed in filter for pod default/p\d+: "
+        wait_for(lambda: re.search(failed, cluster.everything), "the failure in the log")
+
+        def all_tried() -> bool | None:
+            pods = [one for one in cluster.objects() if one["kind"] == "Pod"]
+            return all("conditions" in one["status"] for one in pods) or None
+
+        wait_for(all_tried, "all pods to be tried")
+        assert cluster.end() == 0
+        log = cluster.everything
+        assert len(re.findall(r'File ".*/policy.py", line \d+, in last', log)) == 1
+        assert re.findall(r"(\d+) more like this in the last \d+ s, the latest: plugin last", log)
+        assert len(re.findall(failed, log)) == 1
+
+    def test_all_of_it_in_json(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "pods.yaml").write_text(POD)
+        arguments = ("--nodes", "2", "--scheduler", "--snapshot", "pods.yaml")
+        cluster = start(*arguments, "-v", "--log-format", "json")
+        pattern = re.compile(r"^\{.*bound pod default/p.*\}$", re.MULTILINE)
+        found = wait_for(lambda: pattern.search(cluster.everything), "the binding in the log")
+        line = json.loads(found[0])
+        assert (line["level"], line["logger"]) == ("DEBUG", "mooring.live")
+        assert re.fullmatch(
+            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)? m?s, attempt 1",
+            line["message"],
+        )
 
     def test_nodes_from_a_file(self, start: Start, tmp_path: Path) -> None:
         (tmp_path / "fleet.yaml").write_text(FLEET)

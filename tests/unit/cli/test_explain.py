@@ -433,6 +433,27 @@ class TestConfigurationAndPolicy:
         assert "mine: no pod network" in out
         assert "✓ shop/web goes to b, the only node that fits." in out
 
+    def test_a_policy_has_half_the_say_and_that_is_said(
+        self, explain: Explain, tmp_path: Path
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.score\n"
+            "def b(pod, node):\n"
+            "    return 100 * (node.name == 'b')\n"
+        )
+        said = "policy mine can decide 50% of a node's total score (weight 14 of 28)"
+        code, out, _ = explain("shop/web", [*NODES, WAITING], "--policy", "mine.py")
+        assert code == 0
+        assert "×14" in out
+        assert said in out
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "--policy", "mine.py", "--node", "b")
+        assert re.search(r"^mine +100 +100 +14 +1400$", out, re.MULTILINE)
+        assert said in out
+        _, out, _ = explain("shop/web", [*NODES, WAITING], "--policy", "mine.py", "-o", "json")
+        assert json.loads(out)["policy"] == {"name": "mine", "weight": 14, "totalWeight": 28}
+
     def test_a_policy_adds_a_note_to_its_reason(self, explain: Explain, tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(
             "import mooring as mr\n"
@@ -457,6 +478,26 @@ class TestConfigurationAndPolicy:
         assert "racks" in sentence
         assert "KeyError" in sentence
         assert "--hook-timeout" not in sentence
+
+    def test_a_policy_that_raises_about_nodes_that_others_reject_is_wrong_input(
+        self, explain: Explain, tmp_path: Path
+    ) -> None:
+        (tmp_path / "mine.py").write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('mine')\n"
+            "@policy.filter\n"
+            "def racks(pod, node):\n"
+            "    return node.labels['rack'] == 'r1'\n"
+        )
+        gang = make_pod("gang", namespace="shop", spec={"schedulingGroup": {}})
+        code, out, err = explain("shop/gang", [*NODES, gang], "--policy", "mine.py")
+        assert code == 2
+        assert "0 of 3 nodes fit" in out
+        (line,) = err.splitlines()
+        assert line.startswith(
+            "moor: plugin mine failed in filter for pod shop/gang: filter 'racks'"
+        )
+        assert "KeyError" in line
 
     @pytest.mark.parametrize("hangs", ["time.sleep(600)", "[x for x in iter(int, 1)]"])
     def test_a_policy_that_hangs_is_interrupted_and_named(
@@ -520,15 +561,25 @@ def test_json_is_what_the_library_says(explain: Explain) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "explain.md"
-SHOWN = re.findall(
-    r"^```console\n\$ moor explain (.*?)\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL
+ROOT = Path(__file__).parents[3]
+SHOWN = [
+    (page.name, *found)
+    for page in (ROOT / "README.md", ROOT / "docs" / "guide" / "explain.md")
+    for found in re.findall(
+        r"^```console\n\$ moor explain (.*?)\n(.*?)^```$",
+        page.read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [found for _, *found in SHOWN],
+    ids=[f"{page}: {one}" for page, one, _ in SHOWN],
 )
-
-
-@pytest.mark.parametrize(("arguments", "shown"), SHOWN, ids=[one for one, _ in SHOWN])
-def test_the_guide_shows_what_is_printed(
+def test_a_page_shows_what_is_printed(
     run: Explain, monkeypatch: pytest.MonkeyPatch, arguments: str, shown: str
 ) -> None:
-    monkeypatch.chdir(GUIDE.parents[1] / "samples")
+    monkeypatch.chdir(ROOT / "docs" / "samples")
     assert run(*arguments.split())[1] == shown

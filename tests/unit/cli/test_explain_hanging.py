@@ -63,4 +63,4 @@ def test_ctrl_c_ends_it_inside_a_hook(tmp_path: Path) -> None:
         wait_for((tmp_path / "reached").exists, "the hook to be reached", 60)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
-    assert (process.returncode, out, err) == (130, "", "")
+    assert (process.returncode, out, err) == (130, "", "moor: interrupted\n")

@@ -9,7 +9,7 @@ import pytest
 from mooring.cli.log_floods import _MOST_SITES, MOST_LINES, FloodHandler
 from mooring.errors import PluginError, PolicyError
 from mooring.live.binder import _log_plugin
-from mooring.process.repeated_log_lines import RepeatedLogLines
+from mooring.log_kinds import once, report_left_out
 
 
 class Log:
@@ -21,11 +21,12 @@ class Log:
         self.handler = FloodHandler(lambda: self.now, self._stream)
 
     def write(
-        self, text: object, *, line: int = 7, level: int = logging.ERROR, kind: object = ()
+        self, text: object, *, line: int = 7, level: int = logging.ERROR, kind: object = None
     ) -> None:
         """Write a line from some call site."""
         record = logging.LogRecord("x", level, "file.py", line, "%s", (text,), None)
-        vars(record)["mooring_kind"] = kind
+        if kind is not None:
+            vars(record)["mooring_kind"] = kind
         self.handler.handle(record)
 
     def read(self) -> list[str]:
@@ -64,7 +65,7 @@ def test_the_next_line_of_any_kind_tells_how_many_were_left_out(log: Log) -> Non
     assert log.read()[MOST_LINES:] == ["too early"]
     log.now = 60.0
     log.write("something else", line=8, level=logging.INFO)
-    assert log.read() == ["30 more lines like this were left out, the last: 49", "something else"]
+    assert log.read() == ["30 more like this in the last minute, the latest: 49", "something else"]
     log.write("b")
     log.write("c")
     assert log.read() == ["b", "c"]
@@ -75,7 +76,7 @@ def test_at_the_end_it_is_told_at_once(log: Log) -> None:
         log.write(number)
     log.read()
     log.handler.close()
-    assert log.read() == ["1 more line like this was left out, the last: 20"]
+    assert log.read() == ["1 more like this in the last 0 s, the latest: 20"]
 
 
 def test_who_floods_again_while_it_is_told_is_told_again() -> None:
@@ -84,7 +85,7 @@ def test_who_floods_again_while_it_is_told_is_told_again() -> None:
 
     class Stream(io.StringIO):
         def write(self, text: str) -> int:
-            if "left out" in text and heard:
+            if "more like this" in text and heard:
                 heard.pop()()
             return super().write(text)
 
@@ -103,7 +104,7 @@ def test_who_floods_again_while_it_is_told_is_told_again() -> None:
     log.now = 120.0
     log.write("something else", line=8)
     assert log.read() == [
-        "3 more lines like this were left out, the last: again 22", "something else"
+        "3 more like this in the last minute, the latest: again 22", "something else"
     ]  # fmt: skip
 
 
@@ -116,22 +117,32 @@ def written(log: Log) -> Iterator[Log]:
     logger.removeHandler(log.handler)
 
 
-def test_kinds_that_are_counted_apart_are_all_written(written: Log) -> None:
-    repeats = RepeatedLogLines(logging.getLogger("mooring.x"), lambda: written.now)
+def test_kinds_that_are_told_once_are_counted_apart(written: Log) -> None:
+    logger = logging.getLogger("mooring.x")
     for number in range(100):
         for kind in range(150):
-            repeats.log(kind, logging.ERROR, f"kind {kind} failed, {number}")
+            logger.warning("kind %d failed, %d", kind, number, extra=once(str(kind)))
     assert written.read() == [f"kind {kind} failed, 0" for kind in range(150)]
     written.now = 60.0
-    repeats.tick()
-    told = "99 more like this in the last 60 s, the latest: kind {} failed, 99"
+    written.handler.report_left_out()
+    told = "99 more like this in the last minute, the latest: kind {} failed, 99"
     assert written.read() == [told.format(kind) for kind in range(150)]
 
 
-def failure(plugin: str, hook: str, number: int, function: str = "") -> PluginError:
+def test_a_flood_that_goes_on_is_a_line_a_minute(written: Log) -> None:
+    logger = logging.getLogger("mooring.x")
+    for _ in range(10_000):
+        logger.error("check failed", extra=once("check"))
+        written.now += 0.03
+        report_left_out()  # nobody has set up a log: nothing happens
+        written.handler.report_left_out()
+    assert 5 <= len(written.read()) <= 6  # 300 s
+
+
+def failure(plugin: str, hook: str, number: int, function: str = "", kind: str = "") -> PluginError:
     error = PluginError(f"{plugin} {hook} {function} {number}", plugin=plugin, hook=hook, pod="p")
     if function:
-        error.__cause__ = PolicyError("no", function=function)
+        error.__cause__ = PolicyError("no", function=function, kind=kind)
     return error
 
 
@@ -140,10 +151,55 @@ def test_a_plugin_that_fails_for_every_pod_hides_no_other_one(written: Log) -> N
         _log_plugin(failure("noisy", "bind", number))
     _log_plugin(failure("calm", "bind", 1))
     _log_plugin(failure("noisy", "pre_bind", 1))
-    _log_plugin(failure("noisy", "bind", 1, "function"))
+    _log_plugin(failure("noisy", "bind", 1, "function", "KeyError"))
+    _log_plugin(failure("noisy", "bind", 2, "function", "KeyError"))
+    _log_plugin(failure("noisy", "bind", 3, "function", "ValueError"))
     lines = [line for line in written.read() if " " in line and "Error" not in line]
-    assert len(lines) == MOST_LINES + 3
-    assert lines[MOST_LINES:] == ["calm bind  1", "noisy pre_bind  1", "noisy bind function 1"]
+    assert lines == [
+        "noisy bind  0", "calm bind  1", "noisy pre_bind  1",
+        "noisy bind function 1", "noisy bind function 3",
+    ]  # fmt: skip
+
+
+def test_a_failure_is_told_once_with_its_traceback_and_then_counted(written: Log) -> None:
+    def fail(number: int) -> None:
+        _log_plugin(failure("noisy", "filter", number, "check"))
+
+    fail(0)
+    first = written.read()
+    assert first[0] == "noisy filter check 0"
+    assert first[-1] == "mooring.errors.PolicyError: no"
+    for number in range(1, 13):
+        written.now = 4.0 * number
+        fail(number)
+    assert written.read() == []
+    written.now = 59.0
+    written.handler.report_left_out()
+    assert written.read() == []
+    written.now = 60.0
+    written.handler.report_left_out()
+    told = "12 more like this in the last minute, the latest: noisy filter check 12"
+    assert written.read() == [told]
+    written.now = 61.0  # it goes on: nobody needs the traceback again
+    fail(13)
+    assert written.read() == []
+    written.now = 122.0
+    written.handler.report_left_out()
+    assert written.read() == [
+        "1 more like this in the last minute, the latest: noisy filter check 13"
+    ]
+    written.now = 300.0  # after a rest it may be another story
+    fail(14)
+    assert written.read()[-1] == "mooring.errors.PolicyError: no"
+
+
+def test_lines_below_a_warning_are_limited_if_their_writer_says_what_is_alike(log: Log) -> None:
+    for number in range(MOST_LINES + 2):
+        log.write(number, level=logging.INFO, kind=("unschedulable",))
+    assert len(log.read()) == MOST_LINES
+    log.now = 60.0
+    log.handler.report_left_out()
+    assert log.read() == ["2 more like this in the last minute, the latest: 21"]
 
 
 def test_what_is_remembered_is_bounded(log: Log) -> None:

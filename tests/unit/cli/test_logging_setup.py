@@ -4,6 +4,7 @@ import logging
 import pytest
 
 from mooring.cli.logging_setup import JsonFormatter, LogFormat, set_up_logging
+from mooring.log_kinds import TRACE
 
 OURS = logging.getLogger("mooring.extender")
 
@@ -12,7 +13,7 @@ OURS = logging.getLogger("mooring.extender")
     ("wanted", "level"),
     [
         ("DEBUG", logging.DEBUG),
-        ("trace", logging.DEBUG),
+        ("trace", TRACE),
         (" Info ", logging.INFO),
         ("WARN", logging.WARNING),
         ("warning", logging.WARNING),
@@ -34,7 +35,8 @@ def test_the_level_comes_from_the_environment(
     logging.getLogger("a.policy").log(level, "me too")
     logging.getLogger("uvicorn.error").info("of no interest")
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(": ")[-1] for line in lines] == ["just so", "me too"]
+    told = ["just so", "me too"] + ["of no interest"] * (level == TRACE)
+    assert [line.split(": ")[-1] for line in lines] == told
 
 
 @pytest.mark.parametrize("wanted", ["LOUD", "", "7"])
@@ -53,6 +55,25 @@ def test_the_default_is_info(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOG_LEVEL", raising=False)
     set_up_logging(LogFormat.TEXT)
     assert OURS.getEffectiveLevel() == logging.INFO
+
+
+@pytest.mark.parametrize(
+    ("verbose", "level"), [(0, logging.WARNING), (1, logging.DEBUG), (2, TRACE), (7, TRACE)]
+)
+def test_options_count_before_the_environment(
+    verbose: int,
+    level: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "WARNING")
+    set_up_logging(LogFormat.JSON, verbose)
+    assert OURS.getEffectiveLevel() == level
+    OURS.log(TRACE, "a part")
+    logging.getLogger("uvicorn.error").info("of a library")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    told = [(one["level"], one["message"]) for one in lines]
+    assert told == [("TRACE", "a part"), ("INFO", "of a library")] * (level == TRACE)
 
 
 def test_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,19 +76,29 @@ class TestMain:
         assert "serve" in out
         code, out, _ = run("serve", option)
         assert code == 0
-        for name in ("--prefix", "--tls-cert", "--workers", "--node-cache", "LOG_LEVEL"):
+        for name in ("--prefix", "--tls-cert", "--workers", "--[no-]node-cache", "LOG_LEVEL"):
             assert name in out
 
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (["serve"], "missing argument 'policy'; see moor serve --help"),
+            (["serve"], "missing argument POLICY; see moor serve --help"),
             (["nonsense"], "no such command 'nonsense'; see moor --help"),
             (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
-            (["serve", "p.py", "--port", "70000"], "invalid value for '--port': "),
-            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': "),
-            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': "),
-            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': "),
+            (["xplai"], "no such command 'xplai'; did you mean 'explain'? See moor --help"),
+            (
+                ["serve", "p.py", "--client"],
+                "no such option: --client; did you mean --client-ca? See moor serve --help",
+            ),
+            (["completion"], "missing argument SHELL; choose from bash, zsh, fish; see moor "),
+            (
+                ["serve", "p.py", "--port", "70000"],
+                "invalid value for '--port': give at most 65535",
+            ),
+            (["serve", "p.py", "--port", "x"], "invalid value for '--port': give a whole number;"),
+            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': give at least 1"),
+            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': give a number;"),
+            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': give at least "),
             (["run", "--log-format", "x"], "invalid value for '--log-format': 'x' is not one of "),
         ],
     )
@@ -109,16 +119,25 @@ class TestMain:
     def test_exit_codes(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
     ) -> None:
-        def fail(**_: object) -> None:
+        def fail(*_: object, **__: object) -> None:
             raise error
 
         monkeypatch.setattr(cli, "app", fail)
         found, _, err = run()
         assert found == code
-        assert err == (f"moor: {error}\n" if code != 130 else "")
+        assert err == f"moor: {error if code != 130 else 'interrupted'}\n"
+
+    def test_ctrl_c_while_python_makes_a_class(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+        monkeypatch.setattr(cli, "app", fail)
+        assert run() == (130, "", "moor: interrupted\n")
 
 
-GOOD = "import mooring\npolicy = mooring.Policy('good')\n"
+GOOD = "import mooring\npolicy = mooring.Policy('good')\npolicy.score(name='s')(max)\n"
 
 
 @pytest.fixture
@@ -309,12 +328,15 @@ current-context: x
         home.mkdir()
         (home / "config").write_text(text)
         run("serve", good, "--port", "0")
-        run("serve", good, "--port", "0", "--node-cache")
+        run("serve", good, "--port", "0", "--context", "x")
         run("serve", good, "--port", "0", "--kubeconfig", home / "config")
         # The one in the home folder may be any cluster: it is used only when asked for.
         assert [config and config.server for _, config in seen] == [
             None, "https://h:6443", "https://h:6443",
         ]  # fmt: skip
+        assert rejected(run("serve", good, "--port", "0", "--node-cache")).endswith(
+            f"; {home}/config is not used unasked: --context x takes its current context"
+        )
 
 
 @pytest.mark.parametrize(

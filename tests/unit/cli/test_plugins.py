@@ -88,16 +88,23 @@ def test_a_pipe_gets_one_line_for_each_plugin(run: Run, monkeypatch: pytest.Monk
     assert not any(line.endswith(" ") for line in lines)
 
 
-def test_a_terminal_gets_a_table_that_keeps_names_whole(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_terminal_gets_a_paragraph_for_each_plugin(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setenv("COLUMNS", str(columns))
     text = re.sub(r"\x1b\[[0-9;]*m", "", run())
-    assert max(map(len, text.splitlines())) <= 90
+    assert max(map(len, text.splitlines())) <= columns
     for name in as_json(run):
-        assert re.search(rf"^{name} ", text, re.MULTILINE), name
-    assert "hardPodAffinityWeight=1" in text
+        assert re.search(rf"^{name}\b", text, re.MULTILINE), name
+    paragraphs = {one.split()[0]: one.split("\n") for one in text.strip().split("\n\n")}
+    head, *about = (line.rstrip() for line in paragraphs["InterPodAffinity"])
+    assert head == "InterPodAffinity  default, weight 2"
+    assert "    Extension points: preFilter, filter, preScore, score" in about
+    assert any("hardPodAffinityWeight=1" in line for line in about)
+    assert paragraphs["NodeName"][0].rstrip() == "NodeName  default"
+    assert paragraphs["SchedulerTimestamp"][0].rstrip() == "SchedulerTimestamp"
 
 
 @pytest.mark.usefixtures("acme")

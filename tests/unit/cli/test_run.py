@@ -11,6 +11,7 @@ import pytest
 from mooring.cli import main as cli
 from mooring.errors import KubeError
 from mooring.live.options import DEFAULT_PORT, RunOptions
+from mooring.log_kinds import TRACE
 from mooring.testing.certificates import Authority
 
 Run = Callable[..., tuple[int, str, str]]
@@ -127,6 +128,12 @@ class TestOptions:
         assert logging.getLogger().level == logging.INFO
         run("-v")
         assert logging.getLogger().level == logging.DEBUG
+        run("-vv")
+        assert logging.getLogger().level == TRACE
+
+    def test_reloading(self, run: Run, seen: list[RunOptions]) -> None:
+        run("policy.py", "--reload", "--context", "x")
+        assert seen == [RunOptions(policy="policy.py", config_name="", reload=True, context="x")]
 
     @pytest.mark.parametrize("code", [0, 1])
     def test_the_exit_code(self, run: Run, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
@@ -143,7 +150,7 @@ class TestOptions:
     def test_help(self, run: Run) -> None:
         code, out, _ = run("--help")
         assert code == 0
-        for word in ("--config", "--scheduler-name", "--leader-elect", "SIGTERM", "qps"):
+        for word in ("--config", "--scheduler-name", "--[no-]leader-elect", "SIGTERM", "qps"):
             assert word in out
 
     def test_wrong_usage(self, run: Run) -> None:

@@ -115,7 +115,7 @@ def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 1, log.read_text()
     assert "the second signal: the process ends at once" in log.read_text()
-    assert "3 more lines like this were left out, the last: line 22" in log.read_text()
+    assert "3 more like this in the last" in log.read_text()
 
 
 def test_what_a_hook_left_behind_does_not_end_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,7 +31,11 @@ FULL = "moor: standard output cannot be written: No space left on device\n"
 #: Commands that print an answer, and their exit code.
 PRINTING = {
     ("--version",): 0,
+    ("--help",): 0,
+    ("run", "--help"): 0,
+    ("plugins",): 0,
     ("plugins", "-o", "json"): 0,
+    ("completion", "zsh"): 0,
     ("explain", "p", "-s", "snapshot.yaml"): 1,
     ("explain", "p", "-s", "-"): 2,
     ("snapshot",): 0,
@@ -79,6 +84,86 @@ def test_a_command_that_prints(folder: Path, arguments: tuple[str, ...]) -> None
     assert (found, err) == ((2, FULL) if code != 2 else (2, err))
     assert "Traceback" not in err
     assert outcome(folder, arguments, ">/dev/full 2>/dev/full")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [one for one, code in PRINTING.items() if code != 2]
+    + [("demo", "--nodes", "2", "--pods", "20")],
+    ids=" ".join,
+)
+def test_a_pipe_that_nobody_reads(folder: Path, arguments: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env=environment(folder, KUBECONFIG=str(folder / "kubeconfig")),
+            check=False,
+        )
+    finally:
+        os.close(write)
+    # As every program in a pipe: 128 and the number of SIGPIPE. 1 would be an answer.
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+    ids=lambda variables: " ".join(f"{name}={value}" for name, value in variables.items()),
+)
+@pytest.mark.parametrize("force", ["", "1"], ids=["pipe", "terminal"])
+def test_a_terminal_without_utf_8(folder: Path, variables: dict[str, str], force: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "explain", "p", "-s", "snapshot.yaml"],
+        capture_output=True,
+        cwd=folder,
+        env={
+            **environment(folder),
+            "COLUMNS": "0",
+            "FORCE_COLOR": force,
+            "NO_COLOR": "1",
+            **variables,
+        },
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+    text = done.stdout.decode("latin-1")
+    assert "?" not in text
+    # NO_COLOR: nothing but bold and dim, if at all.
+    assert set(re.findall(r"\x1b\[([0-9;]*)m", text)) <= {"0", "1", "2"}
+    assert re.search(r"^.{0,8}x ", text, re.MULTILINE)
+    assert "Insufficient cpu" in text
+
+
+def test_ctrl_c_is_a_sentence(folder: Path) -> None:
+    fifo = folder / "never-written"
+    os.mkfifo(fifo)
+    process = start(folder, ("explain", "p", "-s", "-"), f"<>{fifo}")
+    try:
+        wait_for(lambda: _reads_standard_input(process.pid), "moor to read its standard input")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (130, b"", b"moor: interrupted\n")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _reads_standard_input(pid: int) -> bool:
+    """Whether the process is in a `read` of it, as Linux tells."""
+    if not Path("/proc/self/syscall").exists():
+        pytest.skip("there is no /proc/PID/syscall here")
+    number, *arguments = Path(f"/proc/{pid}/syscall").read_text().split()
+    return number == "0" and arguments[:1] == ["0x0"]
 
 
 def answers(port: int) -> bool:

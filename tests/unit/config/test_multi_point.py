@@ -50,7 +50,7 @@ def expand(extra: tuple[str, ...] = (), **plugins: Any) -> Profile:
     registry.add(unused, "Yours", points=["score", "queueSort"])
     registry.add(unused, "Judge", points=[])
     config = read_configuration({"profiles": [{"plugins": plugins}]})
-    return profiles_from(config, registry, dict.fromkeys(extra, 1))["default-scheduler"]
+    return profiles_from(config, registry, dict.fromkeys(extra, lambda _: 1))["default-scheduler"]
 
 
 def scores(profile: Profile) -> list[tuple[str, int]]:

@@ -59,3 +59,20 @@ def test_a_policy_cannot_take_the_name_of_a_plugin() -> None:
 
     with pytest.raises(InputError, match="'NodePorts'"):
         build_profiles(None, default_registry(), [policy])
+
+
+def test_a_plugin_whose_attach_raises_cannot_be_used() -> None:
+    class Lazy(mr.hook.PreEnqueue):
+        def attach(self, handle: mr.hook.Handle) -> None:
+            raise KeyError("no handle")
+
+        def pre_enqueue(self, pod: mr.Pod) -> bool:
+            return True
+
+    policy = mr.Policy("mine")
+    policy.add(Lazy())
+    registry = default_registry()
+    profile = build_profiles(None, registry, [policy])["default-scheduler"]
+    sentence = "^plugin Lazy cannot be used, its attach raised KeyError: 'no handle'$"
+    with pytest.raises(InputError, match=sentence):
+        build_runtime(profile, registry, Cluster(), lambda: 0)

@@ -223,8 +223,11 @@ FAILURES: dict[str, tuple[Any, str]] = {
     "raises": (raising, "KeyError: 'oops'"),
     "exits": (exiting, "it tried to end the process (SystemExit: 3)"),
     "asks for ever": (asking_for_ever, "it asked more than 100 times what it accepts"),
-    "a number": (lambda _: 3, "it returned 3; it must return Remedies"),
-    "texts": (lambda _: ["uncordon a"], "it returned 'uncordon a'; it must return Remedies"),
+    "a number": (lambda _: 3, "it returned 3; it must return hook.Remedy objects"),
+    "texts": (
+        lambda _: ["uncordon a"],
+        "it returned 'uncordon a'; it must return hook.Remedy objects",
+    ),
     "no change": (
         lambda _: [hook.Remedy("nothing", 1)],
         "it returned a Remedy with 0 changes; set one of pod, node, moved, added and created",

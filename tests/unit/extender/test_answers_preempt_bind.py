@@ -235,3 +235,70 @@ class TestBind:
         finished = asyncio.run(answers.prepare_async(prepared))
         assert isinstance(finished, mr.Binding)
         assert finished.annotations == {"slow": "yes"}
+
+
+class TestFiltersBeforeBinding:
+    """kube-scheduler places the next pod while the one before is being bound."""
+
+    OTHER = make_pod("other", requests={"cpu": "2"})
+
+    def answers(self, *, usage: bool = True) -> Answers:
+        policy = mr.Policy("p", usage=usage)
+        self.asked: list[str] = []
+
+        @policy.filter
+        def alone(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
+            self.asked.append(f"{pod.name} {node.name} {pod.raw['spec'].get('schedulerName')}")
+            return mr.accept_if(not usage or not node.pods, "node is taken")
+
+        cluster = a_cluster(make_node("a"), make_node("b"), pods=[WEB, self.OTHER])
+        return Answers(policy, cluster)
+
+    def filter(self, answers: Answers, pod: Pod) -> None:
+        raw = {**pod.raw, "spec": {**pod.raw["spec"], "schedulerName": "as asked"}}
+        body = compact({"Pod": raw, "Nodes": None, "NodeNames": ["a", "b"]})
+        assert ask(answers, "filter", body)["NodeNames"] == ["a", "b"]
+
+    def bind(self, answers: Answers, pod: Pod, node: str) -> mr.Binding | mr.Verdict:
+        body = binding_body(PodName=pod.name, PodUID=pod.uid, Node=node)
+        return answers.prepare(answers.binding(body))
+
+    def test_a_node_that_was_taken_since_is_rejected(self) -> None:
+        answers = self.answers()
+        self.filter(answers, WEB)
+        self.filter(answers, self.OTHER)
+        assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
+        said = "node a does not fit any more: node is taken"
+        assert self.bind(answers, self.OTHER, "a") == mr.reject(said)
+        # It is tried again, and goes elsewhere.
+        assert isinstance(self.bind(answers, self.OTHER, "b"), mr.Binding)
+        assert self.asked[-1] == "other a as asked"  # with every field that the request had
+
+    def test_a_pod_that_counts_there_already_is_not_in_its_own_way(self) -> None:
+        answers = self.answers()
+        self.filter(answers, WEB)
+        assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
+        self.asked.clear()
+        answers._remember(WEB, None)
+        assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
+        assert self.asked == []
+
+    def test_only_the_filters_that_were_asked_are_asked_again(self) -> None:
+        answers = self.answers()
+        answers.policy.filter(name="never")(lambda pod, node: False)
+        body = compact({"Pod": WEB.raw, "Nodes": None, "NodeNames": ["a"]})
+        answers.filter(body, [answers.policy.filters[0]])
+        assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
+
+    def test_a_policy_that_does_not_look_at_pods_is_asked_once(self) -> None:
+        answers = self.answers(usage=False)
+        self.filter(answers, WEB)
+        self.asked.clear()
+        assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
+        assert self.asked == []
+
+    def test_what_is_remembered_is_bounded(self) -> None:
+        answers = self.answers()
+        for number in range(1000):
+            answers._remember(make_pod(f"p{number}"), None)
+        assert len(answers._asked) == 256

@@ -26,6 +26,7 @@ from tests.unit.extender.app_requests import (
     sentence,
 )
 from tests.unit.extender.asgi import Caller, Reply, args, eventually, extender, send
+from tests.unit.extender.written_log import written_log
 
 
 @pytest.fixture
@@ -57,9 +58,7 @@ class TestBrokenPolicies:
             assert errors(caller, verb, "input") == 0
             assert caller.metric("mooring_policy_function_errors_total") == 1
 
-    def test_each_kind_of_failure_of_a_function_is_logged_in_full_once(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_each_kind_of_failure_of_a_function_is_logged_in_full_once(self) -> None:
         class OddError(Exception):
             def __str__(self) -> str:
                 return "odd"
@@ -87,11 +86,12 @@ class TestBrokenPolicies:
 
         policy = mr.Policy("mine")
         policy.score(name="rate")(rate)
-        with extender(policy) as caller:
+        with written_log() as messages, extender(policy) as caller:
             while failures:
                 sentence("prioritize", caller.post("/prioritize", NAMES))
                 failures.pop(0)
-        assert [message.partition("'rate' ")[2].split(";")[0] for message in caplog.messages] == [
+        full = [one for one in messages if "more like this" not in one]
+        assert [message.partition("'rate' ")[2].split(";")[0] for message in full] == [
             "failed on node a: ValueError: 1",
             "failed on node a: it tried to end the process (SystemExit: 3)",
             "failed on node a: KeyboardInterrupt",
@@ -104,14 +104,13 @@ class TestBrokenPolicies:
             "returned web for node a",
         ]
 
-    def test_the_same_failure_is_of_one_kind_for_all_pods(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with extender(make_policy(fail)) as caller:
+    def test_the_same_failure_is_of_one_kind_for_all_pods(self) -> None:
+        with written_log() as messages, extender(make_policy(fail)) as caller:
             for name in ("one", "two", "n" * 5000):
                 sentence("filter", caller.post("/filter", args(make_pod(name), names=["a"])))
-        (line,) = caplog.messages
+        line, others = messages
         assert line.startswith("filter for pod default/one: filter 'check' failed on node a: ")
+        assert others.startswith("2 more like this in the last 0 s, the latest: filter for pod ")
 
     def test_a_name_without_end_is_cut_in_the_log(self, caplog: pytest.LogCaptureFixture) -> None:
         with extender(make_policy(fail)) as caller:

@@ -17,14 +17,16 @@ import uvicorn
 
 import mooring as mr
 from mooring.errors import InputError
-from mooring.extender import reloading, server
+from mooring.extender import server
 from mooring.extender.server import ServeOptions
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
 from mooring.framework.loading import load
+from mooring.framework.policy_text import summary
 from mooring.http import protocol
 from mooring.http.server import Server
 from mooring.http.sockets import listen
+from mooring.process import policy_reloading
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
@@ -263,8 +265,59 @@ class TestStart:
                     f"server starting on the port :{port}, urlPrefix http://127.0.0.1:{port}"
                 )
 
+                assert caplog.messages[3] == (
+                    "for kube-scheduler's configuration: extenders: [{urlPrefix: "
+                    f"'http://127.0.0.1:{port}', filterVerb: filter, nodeCacheCapable: false}}]"
+                )
+                assert len(caplog.messages) == 4
+
         with caplog.at_level(logging.INFO, "mooring.extender"):
             run(main)
+
+    def test_says_which_weight_gives_a_score_its_say(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file = tmp_path / "scoring.py"
+        file.write_text(
+            "import mooring as mr\n"
+            "policy = mr.Policy('scoring', usage=False, weight=5)\n"
+            "policy.score(name='same')(lambda _pod, _node: 0)\n"
+        )
+
+        async def main() -> None:
+            async with serving(file):
+                assert "prioritizeVerb: prioritize, weight: 5, nodeCache" in caplog.messages[3]
+                assert caplog.messages[4] == (
+                    "with this weight beside kube-scheduler's default plugins, policy scoring can "
+                    "decide 26% of a node's total score (weight 5 of 19)"
+                )
+
+        with caplog.at_level(logging.INFO, "mooring.extender"):
+            run(main)
+
+    def test_names_what_an_extender_leaves_out(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def main() -> None:
+            async with serving(file):
+                warned = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+                text = "policy p: an extender leaves out {} of plugin {}; it runs in moor run only"
+                assert warned == [text.format("Reserve", "Some"), text.format("all of it", "Whole")]
+
+        file = tmp_path / "p.py"
+        file.write_text(
+            "import mooring as mr\nfrom mooring import hook\n"
+            "class Some(hook.Filter, hook.Reserve, hook.Requeues):\n"
+            "    def filter(self, pod, node): return True\n"
+            "    def reserve(self, cycle, node): pass\n"
+            "    def unreserve(self, cycle, node): pass\n"
+            "    def requeue_on(self): return ()\n"
+            "class Whole(hook.PreFilter, hook.Filter):\n"
+            "    def pre_filter(self, cycle): pass\n"
+            "    def filter(self, pod, node): return True\n"
+            "policy = mr.Policy('p', usage=False)\npolicy.add(Some())\npolicy.add(Whole())\n"
+        )
+        run(main)
 
     def test_with_tls_and_reload(
         self,
@@ -296,7 +349,7 @@ class TestStart:
             server.run(ServeOptions(policy=str(tmp_path / "none.py")), None, sock)
 
     def test_of_an_empty_policy_says_so(self) -> None:
-        assert server._summary(ExtenderService(mr.Policy("p"))) == "empty"
+        assert summary(mr.Policy("p")) == "empty"
 
 
 class TestSignals:
@@ -369,14 +422,14 @@ class TestReload:
     def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """Grows with every look at the files; bytecode is written as usual."""
         made: list[int] = []
-        plain = reloading._stamps
+        plain = policy_reloading._stamps
 
         def look(files: set[Path]) -> dict[Path, int]:
             made.append(len(files))
             return plain(files)
 
         monkeypatch.setattr(sys, "dont_write_bytecode", False)
-        monkeypatch.setattr(reloading, "_stamps", look)
+        monkeypatch.setattr(policy_reloading, "_stamps", look)
         return made
 
     @asynccontextmanager
@@ -384,7 +437,7 @@ class TestReload:
         service = ExtenderService(load(source))
         async with service:
             replace = partial(server._replace, service)
-            task = asyncio.create_task(reloading.reload(source, replace, 0.01))
+            task = asyncio.create_task(policy_reloading.reload(source, replace, 0.01))
             await asyncio.sleep(0)  # it looks at the files as they are now
             try:
                 yield service

@@ -9,8 +9,10 @@ import pytest
 from mooring import InputError, Policy, PolicyFileError, load
 from mooring.framework.loading import source_files
 
-ONE = "import mooring\nharbour = mooring.Policy('harbour')\n"
-TWO = ONE + "pier = mooring.Policy('pier')\n"
+ONE = (
+    "import mooring\nharbour = mooring.Policy('harbour')\nharbour.score(name='s')(lambda p, n: 1)\n"
+)
+TWO = ONE + "pier = mooring.Policy('pier')\npier.score(name='s')(lambda p, n: 1)\n"
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +85,7 @@ def test_a_file_is_loaded_anew_each_time() -> None:
 def test_a_file_may_import_its_neighbours() -> None:
     write("sub/neighbour_of_policy.py", "NAME = 'quay'\n")
     text = "import mooring\nfrom neighbour_of_policy import NAME\np = mooring.Policy(NAME)\n"
+    text += "p.score(name='s')(lambda p, n: 1)\n"
     write("sub/policy.py", text)
     assert load("sub/policy.py").name == "quay"
 
@@ -166,7 +169,7 @@ def test_a_syntax_error_raised_by_hand_is_an_error_like_others() -> None:
 
 def test_moorings_own_errors_are_told_as_they_are() -> None:
     write("policy.py", "import mooring\nmooring.Policy('a b')\n")
-    assert rejected("policy.py").startswith("policy.py: policy name 'a b' is illegal; use ")
+    assert rejected("policy.py").startswith("policy.py, line 2: policy name 'a b' is illegal; ")
 
 
 @pytest.mark.parametrize("leave", ["import sys; sys.exit(3)", "raise SystemExit"])

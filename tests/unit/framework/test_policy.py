@@ -19,6 +19,31 @@ def decorator(policy: mr.Policy, kind: str) -> Callable[..., Any]:
     return found
 
 
+@pytest.mark.parametrize("weight", [0, -1, 1.5, True, "2", 2**31])
+def test_an_illegal_weight_of_a_policy_is_rejected(weight: Any) -> None:
+    with pytest.raises(mr.InputError, match=r"^policy 'p' has weight=.*whole number from 1 to"):
+        mr.Policy("p", weight=weight)
+
+
+def test_a_policy_may_say_its_weight() -> None:
+    assert mr.Policy("p").weight is None
+    assert mr.Policy("p", weight=3).weight == 3
+
+
+def test_a_plugin_that_prepares_its_score_has_a_legal_weight() -> None:
+    class Prepared(hook.PreScore, hook.Score):
+        weight = 0
+
+        def pre_score(self, cycle: hook.Cycle, nodes: mr.Nodes) -> None:
+            pass
+
+        def score(self, pod: mr.Pod, node: mr.Node) -> float:
+            return 0
+
+    with pytest.raises(mr.InputError, match="plugin 'Prepared' has weight=0; it must be a number"):
+        mr.Policy("p").add(Prepared())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bare_decorator_keeps_the_function_and_takes_name_and_docstring(kind: str) -> None:
     policy = mr.Policy("p")

@@ -62,7 +62,10 @@ Start = Callable[[str], AbstractAsyncContextManager[Served]]
 async def extender(host: str, tmp_path: Path) -> AsyncIterator[Served]:
     """What ``moor serve`` serves."""
     policy = tmp_path / "policy.py"
-    policy.write_text("import mooring as mr\npolicy = mr.Policy('p', usage=False)\n")
+    policy.write_text(
+        "import mooring as mr\npolicy = mr.Policy('p', usage=False)\n"
+        "@policy.filter\ndef every(pod, node): return True\n"
+    )
     signals = FakeSignals()
     sock = listen(host, 0)
     port = sock.getsockname()[1]

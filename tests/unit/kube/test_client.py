@@ -56,6 +56,18 @@ def test_a_server_address_with_a_path_and_the_headers_of_every_request() -> None
     asyncio.run(main())
 
 
+def test_a_header_of_the_configuration_replaces_the_usual_one() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            names_only = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+            config = replace(api.config, headers=(("Accept", names_only),))
+            async with Client(config) as client:
+                await client.request("GET", "/api/v1/things")
+            assert api.seen[0].headers["accept"] == [names_only]
+
+    asyncio.run(main())
+
+
 def test_bodies_are_bytes_or_json() -> None:
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mooring.errors import ConfigError
-from mooring.kube.config import find_config, load_in_cluster
+from mooring.kube.config import find_config, load_in_cluster, unasked_file
 from mooring.kube.credentials import bearer
 
 
@@ -109,6 +109,43 @@ def test_a_named_context_must_exist(tmp_path: Path) -> None:
     env = {"HOME": str(write(tmp_path / ".kube" / "config", "home").parent.parent)}
     with pytest.raises(ConfigError, match='no context "x"'):
         find_config(default_file=True, env=env, context="x")
+
+
+def test_who_names_a_context_does_not_mean_the_service_account(
+    tmp_path: Path, account: Path
+) -> None:
+    write(tmp_path / ".kube" / "config", "home")
+    env = {"HOME": str(tmp_path)} | POD
+
+    def server(context: str | None, *, default_file: bool = True) -> str:
+        found = find_config(
+            default_file=default_file, env=env, service_account=account, context=context
+        )
+        return found.server if found is not None else "none"
+
+    assert server("home") == "https://home"
+    assert server("") == server(None) == "https://10.0.0.1:443"
+    with pytest.raises(ConfigError, match='no kubeconfig with a context "home"; name the file'):
+        server("home", default_file=False)
+
+
+def test_a_file_that_is_not_used_unasked_is_named_with_the_option_that_takes_it(
+    tmp_path: Path,
+) -> None:
+    env = {"HOME": str(tmp_path)}
+    file = tmp_path / ".kube" / "config"
+    assert unasked_file(env) == ""
+    write(file, "home")
+    unasked = f"; {file} is not used unasked: "
+    assert unasked_file(env) == f"{unasked}--context home takes its current context"
+    text = file.read_text()
+    file.write_text(text.replace("current-context: home", "current-context: gone"))
+    assert unasked_file(env) == f"{unasked}--context NAME takes one of its contexts (home)"
+    file.write_text(text.replace("home", "'my cluster'"))
+    assert "--context 'my cluster' takes" in unasked_file(env)
+    for useless in ("", "{", "clusters: 7"):
+        file.write_text(useless)
+        assert unasked_file(env) == ""
 
 
 def test_a_variable_that_names_nothing_is_an_error(tmp_path: Path) -> None:

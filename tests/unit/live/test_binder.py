@@ -43,7 +43,7 @@ class FakeClient:
         """Bind the pod ``p`` to the node ``a``; every answer must have been asked for."""
         pod = made()
         parts: Any = self
-        binder = Binder(parts, parts, {}, parts, parts, sleep=self.sleep)
+        binder = Binder(parts, parts, parts, parts, sleep=self.sleep)
         binding = Binding(namespace="default", name="p", uid=pod.uid, node_name="a")
         asyncio.run(binder._create(binding))
 
@@ -126,7 +126,7 @@ class Deleting:
 def test_a_victim_that_is_gone_is_no_failure(status: int, failed: bool) -> None:
     """409 says that another pod has its name by now."""
     client: Any = Deleting("one", status)
-    binder = Binder(client, client, {}, client, client)
+    binder = Binder(client, client, client, client)
     victims = (make_pod("one"), make_pod("two"))
     effect = PreemptVictims(victims, make_pod("vip"), "a", "default-scheduler")
     report = asyncio.run(binder.preempt(effect))
@@ -149,7 +149,7 @@ class Slow(Deleting):
 def test_victims_are_deleted_at_the_same_time() -> None:
     """One after the other, the first would wait for the others for ever."""
     client: Any = Slow(20)
-    binder = Binder(client, client, {}, client, client)
+    binder = Binder(client, client, client, client)
     victims = tuple(make_pod(f"victim-{number}") for number in range(20))
     effect = PreemptVictims(victims, make_pod("vip"), "a", "default-scheduler", "Mine")
     report = asyncio.run(binder.preempt(effect))

@@ -1,6 +1,7 @@
 """What is forgotten as time goes by, and when memory is looked for thoroughly."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from mooring import Pod
 from mooring.kube.event_body import ObjectReference, reference
 from mooring.kube.events import EventRecorder
+from mooring.live.attempt_log import AttemptLog
 from mooring.live.housekeeping import Housekeeping
 from mooring.state.cluster import Cluster
 from mooring.state.lru_cache import LruCache
@@ -45,14 +47,14 @@ def test_events_about_pods_that_are_gone_are_forgotten_and_others_are_kept() -> 
     cluster = cluster_with(1)
     here, gone, node = pod(0, "u-0"), pod(0, "u-9"), make_node("n")
     events = Events(*map(reference, (here, gone, node)))
-    Housekeeping(cluster, events, None).forget()
+    Housekeeping(cluster, events, AttemptLog(time.monotonic), None).forget()
     assert events.about == [reference(here), reference(node)]
 
 
 def test_answers_are_forgotten_when_nobody_asked_for_them_twice_in_a_row() -> None:
     cluster = cluster_with(0)
     answers: LruCache[str, object] = cluster.columns.table.new_lru_cache(10)
-    housekeeping = Housekeeping(cluster, Events(), None)
+    housekeeping = Housekeeping(cluster, Events(), AttemptLog(time.monotonic), None)
     for name in ("asked", "unused"):
         answers.put(name, np.zeros(3))
     housekeeping.forget()
@@ -81,7 +83,7 @@ def test_memory_is_looked_for_thoroughly_when_many_pods_are_gone(
     def trim_memory(*, thoroughly: bool) -> None:
         looks.append(thoroughly)
 
-    housekeeping = Housekeeping(cluster, Events(), trim_memory)
+    housekeeping = Housekeeping(cluster, Events(), AttemptLog(time.monotonic), trim_memory)
     housekeeping.forget()
     for step in steps:
         remove(cluster, step)
@@ -101,7 +103,9 @@ def test_a_failure_is_logged_and_forgetting_goes_on(
             raise OSError("no")
 
     async def main() -> None:
-        task = asyncio.create_task(Housekeeping(Cluster(), Events(), trim_memory).run())
+        task = asyncio.create_task(
+            Housekeeping(Cluster(), Events(), AttemptLog(time.monotonic), trim_memory).run()
+        )
         while len(calls) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0)
         task.cancel()

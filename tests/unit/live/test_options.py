@@ -109,6 +109,28 @@ class TestPolicies:
         assert settings.whole_objects
         assert not settings.whole_victims
 
+    def test_a_policy_says_how_much_it_can_decide(self, kubeconfig: Path, tmp_path: Path) -> None:
+        text = POLICY.replace("NAME", "zones")
+        filtering = write(tmp_path / "filtering.py", text)
+        assert read(kubeconfig, policy=str(filtering)).says() == []
+        scoring = write(
+            tmp_path / "scoring.py", text.replace("@policy.filter", "@policy.score(max_score=1)")
+        )
+        assert read(kubeconfig, policy=str(scoring)).says() == [
+            "policy zones can decide 50% of a node's total score (weight 14 of 28)"
+        ]
+        weighed = {"score": {"enabled": [{"name": "zones", "weight": 6}]}}
+        off = {"score": {"disabled": [{"name": "*"}]}}
+        profiles = [
+            {"schedulerName": "one"},
+            {"schedulerName": "two", "plugins": weighed},
+            {"schedulerName": "three", "plugins": off},
+        ]
+        assert read(kubeconfig, {"profiles": profiles}, policy=str(scoring)).says() == [
+            "policy zones can decide 50% of a node's total score (weight 14 of 28) in profile one",
+            "policy zones can decide 30% of a node's total score (weight 6 of 20) in profile two",
+        ]
+
     def test_a_policy_with_the_name_of_a_plugin(self, kubeconfig: Path, tmp_path: Path) -> None:
         file = write(tmp_path / "two.py", POLICY.replace("NAME", "NodeName"))
         with pytest.raises(InputError, match="'NodeName'"):
@@ -138,9 +160,11 @@ class TestClusters:
         with pytest.raises(InputError) as rejected:
             read_settings(RunOptions())
         assert str(rejected.value) == (
-            "a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
-            "set KUBECONFIG, or run inside the cluster"
+            f"a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"set KUBECONFIG, or run inside the cluster; {tmp_path}/.kube/config is not used "
+            f"unasked: --context x takes its current context"
         )
+        assert read_settings(RunOptions(context="x")).cluster.server == "https://SERVER:6443"
 
     def test_one_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="none"):

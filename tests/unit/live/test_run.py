@@ -149,6 +149,21 @@ class TestScheduling:
         assert text.count("mooring_foreign_binds_total{") == 51
         assert 'mooring_foreign_binds_total{scheduler="other"} 50.0' in text
 
+    def test_it_says_how_much_a_policy_can_decide(self, caplog: pytest.LogCaptureFixture) -> None:
+        policy = Policy("zones")
+        policy.score(name="same")(lambda _pod, _node: 0)
+
+        async def run() -> None:
+            async with (
+                fake_cluster() as cluster,
+                scheduler(cluster, policies=(policy,)) as started,
+            ):
+                await started.ready()
+
+        asyncio.run(run())
+        said = "policy zones can decide 50% of a node's total score (weight 14 of 28)"
+        assert said in caplog.messages
+
     def test_pods_are_bound_and_told(self, caplog: pytest.LogCaptureFixture) -> None:
         async def run() -> FakeCluster:
             async with fake_cluster() as cluster:

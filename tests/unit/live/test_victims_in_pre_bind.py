@@ -68,13 +68,16 @@ class World:
         waiting, deadline = WaitingBindings(), Deadline(10)
         client: Any = self
         plans = PlanExecutor(client, runtimes, SyncHooks(deadline), waiting)
-        self.binder = Binder(client, client, runtimes, plans, AsyncHooks(deadline, 60, waiting))
+        self.binder = Binder(client, client, plans, AsyncHooks(deadline, 60, waiting))
         binding = Binding(
             namespace="default", name="low", uid=self.pod.uid, node_name="a", pod=self.pod
         )
         named = (PluginPlan("Mine", plan),) if plan is not None else ()
         names = frozenset({"Gate"}) if takes_part else frozenset[str]()
-        self.effect = Bind(self.pod, binding, NOTHING, "s", plans=named, pre_binds=names)
+        self.effect = Bind(
+            self.pod, binding, NOTHING, "s", plans=named, pre_binds=names,
+            hooks=runtimes["s"].binding_hooks,
+        )  # fmt: skip
 
     async def bind(self, namespace: str, name: str, *_: object) -> None:
         self.bound.append(name)

@@ -162,7 +162,9 @@ def test_a_victim_nobody_knows_drops_the_node() -> None:
 def test_a_policy_can_be_given_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", list(sys.path))
     path = tmp_path / "policy.py"
-    path.write_text("import mooring\npolicy = mooring.Policy('from-file')\n")
+    path.write_text(
+        "import mooring\npolicy = mooring.Policy('from-file')\npolicy.score(name='s')(max)\n"
+    )
     for source in (path, str(path)):
         assert FakeKubeScheduler(source, NODES).answers.policy.name == "from-file"
 

@@ -8,10 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from mooring.cli.demo.demo_settings import LimitedPolicy, demo_settings
+from mooring.errors import InputError
 from mooring.version import __version__
 
 if TYPE_CHECKING:
@@ -19,16 +21,22 @@ if TYPE_CHECKING:
 
     from mooring.cli.demo.runner import DemoResult
     from mooring.embedded.resources import Obj
-    from mooring.framework.policy import Policy
-    from mooring.live.options import SchedulerSettings
 
 
 def demo(
+    context: typer.Context,
     nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
     pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
     policy: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    ] = None,
+    example: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="Show what this example's policy changes instead; moor examples lists them.",
+        ),
     ] = None,
     hook_timeout: Annotated[
         float,
@@ -43,7 +51,8 @@ def demo(
 
     Starts an API server in memory and mooring's scheduler in one process, which talk over HTTP as
     on a real cluster. Creates a workload with a bit of everything, draws where it went, and
-    explains one placement and the pending pod.
+    explains one placement and the pending pod. With --example, an example's own workload is placed
+    twice instead, without its policy and with it.
     """
     from rich.console import Console
 
@@ -54,6 +63,17 @@ def demo(
 
     allow_descriptors()
     _log_little()
+    if example is not None:
+        given = (context.get_parameter_source(name) for name in ("nodes", "pods", "policy"))
+        if any(source is not None and source.name == "COMMANDLINE" for source in given):
+            raise InputError(
+                "--example brings its own nodes, pods and policy; leave out the others"
+            )
+        from mooring.cli.demo.example_demo import show_example
+        from mooring.cli.example_files import find_example
+
+        show_example(find_example(example), hook_timeout)
+        return
     loaded = load(policy) if policy is not None else None
     console = Console(highlight=False, markup=False, emoji=False)
     fleet = make_fleet(nodes)
@@ -64,17 +84,10 @@ def demo(
         soft_wrap=True,
     )
     console.print()
-    result = _run(fleet, pods, _LimitedPolicy(loaded, hook_timeout), console)
+    result = _run(fleet, pods, LimitedPolicy(loaded, hook_timeout), console)
     from mooring.cli.demo.summary import print_summary
 
     print_summary(result, loaded, hook_timeout, console)
-
-
-class _LimitedPolicy(NamedTuple):
-    """The policy that takes part, if any, and how long a plugin may take for one decision."""
-
-    policy: "Policy | None"
-    hook_timeout: float
 
 
 class _FirstLines(logging.Filter):
@@ -109,9 +122,7 @@ def _log_little() -> None:
             handler.addFilter(_FirstLines())
 
 
-def _run(
-    fleet: "list[Obj]", pods: int, limited: _LimitedPolicy, console: "Console"
-) -> "DemoResult":
+def _run(fleet: "list[Obj]", pods: int, limited: LimitedPolicy, console: "Console") -> "DemoResult":
     import uvloop
 
     from mooring.process.exiting import exit_now
@@ -133,7 +144,7 @@ def _run(
 async def _run_demo(
     fleet: "list[Obj]",
     pods: int,
-    limited: _LimitedPolicy,
+    limited: LimitedPolicy,
     folder: Path,
     console: "Console",
     exit_now: Callable[[int], object],
@@ -147,7 +158,7 @@ async def _run_demo(
 
     async with EmbeddedCluster(fleet) as cluster:
         progress = Progress(cluster.store, fleet)
-        settings = _settings(cluster.url, limited, folder)
+        settings = demo_settings(cluster.url, limited, folder)
         hook_timeout = limited.hook_timeout if limited.policy is not None else 0.0
         with ctrl_c_inside_hooks(exit_now):
             async with (
@@ -159,19 +170,3 @@ async def _run_demo(
                     cluster.store, client, progress, console, time.monotonic, hook_timeout
                 )
                 return await runner.run(fleet, pods)
-
-
-def _settings(url: str, limited: _LimitedPolicy, folder: Path) -> "SchedulerSettings":
-    from mooring.embedded.kubeconfig import kubeconfig_text, write_private
-    from mooring.live.options import HookLimits, RunOptions, read_settings
-
-    file = folder / "kubeconfig"
-    write_private(file, kubeconfig_text(url))
-    return read_settings(
-        RunOptions(
-            policy=limited.policy,
-            kubeconfig=file,
-            leader_elect=False,
-            hook_limits=HookLimits(limited.hook_timeout),
-        )
-    )

@@ -169,13 +169,7 @@ class DemoRunner:
         return StepResult(True, placed[0].node)
 
     async def _create(self, obj: Obj) -> None:
-        from mooring.embedded.resources import BY_KIND
-        from mooring.kube.client import api_path
-
-        resource = BY_KIND[obj["apiVersion"], obj["kind"]]
-        root = ("apis", resource.group, resource.version) if resource.group else ("api", "v1")
-        space = ("namespaces", NAMESPACE) if resource.namespaced else ()
-        await self._client.request("POST", api_path(*root, *space, resource.plural), body=obj)
+        await create_object(self._client, obj, NAMESPACE)
 
     def _objects(self) -> list[Obj]:
         """Everything that scheduling reads, as it is now."""
@@ -201,6 +195,17 @@ class DemoRunner:
                 frames.cancel()
                 with suppress(asyncio.CancelledError):
                     await frames
+
+
+async def create_object(client: "Client", obj: Obj, namespace: str) -> None:
+    """Create an object over HTTP, in the namespace if it belongs into one."""
+    from mooring.embedded.resources import BY_KIND
+    from mooring.kube.client import api_path
+
+    resource = BY_KIND[obj["apiVersion"], obj["kind"]]
+    root = ("apis", resource.group, resource.version) if resource.group else ("api", "v1")
+    space = ("namespaces", namespace) if resource.namespaced else ()
+    await client.request("POST", api_path(*root, *space, resource.plural), body=obj)
 
 
 async def _move(live: "Live") -> None:

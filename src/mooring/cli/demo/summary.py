@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mooring.framework.policy import Policy
 
 _NEXT: Final = (
+    ("moor demo --example fair-gpus", "what a policy changes; moor examples has more"),
     ("moor cluster --scheduler", "such a cluster for kubectl"),
     ("moor demo --policy policy.py", "your policy takes part"),
     ("moor run policy.py", "a scheduler on your cluster"),
@@ -54,7 +55,6 @@ def print_summary(
     width = max(len(command) for command, _ in _NEXT)
     for command, what in _NEXT:
         console.print(Text.assemble("  ", (f"{command:{width}}", "bold"), f"   {what}"))
-    console.print(Text("  docs/guide/cluster.md has more, examples has five policies", style="dim"))
     if failures:
         pods = f" for {counted(number, 'pod')}" if (number := len(progress.failures)) else ""
         advice = "; correct the policy" if policy is not None else ""

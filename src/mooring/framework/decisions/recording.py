@@ -16,7 +16,8 @@ from mooring.framework.decisions.decision import AskExtenders, Decision
 from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.decisions.record import PRE_FILTER_REJECTED, PreFiltered, Record
-from mooring.framework.filtering import NO_NODES, Preemption
+from mooring.framework.filtering import Preemption
+from mooring.framework.fit_error import NO_NODES
 from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import SKIPPED, Verdict, Verdicts
 from mooring.model.pod import Pod

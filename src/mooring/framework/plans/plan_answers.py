@@ -37,10 +37,12 @@ def legal_plan(plan: Plan) -> Plan:
     objects: object = plan.objects
     ready: object = plan.ready
     if not (type(writes) is tuple and len(writes) <= MOST_WRITES):
-        raise AnswerError(f"it returned a Plan whose writes are no tuple of at most {MOST_WRITES}")
+        raise AnswerError(
+            f"it returned a Plan whose writes must be a tuple of at most {MOST_WRITES}"
+        )
     if not (type(objects) is tuple and len(objects) <= MOST_OBJECTS):
         raise AnswerError(
-            f"it returned a Plan whose objects are no tuple of at most {MOST_OBJECTS}"
+            f"it returned a Plan whose objects must be a tuple of at most {MOST_OBJECTS}"
         )
     if ready is not None and not callable(ready):
         raise AnswerError(f"it returned a Plan with ready={shown(ready)}, which is no function")
@@ -138,8 +140,8 @@ def _legal_key(key: object, *, named: bool = True) -> ObjectKey:
             if len(namespace) == kind.namespaced and all(namespace) and (name or not named):
                 return kind, plain
     raise AnswerError(
-        f"it returned {shown(key)} for an object; that must be one of mooring's classes of objects "
-        "with its namespace/name, or its name if it is in no namespace"
+        f"it returned {shown(key)} for an object; that must be a class of mooring.kinds with the "
+        "object's namespace/name, or its name if the kind has no namespaces"
     )
 
 

@@ -43,7 +43,7 @@ def legal_remedies(answer: object, case: RemedyCase) -> list[Remedy]:
         AnswerError: it is no collection of remedies, or one of them cannot be tried.
     """
     if not isinstance(answer, Iterable) or isinstance(answer, (str, bytes)):
-        raise AnswerError(f"it returned {shown(answer)}; it must return Remedies")
+        raise AnswerError(f"it returned {shown(answer)}; it must return hook.Remedy objects")
     return [_remedy(one, case) for one in islice(answer, _MOST)]
 
 
@@ -64,7 +64,7 @@ def legal_pod(given: object, case: RemedyCase) -> Pod:
 
 def _remedy(given: object, case: RemedyCase) -> Remedy:
     if type(given) is not Remedy:
-        raise AnswerError(f"it returned {shown(given)}; it must return Remedies")
+        raise AnswerError(f"it returned {shown(given)}; it must return hook.Remedy objects")
     moved, created = given.moved != "", given.created != ()
     made = [given.pod is not None, given.node is not None, given.added is not None, moved, created]
     if sum(made) != 1:

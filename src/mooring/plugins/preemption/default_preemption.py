@@ -13,6 +13,7 @@ import msgspec
 from mooring.framework import hook
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering, Preemption
+from mooring.framework.fit_error import fit_error
 from mooring.framework.handle import Handle
 from mooring.framework.pod_importance import equally_good
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
@@ -150,13 +151,10 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
         return _TERMINATING if leaving else ""
 
     def _not_helpful(self, size: int, rejected: Mapping[str, Verdict]) -> str:
-        # parity v1.36.4: framework/types.go FitError
         counts = Counter(reason for one in rejected.values() for reason in one.reasons)
         if len(rejected) < size:
             counts[_NOT_HELPFUL] += size - len(rejected)
-        reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-        start = f"0/{size} nodes are available:"
-        return f"{start} {reasons}." if reasons else start
+        return fit_error(size, counts)
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:

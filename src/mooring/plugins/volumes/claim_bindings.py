@@ -11,6 +11,7 @@ import msgspec
 
 from mooring.framework.plans.plan import ObjectKey, Plan, Write
 from mooring.framework.verdict import Verdict, fail
+from mooring.model.node import Node
 from mooring.model.storage import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -85,7 +86,7 @@ class ClaimBindings(msgspec.Struct, frozen=True):
         Args:
             seconds: how long the claims may take to be bound.
         """
-        objects: list[ObjectKey] = []
+        objects: list[ObjectKey] = [(Node, self.node)]
         for one in self.claims:
             things = (one.claim, one.volume)
             objects += [(type(thing), thing.key) for thing in things if thing is not None]
@@ -125,8 +126,11 @@ def provision_volume(claim: PersistentVolumeClaim, node: str) -> ClaimBinding:
 def _are_bound(bindings: ClaimBindings, cluster: Cluster) -> bool | Verdict:
     """Whether all claims are bound; a verdict that says why they never will be."""
     # parity v1.36.4: volumebinding/binder.go checkBindings
+    node = bindings.node
+    if node not in cluster.columns.row_of:
+        return fail(f'failed to get node "{node}": node "{node}" not found')
     for one in bindings.claims:
-        bound = _is_bound(one, bindings.node, cluster)
+        bound = _is_bound(one, node, cluster)
         if bound is not True:
             return bound
     return True
@@ -143,6 +147,8 @@ def _is_bound(one: ClaimBinding, node: str, cluster: Cluster) -> bool | Verdict:
             return fail(f"volume {one.volume.name} is gone")
         if volume.resource_version == one.volume.resource_version:
             return False  # what was written has not come back yet
+        if not _reaches(cluster, volume.name, node):
+            return _unreachable(volume.name, node)
         if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
             return fail(f'ClaimRef got reset for pv "{volume.name}"')
     elif claim.resource_version == one.claim.resource_version:
@@ -152,14 +158,18 @@ def _is_bound(one: ClaimBinding, node: str, cluster: Cluster) -> bool | Verdict:
         what = "provisioning failed" if claim.annotations else "selectedNode annotation reset"
         return fail(f'{what} for PVC "{claim.name}"')
     elif not _reaches(cluster, claim.spec.volume_name, node):
-        return fail(f'pv "{claim.spec.volume_name}" node affinity doesn\'t match node "{node}"')
+        return _unreachable(claim.spec.volume_name, node)
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.annotations
 
 
 def _reaches(cluster: Cluster, volume_name: str | None, node: str) -> bool:
     """Whether a volume can be used on a node; yes if it is not known yet."""
     volume = cluster.catalog.get(PersistentVolume, volume_name) if volume_name else None
-    row = cluster.columns.row_of.get(node)
-    if volume is None or volume.node_selector is None or row is None:
+    if volume is None or volume.node_selector is None:
         return True
+    row = cluster.columns.row_of[node]
     return bool(cluster.columns.selector_mask(volume.node_selector)[row])
+
+
+def _unreachable(volume_name: str | None, node: str) -> Verdict:
+    return fail(f'pv "{volume_name}" node affinity doesn\'t match node "{node}"')

@@ -10,7 +10,7 @@ from mooring.framework.verdict import Verdict, fail, reject
 from mooring.model.pod import Pod
 from mooring.model.storage import LOST, PersistentVolumeClaim, StorageClass
 from mooring.model.volumes import Volume
-from mooring.state.assumed_objects import AssumedObjects
+from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 
 
@@ -39,7 +39,7 @@ def not_owned(pod: Pod, claim: PersistentVolumeClaim) -> str:
     return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
 
 
-def claims_of(pod: Pod, catalog: Catalog, assumed: AssumedObjects) -> PodClaims | Verdict:
+def claims_of(pod: Pod, catalog: Catalog, assumed: AssumeCache) -> PodClaims | Verdict:
     """The claims of a pod, or why it cannot be placed at all."""
     # parity v1.36.4: volumebinding/volume_binding.go PreFilter, binder.go GetPodVolumeClaims
     used = [one for one in pod.spec.volumes or () if one.claim_for(pod.name) is not None]

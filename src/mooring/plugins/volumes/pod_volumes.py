@@ -123,7 +123,7 @@ class _PodVolumesSearch:
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim]) -> None:
         # parity v1.36.4: volumebinding/binder.go checkBoundClaims: the first problem counts
         left = np.ones(len(self._columns), np.bool_)
-        assumed = self._cluster.assumed_objects
+        assumed = self._cluster.assume_cache
         for claim in claims:
             name = claim.spec.volume_name
             volume = assumed.get(PersistentVolume, name) if name else None

@@ -120,7 +120,7 @@ class VolumeBinding(
         if not uses_claims(pod):
             return SKIP
         cluster = cycle.cluster
-        claims = claims_of(pod, cluster.catalog, cluster.assumed_objects)
+        claims = claims_of(pod, cluster.catalog, cluster.assume_cache)
         if isinstance(claims, Verdict):
             return claims
         cycle.data[self.name] = _ClaimsState(claims)

@@ -163,7 +163,7 @@ class VolumeFinder:
     """The volumes of a cluster by storage class, with what was assumed about them."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._assumed = cluster.assumed_objects
+        self._assumed = cluster.assume_cache
         self._changes = CatalogChanges(cluster.catalog, PersistentVolume)
         self._table = cluster.columns.table
         self._classes: dict[str, _ClassVolumes] = {}

@@ -64,6 +64,7 @@ class TestInAPipe:
         assert "What would help, the smallest change first" in text
         assert re.search(r"\d+ pods were created, placed and bound in [\d.]+ s: \d+ pods/s", text)
         assert "moor cluster --scheduler" in text
+        assert "docs/" not in text  # who installed a wheel has no repository
         assert list(tmp_path.iterdir()) == []
 
     def test_a_policy_takes_part_and_is_in_the_explanation(self, tmp_path: Path) -> None:

@@ -102,10 +102,13 @@ class Imitation(Pod, frozen=True, dict=True):
 
 
 ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
-    "nothing": (lambda: None, "it returned None; it must return Remedies"),
-    "one": (lambda: LEGAL["moved"], "must return Remedies"),
-    "a text": (lambda: "uncordon a", "it returned 'uncordon a'; it must return Remedies"),
-    "none of them": (lambda: [None], "it returned None; it must return Remedies"),
+    "nothing": (lambda: None, "it returned None; it must return hook.Remedy objects"),
+    "one": (lambda: LEGAL["moved"], "must return hook.Remedy objects"),
+    "a text": (
+        lambda: "uncordon a",
+        "it returned 'uncordon a'; it must return hook.Remedy objects",
+    ),
+    "none of them": (lambda: [None], "it returned None; it must return hook.Remedy objects"),
     "no change": (changed(), "a Remedy with 0 changes; set one of pod"),
     "two changes": (changed(pod=POD, node=NODE), "a Remedy with 2 changes"),
     "no text": (changed(text=" ", pod=POD), "it returned ' ' as the text of a Remedy"),

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mooring.framework.plans.plan import Plan
 from mooring.framework.verdict import Verdict, fail
 from mooring.model.meta import KubeObject
+from mooring.model.node import Node
 from mooring.model.storage import (
     BIND_COMPLETED,
     SELECTED_NODE,
@@ -59,6 +60,10 @@ def ready(plan: Plan, *things: KubeObject) -> bool | Verdict:
         ((VOLUME, CLAIM), False),
         ((reserved(), CLAIM), False),
         ((reserved(), BOUND), True),
+        (
+            (stored(volume("pv", nodeAffinity=affinity(ZONE, "z2")), "2"), BOUND),
+            fail('pv "pv" node affinity doesn\'t match node "a"'),
+        ),
         ((BOUND,), fail("volume pv is gone")),
         ((reserved(),), fail("claim default/c is gone")),
         ((reserved(claim_ref=None), CLAIM), fail('ClaimRef got reset for pv "pv"')),
@@ -97,6 +102,13 @@ def test_a_volume_that_is_made(things: tuple[KubeObject, ...], answer: bool | Ve
     assert ready(bindings.plan(5), *things) == answer
 
 
+def test_a_node_that_is_gone() -> None:
+    plan = ClaimBindings("gone", (provision_volume(CLAIM, "gone"),)).plan(5)
+    assert ready(plan, stored(CLAIM, "2", **{SELECTED_NODE: "gone"})) == fail(
+        'failed to get node "gone": node "gone" not found'
+    )
+
+
 def test_all_claims_have_to_be_bound() -> None:
     other = stored(claim("d", of="s"), "1")
     bindings = ClaimBindings("a", (provision_volume(CLAIM, "a"), provision_volume(other, "a")))
@@ -104,6 +116,7 @@ def test_all_claims_have_to_be_bound() -> None:
     assert ready(plan, MADE, other) is False
     assert ready(plan, MADE) == fail("claim default/d is gone")
     assert plan.objects == (
+        (Node, "a"),
         (PersistentVolumeClaim, "default/c"),
         (PersistentVolumeClaim, "default/d"),
     )

@@ -8,6 +8,7 @@ from mooring.framework.hook import SKIP
 from mooring.framework.plans.plan import Plan, Write
 from mooring.framework.verdict import ACCEPT, Verdict, fail, reject
 from mooring.model.meta import KubeObject
+from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.storage import (
     BOUND_BY_CONTROLLER,
@@ -147,7 +148,7 @@ class TestClaims:
 
     def test_a_claim_that_vanishes_meanwhile_is_an_error(self) -> None:
         cluster, other = cluster_of(claim(of="local"), LOCAL), cluster_of()
-        answer = claims_of(POD, cluster.catalog, other.assumed_objects)
+        answer = claims_of(POD, cluster.catalog, other.assume_cache)
         assert answer == fail(
             'error getting PVC "default/claim": persistentvolumeclaims "default/claim" not found'
         )
@@ -308,7 +309,7 @@ class TestReserve:
         assert accepted(plugin, cluster, pod_with("one")) == ["a", "b"]
         plugin.unreserve(first, cluster.nodes["a"])
         plugin.unreserve(first, cluster.nodes["a"])
-        assert len(cluster.assumed_objects) == 0
+        assert len(cluster.assume_cache) == 0
         assert accepted(plugin, cluster, pod_with("two")) == ["a", "b"]
 
     def test_profiles_share_what_they_assume(self) -> None:
@@ -344,6 +345,7 @@ class TestReserve:
             "metadata": {"resourceVersion": VERSION, "annotations": {SELECTED_NODE: "b"}}
         }
         assert set(plan.objects) == {
+            (Node, "b"),
             (PersistentVolumeClaim, "default/one"),
             (PersistentVolume, "pv"),
             (PersistentVolumeClaim, "default/new"),

@@ -1,7 +1,8 @@
-"""Loading a policy again when one of its files changes; for ``moor serve --reload``.
+"""Loading a policy again when one of its files changes; for ``--reload``.
 
 A broken file leaves the old policy in service. A file may run anything when it is loaded, so that
-happens on a thread that holds up nobody, not even the end.
+happens on a thread that holds up nobody, not even the end. Who runs the policy takes the new one,
+at a moment of its own choice.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from mooring.framework import foreign
 from mooring.framework.loading import load, source_files
 from mooring.framework.policy import Policy
 
-log = logging.getLogger("mooring.extender")
+log = logging.getLogger("mooring.policy")
 
 
 async def reload(source: str, replace: Callable[[Policy], None], seconds: float = 0.5) -> None:
@@ -43,6 +44,9 @@ async def reload(source: str, replace: Callable[[Policy], None], seconds: float 
             policy = await _elsewhere(source, files)
         except InputError as error:
             log.error("kept the old policy: %s", error)  # noqa: TRY400 - the sentence says it all
+            continue
+        except Exception:
+            log.exception("kept the old policy: %s could not be loaded", source)
             continue
         replace(policy)
 

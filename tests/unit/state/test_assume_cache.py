@@ -2,7 +2,7 @@
 
 from mooring.model.devices import DeviceClass
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
-from mooring.state.assumed_objects import AssumedObjects
+from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
 
@@ -19,10 +19,10 @@ def claim(name: str, version: str = "1", phase: str = "") -> PersistentVolumeCla
     )
 
 
-class TestAssumedObjects:
+class TestAssumeCache:
     def test_the_assumed_object_stands_until_it_is_restored(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         stored, changed = volume("pv"), volume("pv", phase="Bound")
         catalog.put(stored)
         assert assumed.get(PersistentVolume, "pv") is stored
@@ -37,7 +37,7 @@ class TestAssumedObjects:
 
     def test_a_newer_object_replaces_the_assumed_one(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         catalog.put(claim("c"))
         changed = claim("c", phase="Bound")
         assert assumed.assume(changed) == ""
@@ -50,7 +50,7 @@ class TestAssumedObjects:
 
     def test_one_that_is_deleted_is_gone(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         catalog.put(volume("pv"))
         assumed.assume(volume("pv", phase="Bound"))
         catalog.remove(volume("pv"))
@@ -58,7 +58,7 @@ class TestAssumedObjects:
 
     def test_an_older_one_does_not_replace_what_was_assumed_later(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         catalog.put(claim("c", "2"))
         later = claim("c", "2", "Bound")
         assumed.assume(later)
@@ -67,7 +67,7 @@ class TestAssumedObjects:
 
     def test_only_what_is_stored_in_this_version_can_be_assumed(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         assert assumed.assume(volume("pv")) == 'persistentvolumes "pv" not found'
         catalog.put(claim("c", "2"))
         assert assumed.assume(claim("c")) == ('"default/c" is out of sync (stored: 2, assume: 1)')
@@ -78,14 +78,14 @@ class TestAssumedObjects:
         for thing in (made, volume("x"), claim("x")):
             cluster.put(thing)
         changed = volume("x", phase="Bound")
-        assert cluster.assumed_objects.assume(changed) == ""
-        assert cluster.assumed_objects.get(PersistentVolume, "x") is changed
-        assert cluster.assumed_objects.get(DeviceClass, "x") is made
-        assert cluster.assumed_objects.get(PersistentVolumeClaim, "default/x") == claim("x")
+        assert cluster.assume_cache.assume(changed) == ""
+        assert cluster.assume_cache.get(PersistentVolume, "x") is changed
+        assert cluster.assume_cache.get(DeviceClass, "x") is made
+        assert cluster.assume_cache.get(PersistentVolumeClaim, "default/x") == claim("x")
 
     def test_what_is_in_the_api_server_by_now_is_forgotten_though_nobody_asks(self) -> None:
         catalog = Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         for number in range(10_000):
             catalog.put(claim(f"c-{number}"))
             assert assumed.assume(claim(f"c-{number}", phase="Bound")) == ""
@@ -98,7 +98,7 @@ class TestAssumedObjects:
 
     def test_a_copy_is_about_another_catalog(self) -> None:
         catalog, other = Catalog(), Catalog()
-        assumed = AssumedObjects(catalog)
+        assumed = AssumeCache(catalog)
         for one in (catalog, other):
             one.put(volume("pv"))
         changed = volume("pv", phase="Bound")

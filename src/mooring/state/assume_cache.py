@@ -23,7 +23,7 @@ T = TypeVar("T", bound=KubeObject)
 _FIRST_SWEEP: Final = 64
 
 
-class AssumedObjects:
+class AssumeCache:
     """Objects by kind and key, with what was decided about them.
 
     Args:
@@ -74,9 +74,9 @@ class AssumedObjects:
         if assumed is not None and _same_version(assumed, thing):
             del self._assumed[place]
 
-    def fork(self, catalog: Catalog) -> "AssumedObjects":
+    def fork(self, catalog: Catalog) -> "AssumeCache":
         """The same assumptions about the objects of another catalog."""
-        made = AssumedObjects(catalog)
+        made = AssumeCache(catalog)
         made._assumed = dict(self._assumed)
         made._sweep_at = self._sweep_at
         return made

@@ -1,0 +1,161 @@
+"""``moor check``: whether a policy can work, and what it says about a made-up cluster."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from mooring.cli.standard_streams import print_error
+from mooring.errors import InputError, PolicyError, PolicyFileError
+
+if TYPE_CHECKING:
+    from mooring.explaining.policy_trial import PodTrial, PolicyTrial, RunBind
+    from mooring.framework.binding import Binding
+    from mooring.framework.policy import Policy
+    from mooring.framework.rules import BindRule
+    from mooring.framework.verdict import Verdict
+
+
+class CheckOutput(StrEnum):
+    """How the result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def check(
+    policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
+    config: Annotated[
+        Optional[Path],  # noqa: UP045 - typer reads it at run time
+        typer.Option(help="Check it with this KubeSchedulerConfiguration, too."),
+    ] = None,
+    bind: Annotated[
+        bool,
+        typer.Option("--bind", help="Run the bind function as well; it may have side effects."),
+    ] = False,
+    output: Annotated[
+        CheckOutput, typer.Option("--output", "-o", help="Text for people, or JSON.")
+    ] = CheckOutput.TABLE,
+    hook_timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.05, help="Seconds after which a function that does not return is interrupted."
+        ),
+    ] = 5.0,
+) -> None:
+    """Check a policy before it runs anywhere.
+
+    Looks at every function and hook without running it: its parameters, whether anything awaits it,
+    attributes that no pod and no node has. Then asks each function about two pods on a small
+    made-up cluster, which has the resources, labels and annotations that the policy reads, prints
+    what it said, and where a scheduler with the policy and the default plugins, or those of
+    --config, would put the pod. Needs no cluster.
+
+    Exit code 0 if nothing is wrong, 2 if something is.
+    """
+    from mooring.cli.hook_limit import hook_limit
+    from mooring.framework.loading import load
+
+    try:
+        loaded = load(policy)
+    except PolicyFileError as error:
+        for problem in error.problems:
+            print_error(problem)
+        raise typer.Exit(2) from None
+    with hook_limit(hook_timeout) as deadline:
+        run_bind = _bind_runner(hook_timeout) if bind else None
+        trial = _trial(loaded, policy, config, deadline.begin, run_bind)
+        pods = trial.run()
+    failures = list(dict.fromkeys(one for pod in pods for one in pod.failures))
+    if output is CheckOutput.JSON:
+        import msgspec
+
+        text = msgspec.json.encode(as_dict(loaded, policy, pods, failures))
+        typer.echo(msgspec.json.format(text, indent=2).decode())
+    else:
+        from mooring.cli.check_view import CheckView
+
+        profile = f", with profile {next(iter(trial.profiles))} of {config}" if config else ""
+        CheckView(loaded, policy, trial.cluster, pods, profile).print_all()
+    for failure in failures:
+        print_error(failure)
+    if loaded.rules and not any(loaded.name in one.plugins for one in trial.profiles.values()):
+        print_error(f"no profile of {config} runs the policy {loaded.name}")
+    raise typer.Exit(2 if failures else 0)
+
+
+def _trial(
+    policy: "Policy", place: str, config: Path | None, before: Any, run_bind: "RunBind | None"
+) -> "PolicyTrial":
+    from mooring.cli.input_files import read_mapping
+    from mooring.config.configuration import read_configuration
+    from mooring.explaining.policy_trial import PolicyTrial
+    from mooring.explaining.sample_cluster import sample_cluster
+    from mooring.framework.policy_checks.policy_reads import policy_reads
+
+    settings: Mapping[str, Any] | None = read_mapping(config) if config is not None else None
+    try:
+        scheduler_name = read_configuration(settings).profiles[0].scheduler_name
+        cluster = sample_cluster(policy_reads(policy), scheduler_name)
+        return PolicyTrial(policy, cluster, settings, place=place, before=before, run_bind=run_bind)
+    except InputError as error:
+        raise InputError(f"{config}: {error}" if config is not None else str(error)) from error
+
+
+def _bind_runner(seconds: float) -> "RunBind":
+    import asyncio
+
+    async def wait(rule: "BindRule", binding: "Binding") -> "Binding | Verdict":
+        return await asyncio.wait_for(rule.prepare_async(binding), seconds)
+
+    def run(rule: "BindRule", binding: "Binding") -> "Binding | Verdict":
+        if not rule.is_async:
+            return rule.prepare(binding)
+        try:
+            return asyncio.run(wait(rule, binding))
+        except TimeoutError:
+            text = f"bind {rule.name!r} took longer than {seconds:g} seconds"
+            raise PolicyError(text, function=rule.name) from None
+
+    return run
+
+
+def as_dict(
+    policy: "Policy", place: str, pods: "list[PodTrial]", failures: list[str]
+) -> dict[str, Any]:
+    """The result as plain data.
+
+    Args:
+        policy: the policy.
+        place: how the user named it.
+        pods: what it said.
+        failures: what failed, one sentence each.
+    """
+    import msgspec
+
+    from mooring.framework.policy_checks.policy_check import policy_functions
+    from mooring.framework.policy_checks.sources import Sources
+
+    sources = Sources(place)
+    functions = []
+    for one in policy_functions(policy):
+        where = sources.place_of(one.function)
+        functions.append(
+            {"kind": one.kind, "name": one.name, "file": where.file, "line": where.line}
+        )
+    return {
+        "policy": policy.name,
+        "functions": functions,
+        "pods": [
+            {
+                "pod": one.pod.key,
+                "answers": [msgspec.to_builtins(answer) for answer in one.answers],
+                "selected": one.selected,
+                "pending": one.pending,
+            }
+            for one in pods
+        ],
+        "problems": failures,
+    }

@@ -1,0 +1,1 @@
+"""Shell completion: what can follow on a command line, and the scripts that ask for it."""

@@ -1,0 +1,90 @@
+"""The examples that come with mooring: where they are, what each is about, copying one.
+
+`moor examples` and `moor demo --example` find them here by name. In an installed package they are a
+folder beside the code, in a clone of the repository the folder ``examples`` at its top.
+"""
+
+import difflib
+import shutil
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mooring.errors import InputError
+
+#: What a copy has, as far as an example has it: no page with links into the repository.
+_COPIED: Final = (
+    "policy.py", "test_policy.py", "nodes.yaml", "workload.yaml", "request.json", "response.json",
+    "deploy.yaml",
+)  # fmt: skip
+
+
+class Example(NamedTuple):
+    """One example.
+
+    Attributes:
+        name: what to call it, such as ``fair-gpus``.
+        summary: what it shows, in a few words.
+        folder: where its files are.
+    """
+
+    name: str
+    summary: str
+    folder: Path
+
+    @property
+    def policy(self) -> Path:
+        """Its policy."""
+        return self.folder / "policy.py"
+
+
+def all_examples() -> list[Example]:
+    """Every example, in the order of their numbers.
+
+    Raises:
+        InputError: this installation has none.
+    """
+    package = Path(__file__).parents[1]
+    for place in (package / "examples", package.parents[1] / "examples"):
+        found = [_example(file.parent) for file in sorted(place.glob("[0-9]*/policy.py"))]
+        if found:
+            return found
+    raise InputError("this installation of mooring has no examples; install its wheel")
+
+
+def find_example(name: str) -> Example:
+    """An example by its name, with or without its number.
+
+    Raises:
+        InputError: there is no such example.
+    """
+    examples = all_examples()
+    for one in examples:
+        if name in (one.name, one.folder.name):
+            return one
+    names = [one.name for one in examples]
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    raise InputError(f"there is no example {name!r}; {hint}")
+
+
+def copy_example(example: Example, folder: Path) -> list[str]:
+    """Copy an example into a new folder; the names of its files.
+
+    Raises:
+        InputError: the folder exists already or cannot be written.
+    """
+    if folder.exists():
+        raise InputError(f"{folder} exists already, and nothing is overwritten; remove it first")
+    names = [name for name in _COPIED if (example.folder / name).is_file()]
+    try:
+        folder.mkdir()
+        for name in names:
+            shutil.copyfile(example.folder / name, folder / name)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror or error}") from error
+    return names
+
+
+def _example(folder: Path) -> Example:
+    heading = (folder / "README.md").read_text(encoding="utf-8").partition("\n")[0]
+    return Example(folder.name.partition("-")[2], heading.partition(": ")[2], folder)

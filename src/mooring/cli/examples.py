@@ -1,0 +1,69 @@
+"""``moor examples``: policies to begin with."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mooring.errors import InputError
+
+if TYPE_CHECKING:
+    from mooring.cli.example_files import Example
+
+
+def examples(
+    name: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads it at run time
+        typer.Argument(help="Print the policy of this example."),
+    ] = None,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Copy the example into a new folder of its name.")
+    ] = False,
+) -> None:
+    """List the example policies that come with mooring, print one, or copy one to begin with.
+
+    An example is a policy, its tests, nodes and a workload to try it with, and a manifest for a
+    cluster. moor demo --example NAME shows it at work.
+    """
+    from mooring.cli.example_files import all_examples, find_example
+
+    if name is None:
+        if copy:
+            raise InputError("--copy needs the name of an example; moor examples lists them")
+        _list(all_examples())
+        return
+    example = find_example(name)
+    if copy:
+        _copy(example)
+    else:
+        typer.echo(example.policy.read_text(encoding="utf-8"), nl=False)
+
+
+def _list(found: "list[Example]") -> None:
+    from mooring.cli.terminal_output import TerminalPrinter, table
+
+    out = TerminalPrinter()
+    made = table("name", "what it shows")
+    for one in found:
+        made.add_row(one.name, one.summary)
+    out.print(made)
+    first = found[-1].name
+    out.print()
+    out.print(f"moor demo --example {first}     shows one at work")
+    out.print(f"moor examples {first} --copy    makes it yours, in a new folder")
+
+
+def _copy(example: "Example") -> None:
+    from mooring.cli.example_files import copy_example
+
+    names = copy_example(example, Path(example.name))
+    typer.echo(
+        f"{example.name} has {', '.join(names)}.\n\n"
+        f"Try it on a cluster in memory:\n\n"
+        f"    cd {example.name}\n"
+        f"    moor cluster --nodes-file nodes.yaml --scheduler --policy policy.py\n\n"
+        f"and in another terminal, in the same folder:\n\n"
+        f"    export KUBECONFIG=mooring.kubeconfig\n"
+        f"    kubectl apply -f workload.yaml\n"
+        f"    kubectl get pods -o wide"
+    )

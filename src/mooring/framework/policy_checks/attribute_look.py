@@ -1,0 +1,241 @@
+"""A static look at the attributes that functions read of pods, nodes and what belongs to them.
+
+Conservative: only parameters that are plainly such an object are followed (a policy's function gets
+them by position, others say so in an annotation), what such an object holds according to the model,
+and variables that are bound once to one of these. Nothing is run, and whatever is not plain is
+taken for right: a false alarm would keep a good policy from running.
+"""
+
+import ast
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from mooring.framework.policy_checks import scopes
+from mooring.framework.policy_checks.attribute_types import (
+    KnownType,
+    attribute_type,
+    element_type,
+    exists,
+    known_type,
+    unknown_attribute,
+)
+from mooring.framework.policy_checks.scopes import FunctionNode
+from mooring.framework.policy_checks.sources import Problem, Source
+
+#: What the parameters of a function hold, for functions whose caller is known.
+Roles = Mapping[ast.AST, Mapping[str, KnownType]]
+#: With these one can give an object attributes that its class does not have.
+_ATTACHING: Final = frozenset(("__dict__", "vars", "setattr", "force_setattr", "__setattr__"))
+
+
+def attribute_problems(source: Source, roles: Roles, names: Mapping[str, Any]) -> list[Problem]:
+    """The attributes in a file that do not exist.
+
+    Args:
+        source: the file.
+        roles: what its policy's functions get.
+        names: the names of the module, for its annotations.
+    """
+    look = _Look(roles, names, scopes.asked_attributes(source.tree))
+    for node in ast.walk(source.tree):
+        name = getattr(node, "id", None) or getattr(node, "attr", None)
+        if name in _ATTACHING:
+            return []
+    # An expression may have thousands of parts; what was found before it is right.
+    with contextlib.suppress(RecursionError):
+        look.visit(source.tree)
+    return [Problem(source.file, line, text) for line, text in look.found]
+
+
+class _Look(ast.NodeVisitor):
+    def __init__(self, roles: Roles, names: Mapping[str, Any], asked: set[str]) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._roles = roles
+        self._names = names
+        self._asked = asked
+        self._known: dict[str, KnownType] = {}
+        self._questioned: set[str] = set()
+        self._caught = 0
+
+    # -- reading an attribute
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.visit(node.value)
+        owner = self._type(node.value)
+        if owner is None or owner.many or self._caught or not isinstance(node.ctx, ast.Load):
+            return
+        if node.attr not in self._asked and not exists(owner.kind, node.attr):
+            text = unknown_attribute(owner.kind, node.attr, ast.unparse(node.value))
+            self.found.append((node.lineno, text))
+
+    def _type(self, node: ast.expr) -> KnownType | None:
+        """What an expression plainly holds."""
+        if isinstance(node, ast.Name):
+            return self._known.get(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self._type(node.value)
+            return attribute_type(owner.kind, node.attr) if owner and not owner.many else None
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            many = self._type(node.value)
+            return element_type(many) if many and isinstance(node.slice.value, int) else None
+        return None
+
+    def _element(self, node: ast.expr) -> KnownType | None:
+        many = self._type(node)
+        return element_type(many) if many is not None else None
+
+    # -- who catches errors
+
+    def visit_Try(self, node: ast.Try) -> None:
+        with self._catching(bool(node.handlers)):
+            self._visit_all(node.body)
+        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+
+    def visit_TryStar(self, node: ast.TryStar) -> None:
+        with self._catching(True):
+            self._visit_all(node.body)
+        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        # A context manager may catch errors, as `contextlib.suppress` does.
+        with self._catching(True):
+            self.generic_visit(node)
+
+    visit_AsyncWith = visit_With  # noqa: N815 - ast names it so
+
+    @contextlib.contextmanager
+    def _catching(self, caught: bool) -> Iterator[None]:
+        self._caught += caught
+        yield
+        self._caught -= caught
+
+    # -- scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._visit_all([*node.decorator_list, *node.args.defaults])
+        parameters = self._parameters(node)
+        with self._inside(node, node.body, scopes.all_parameters(node), parameters):
+            self._visit_all(node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - ast names it so
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._visit_all(node.args.defaults)
+        body: list[ast.stmt] = [ast.Expr(node.body)]
+        with self._inside(node, body, scopes.all_parameters(node), self._roles.get(node, {})):
+            self.visit(node.body)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._visit_all([*node.decorator_list, *node.bases])
+        with self._inside(node, node.body, [], {}):
+            self._visit_all(node.body)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> None:
+        self._comprehension(node.generators, [node.elt])
+
+    visit_SetComp = visit_ListComp  # noqa: N815 - ast names it so
+    visit_GeneratorExp = visit_ListComp  # noqa: N815 - ast names it so
+
+    def visit_DictComp(self, node: ast.DictComp) -> None:
+        self._comprehension(node.generators, [node.key, node.value])
+
+    def _comprehension(self, loops: list[ast.comprehension], parts: list[ast.expr]) -> None:
+        before, self._known = self._known, dict(self._known)
+        for loop in loops:
+            self.visit(loop.iter)
+            one = self._element(loop.iter)
+            for target in ast.walk(loop.target):
+                if isinstance(target, ast.Name):
+                    self._known.pop(target.id, None)
+            self._learn(loop.target, one)
+            self._visit_all(loop.ifs)
+        self._visit_all(parts)
+        self._known = before
+
+    @contextlib.contextmanager
+    def _inside(
+        self,
+        node: ast.AST,
+        body: list[ast.stmt],
+        parameters: list[str],
+        known: Mapping[str, KnownType],
+    ) -> Iterator[None]:
+        """What is known in a scope of its own."""
+        before = self._known, self._questioned
+        bound = scopes.bound_in(body)
+        self._questioned = self._questioned | scopes.questioned_in(node)
+        taken = {*bound, *parameters, *self._questioned}
+        self._known = {name: one for name, one in self._known.items() if name not in taken}
+        for name, one in known.items():
+            if name not in bound and name not in self._questioned:
+                self._known[name] = one
+        if not isinstance(node, ast.ClassDef):
+            once = {name for name, times in bound.items() if times == 1}
+            self._learn_variables(body, once - {*parameters})
+        yield
+        self._known, self._questioned = before
+
+    def _learn_variables(self, body: list[ast.stmt], once: set[str]) -> None:
+        """Follow the variables that are bound once, in the order in which they are written."""
+        binding = [one for one in scopes.own_scope(body) if isinstance(one, ast.For | ast.Assign)]
+        for one in sorted(binding, key=lambda node: (node.lineno, node.col_offset)):
+            if isinstance(one, ast.For):
+                target, value = one.target, self._element(one.iter)
+            else:
+                target, value = one.targets[0], self._type(one.value)
+            if isinstance(target, ast.Name) and target.id in once:
+                self._learn(target, value)
+
+    def _learn(self, target: ast.expr, value: KnownType | None) -> None:
+        if value is None or not isinstance(target, ast.Name):
+            return
+        if target.id not in self._questioned:
+            self._known[target.id] = value
+
+    # -- parameters
+
+    def _parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, KnownType]:
+        found = dict(self._roles.get(node, {}))
+        for one in scopes.parameters_of(node):
+            value = self._annotated(one.annotation)
+            if value is not None and one.arg not in found:
+                found[one.arg] = value
+        return found
+
+    def _annotated(self, annotation: ast.expr | None) -> KnownType | None:
+        """What an annotation plainly names; None if it is anything but a class of the model."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            with contextlib.suppress(SyntaxError, ValueError):
+                return self._annotated(ast.parse(annotation.value, mode="eval").body)
+            return None
+        found = self._value(annotation)
+        return known_type(found) if isinstance(found, type) else None
+
+    def _value(self, node: ast.expr | None) -> object:
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self._value(node.value)
+            return vars(owner).get(node.attr) if inspect.ismodule(owner) else None
+        return None
+
+    def _visit_all(self, nodes: list[Any]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+
+def roles_of(
+    function: FunctionNode, types: tuple[Any, ...], *, method: bool
+) -> dict[str, KnownType]:
+    """What the parameters of a function hold whose caller is known.
+
+    Args:
+        function: the function.
+        types: what it is called with.
+        method: whether an object comes first.
+    """
+    given = scopes.parameters_of(function)[1 if method else 0 :]
+    found = {one.arg: known_type(hint) for one, hint in zip(given, types, strict=False)}
+    return {name: value for name, value in found.items() if value is not None}
