@@ -33,6 +33,7 @@ from mooring.embedded.resources import (
     PODS,
     ROLE_BINDINGS,
     ROLES,
+    RUNTIME_CLASSES,
     SERVICES,
     Obj,
     Resource,
@@ -62,7 +63,7 @@ _ATTEMPTS: Final = 8
 # parity v1.36.4: registry/*/strategy.go AllowCreateOnUpdate
 _CREATED_BY_UPDATE: Final = frozenset(
     {CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, CORE_EVENTS, ENDPOINTS, EVENTS, LEASES, LIMIT_RANGES,
-     ROLES, ROLE_BINDINGS, SERVICES}
+     ROLES, ROLE_BINDINGS, RUNTIME_CLASSES, SERVICES}
 )  # fmt: skip
 
 

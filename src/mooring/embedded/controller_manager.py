@@ -16,6 +16,7 @@ from mooring.embedded.controllers.controller_client import ControllerClient
 from mooring.embedded.controllers.pod_index import PodIndex
 from mooring.embedded.controllers.workqueue import WorkQueue
 from mooring.embedded.kubelet.kubelet import Kubelet, KubeletSettings
+from mooring.embedded.kubelet.node_allocatable import NodeAllocatable
 
 #: For so long it runs before requests get their turn.
 SLICE_SECONDS: Final = 0.01
@@ -52,6 +53,7 @@ class ControllerManager:
         if kubelet is not None:
             client = ControllerClient(api, "kubelet", manager="kubelet", events=kubelet.events)
             running.append(Kubelet(client, self._pods, kubelet))
+            running.append(NodeAllocatable(client, self._pods))
         if controllers:
             running.extend(all_controllers(api, self._pods, events=events, root_ca=root_ca))
         self.workqueue: Final = WorkQueue(api.store, running, self._pods, self._changed.set)

@@ -11,6 +11,7 @@ from mooring.embedded.resources import (
     CSI_STORAGE_CAPACITIES,
     LEASES,
     POD_DISRUPTION_BUDGETS,
+    RUNTIME_CLASSES,
     VOLUME_ATTACHMENTS,
     Obj,
     Resource,
@@ -30,7 +31,7 @@ _STEM: Final = 58
 # parity v1.36.4: registry/*/strategy.go AllowUnconditionalUpdate
 _MUST_NAME_A_VERSION: Final = frozenset(
     {CSI_DRIVERS, CSI_NODES, CSI_STORAGE_CAPACITIES, LEASES, POD_DISRUPTION_BUDGETS,
-     VOLUME_ATTACHMENTS}
+     RUNTIME_CLASSES, VOLUME_ATTACHMENTS}
 )  # fmt: skip
 _NEVER_FROM_CLIENTS: Final = (
     "deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "resourceVersion",

@@ -1,9 +1,9 @@
 """What the API server asks of an object in view of the rest of the cluster, and adds because of it.
 
 Owns the admission plugins that matter here: NamespaceLifecycle, LimitRanger, Priority,
-DefaultTolerationSeconds, DefaultStorageClass, PodTopologyLabels, and by choice ServiceAccount and
-TaintNodesByCondition. `api` calls it after defaults. There is no ResourceQuota, no RuntimeClass, no
-PodSecurity, no webhook, and no StorageObjectInUseProtection, whose finalizers nobody would take
+DefaultTolerationSeconds, DefaultStorageClass, PodTopologyLabels, RuntimeClass, and by choice
+ServiceAccount and TaintNodesByCondition. `api` calls it after defaults. There is no ResourceQuota,
+no PodSecurity, no webhook, and no StorageObjectInUseProtection, whose finalizers nobody would take
 away. It reads the store and writes nothing to it.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mooring.embedded.admission.limit_ranges import LimitRanges
+from mooring.embedded.admission.runtime_classes import apply_runtime_class
 from mooring.embedded.admission.service_addresses import allocate_addresses
 from mooring.embedded.resources import (
     NAMESPACES,
@@ -135,6 +136,8 @@ class Admission:
                 if field not in spec and field in old["spec"]:
                     spec[field] = old["spec"][field]
         _tolerate_for_a_while(spec)
+        if old is None and spec.get("runtimeClassName"):
+            apply_runtime_class(self._store, pod)
         if spec.get("nodeName"):
             labels = self.topology_labels(spec["nodeName"])
             if labels:

@@ -173,6 +173,10 @@ def _priority_class(priority: Obj, now: float) -> list[Cell]:
     ]
 
 
+def _runtime_class(runtime: Obj, now: float) -> list[Cell]:
+    return [name_of(runtime), runtime.get("handler") or "", age_of(runtime, now)]
+
+
 def _role_binding(binding: Obj, now: float) -> list[Cell]:
     role, subjects = part(binding, "roleRef"), listed(binding, "subjects")
     accounts = (
@@ -244,6 +248,7 @@ PRIORITY_CLASSES: Final = Printer(
     (NAME, integer("Value"), boolean("Global-Default"), AGE, text("PreemptionPolicy")),
     _priority_class,
 )
+RUNTIME_CLASSES: Final = Printer((NAME, text("Handler"), AGE), _runtime_class)
 ROLE_BINDINGS: Final = Printer(
     (NAME, text("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")),
     _role_binding,

@@ -55,6 +55,7 @@ _PRINTERS: Final[Mapping[Resource, Printer]] = {
     kinds.DEVICE_CLASSES: cluster.NAME_AND_AGE,
     kinds.LEASES: cluster.LEASES,
     kinds.PRIORITY_CLASSES: cluster.PRIORITY_CLASSES,
+    kinds.RUNTIME_CLASSES: cluster.RUNTIME_CLASSES,
     kinds.ROLE_BINDINGS: cluster.ROLE_BINDINGS,
     kinds.CLUSTER_ROLE_BINDINGS: cluster.ROLE_BINDINGS,
 }

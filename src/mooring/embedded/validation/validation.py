@@ -24,6 +24,7 @@ from mooring.embedded.validation import (
     priority_class,
     rbac,
     resource_quota,
+    runtime_class,
 )
 from mooring.embedded.validation.field_errors import ErrorList, not_supported, required
 from mooring.embedded.validation.limit_range import check_limit_range
@@ -214,6 +215,9 @@ _CHECKS: Final[dict[str, _Checks]] = {
     ),
     "priorityclasses": _Checks(
         priority_class.check_priority_class, priority_class.check_priority_class_update
+    ),
+    "runtimeclasses": _Checks(
+        runtime_class.check_runtime_class, runtime_class.check_runtime_class_update
     ),
     "leases": _Checks(lease.check_lease, lease.check_lease_update),
     "resourceclaims": _Checks(_named(namespaced=True)),
