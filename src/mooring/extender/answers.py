@@ -37,14 +37,17 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.process.deadline import was_interrupted
 from mooring.state.cluster import Cluster
+from mooring.state.lru_cache import LruCache
 
 log = logging.getLogger("mooring.extender")
 _encode = msgspec.json.Encoder().encode
 
 #: The reason for a node whose name kube-scheduler knows and mooring does not know yet.
 UNKNOWN_NODE = "node is not known to the extender yet"
-#: So many pods that were filtered are remembered until they are to be bound.
+#: So many pods that were filtered, and requests of so many bytes, are remembered until they are to
+#: be bound.
 _MOST_ASKED: Final = 256
+_MOST_ASKED_BYTES: Final = 16 << 20
 
 
 class FunctionObserver(Protocol):
@@ -110,7 +113,9 @@ class Answers:
         self.bodies = BodyReader(cluster.usage) if cluster is not None else BodyReader()
         self._clock = clock
         self._is_blamed = is_blamed
-        self._asked: dict[str, tuple[Pod, Sequence[FilterRule] | None]] = {}
+        self._asked: LruCache[str, tuple[Pod, Sequence[FilterRule] | None]] = LruCache(
+            _MOST_ASKED, _MOST_ASKED_BYTES
+        )
         self._observer = observer if observer is not None else SilentObserver()
 
     def filter(self, body: bytes, rules: Sequence[FilterRule] | None = None) -> bytes:
@@ -124,7 +129,7 @@ class Answers:
         nodes, names, unknown = self._nodes(question)
         failed = dict.fromkeys(unknown, UNKNOWN_NODE)
         unresolvable: dict[str, str] = {}
-        self._remember(question.pod, rules)
+        self._remember(question.pod, rules, len(body))
         rejected = self._rejections(question.pod, nodes, rules)
         accepted = bytearray(b"\1") * len(nodes)
         for index, verdict in rejected.items():
@@ -343,17 +348,14 @@ class Answers:
                 log.debug("pod %s node %s %s", pod.key, node.name, shown)
         return by_node
 
-    def _remember(self, pod: Pod, rules: Sequence[FilterRule] | None) -> None:
+    def _remember(self, pod: Pod, rules: Sequence[FilterRule] | None, size: int) -> None:
         """Keep what is asked about now until the pod is to be bound, for some pods at most."""
         if self.cluster is not None and self.policy.usage:
-            self._asked.pop(pod.uid, None)
-            self._asked[pod.uid] = pod, rules
-            if len(self._asked) > _MOST_ASKED:
-                del self._asked[next(iter(self._asked))]
+            self._asked.put(pod.uid, (pod, rules), size)
 
     def _filtered_again(self, binding: Binding) -> Verdict | None:
         """What the filters that were asked about a pod have against its node by now."""
-        asked = self._asked.pop(binding.uid, None)
+        asked = self._asked.get(binding.uid)
         if asked is None or binding.node is None or self._is_counted(binding):
             return None
         pod, rules = asked

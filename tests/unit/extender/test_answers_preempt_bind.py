@@ -272,14 +272,13 @@ class TestFiltersBeforeBinding:
         assert self.bind(answers, self.OTHER, "a") == mr.reject(said)
         # It is tried again, and goes elsewhere.
         assert isinstance(self.bind(answers, self.OTHER, "b"), mr.Binding)
-        assert self.asked[-1] == "other a as asked"  # with every field that the request had
+        assert self.asked[-1] == "other b as asked"  # with every field that the request had
 
     def test_a_pod_that_counts_there_already_is_not_in_its_own_way(self) -> None:
         answers = self.answers()
         self.filter(answers, WEB)
         assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
         self.asked.clear()
-        answers._remember(WEB, None)
         assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
         assert self.asked == []
 
@@ -300,5 +299,8 @@ class TestFiltersBeforeBinding:
     def test_what_is_remembered_is_bounded(self) -> None:
         answers = self.answers()
         for number in range(1000):
-            answers._remember(make_pod(f"p{number}"), None)
+            answers._remember(make_pod(f"p{number}"), None, 1000)
         assert len(answers._asked) == 256
+        for number in range(10):
+            answers._remember(make_pod(f"large{number}"), None, 10 << 20)
+        assert len(answers._asked) == 1
