@@ -88,7 +88,7 @@ def test_a_pod_is_bound_by_hand(cluster: ControlPlane, namespace: str, tmp_path:
     web = f"{namespace}/web"
     rejected = moor(tmp_path, config, "bind", web, "small")
     assert rejected.code == 1
-    assert "✗ small is rejected by NodeResourcesFit." in rejected.out
+    assert "does not fit on small: it needs 2 cpu, and the whole node has 1." in rejected.out
     assert rejected.err == f"moor: pod {web} does not fit on small; --force binds it all the same\n"
     assert "nodeName" not in cluster.get("Pod", "web", namespace)["spec"]
 
