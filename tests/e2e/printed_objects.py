@@ -210,6 +210,7 @@ OTHER_OBJECTS = [
     obj("Lease", "lease", "coordination.k8s.io/v1",
         spec={"holderIdentity": "me", "leaseDurationSeconds": 15}),
     obj("Lease", "free", "coordination.k8s.io/v1"),
+    obj("RuntimeClass", "sandboxed", "node.k8s.io/v1", handler="runsc"),
     obj("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000, preemptionPolicy="Never"),
     obj("StorageClass", "fast", STORAGE, {"annotations": {
         "storageclass.kubernetes.io/is-default-class": "true"}}, provisioner="example.com/p",
