@@ -1,8 +1,12 @@
 """``moor check``: whether a policy can work, and what it says about a made-up cluster."""
 
+import contextlib
+import signal
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
@@ -16,6 +20,10 @@ if TYPE_CHECKING:
     from mooring.framework.policy import Policy
     from mooring.framework.rules import BindRule
     from mooring.framework.verdict import Verdict
+
+
+#: A file may import a lot; one that takes longer hangs.
+_LOAD_SECONDS = 60
 
 
 class CheckOutput(StrEnum):
@@ -56,18 +64,14 @@ def check(
     Exit code 0 if nothing is wrong, 2 if something is.
     """
     from mooring.cli.hook_limit import hook_limit
-    from mooring.framework.loading import load
 
-    try:
-        loaded = load(policy)
-    except PolicyFileError as error:
-        for problem in error.problems:
-            print_error(problem)
-        raise typer.Exit(2) from None
-    with hook_limit(hook_timeout) as deadline:
-        run_bind = _bind_runner(hook_timeout) if bind else None
-        trial = _trial(loaded, policy, config, deadline.begin, run_bind)
-        pods = trial.run()
+    # What the policy itself prints is no part of the result.
+    with contextlib.redirect_stdout(sys.stderr):
+        loaded = _loaded(policy)
+        with hook_limit(hook_timeout) as deadline:
+            run_bind = _bind_runner(hook_timeout) if bind else None
+            trial = _trial(loaded, policy, config, deadline.begin, run_bind)
+            pods = trial.run()
     failures = list(dict.fromkeys(one for pod in pods for one in pod.failures))
     if output is CheckOutput.JSON:
         import msgspec
@@ -84,6 +88,27 @@ def check(
     if loaded.rules and not any(loaded.name in one.plugins for one in trial.profiles.values()):
         print_error(f"no profile of {config} runs the policy {loaded.name}")
     raise typer.Exit(2 if failures else 0)
+
+
+def _loaded(place: str) -> "Policy":
+    from mooring.framework.loading import load
+
+    def too_long(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        raise PolicyFileError(
+            f"{place} is still loading after {_LOAD_SECONDS} seconds; correct what it does there"
+        )
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(_LOAD_SECONDS)
+    try:
+        return load(place)
+    except PolicyFileError as error:
+        for problem in error.problems:
+            print_error(problem)
+        raise typer.Exit(2) from None
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _trial(

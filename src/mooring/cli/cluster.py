@@ -77,7 +77,7 @@ def cluster(
     ] = Path("mooring.kubeconfig"),
     token_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Who may come in: a line token,user for each. With TLS."),
+        typer.Option(metavar="FILE", help="Allowed tokens: a line token,user for each. With TLS."),
     ] = None,
     tls_cert: Annotated[
         Optional[Path],  # noqa: UP045
@@ -320,4 +320,4 @@ def _announce(
             "Pods stay pending until a scheduler runs: moor run, kube-scheduler or --scheduler."
         )
     if not options.tokens and not options.host.startswith(_LOOPBACK):
-        say(f"everybody who reaches {options.host} may do everything; --token-file and TLS help")
+        say(f"anyone who can reach {options.host} has full access; restrict it with --token-file")

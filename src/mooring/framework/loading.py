@@ -85,7 +85,7 @@ def _run_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         del sys.modules[name]
         raise _not_run(str(path), error) from error
     return module
@@ -95,7 +95,7 @@ def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
             raise PolicyFileError(

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from mooring.errors import InputError
 from mooring.framework import foreign
@@ -21,14 +22,23 @@ from mooring.framework.policy import Policy
 
 log = logging.getLogger("mooring.policy")
 
+#: A file that takes longer to load is left behind; it may hang for ever.
+_LOAD_SECONDS: Final = 30.0
 
-async def reload(source: str, replace: Callable[[Policy], None], seconds: float = 0.5) -> None:
+
+async def reload(
+    source: str,
+    replace: Callable[[Policy], None],
+    seconds: float = 0.5,
+    load_seconds: float = _LOAD_SECONDS,
+) -> None:
     """Load the policy again whenever one of its files changes; a broken one is not taken.
 
     Args:
         source: where the policy is, as `load` takes it.
         replace: takes the new policy.
         seconds: between two looks at the files.
+        load_seconds: how long loading may take.
     """
     # Files are never left out again: one that cannot be imported now may be mended.
     files = set(source_files(source))
@@ -41,7 +51,14 @@ async def reload(source: str, replace: Callable[[Policy], None], seconds: float 
             continue
         stamps = now
         try:
-            policy = await _elsewhere(source, files)
+            policy = await asyncio.wait_for(_elsewhere(source, files), load_seconds)
+        except TimeoutError:
+            log.error(  # noqa: TRY400
+                "kept the old policy: %s is still loading after %g seconds; correct it, and it is "
+                "loaded again",
+                source, load_seconds,
+            )  # fmt: skip
+            continue
         except InputError as error:
             log.error("kept the old policy: %s", error)  # noqa: TRY400 - the sentence says it all
             continue

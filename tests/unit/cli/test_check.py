@@ -310,6 +310,13 @@ policy.add(Gang())
     assert "  goes to           node-a1\n" in special
 
 
+def test_what_a_policy_prints_is_no_part_of_the_result(moor: Run) -> None:
+    write("policy.py", f'print("loaded")\n{POLICY}')
+    code, out, err = moor("check", "policy.py", "-o", "json")
+    assert (code, err) == (0, "loaded\n")
+    assert json.loads(out)["policy"] == "team-racks"
+
+
 def test_json(moor: Run) -> None:
     write("policy.py", POLICY)
     code, out, err = moor("check", "policy.py", "-o", "json")

@@ -158,7 +158,7 @@ def test_another_pod_is_taken_off() -> None:
 def test_remedies_of_several_plugins_are_combined() -> None:
     pod = make_pod("web", spec={"nodeSelector": {"disk": "ssd"}})
     found = explain(Locked(lambda case: [label_pod(case, "x")]), pod=pod, node="a")
-    assert texts(found)[0] == "give up the node selector disk=ssd and label it key=x"
+    assert texts(found)[0] == "drop the node selector disk=ssd and label it key=x"
 
 
 def test_only_those_of_a_policy_that_reject_the_node_are_asked() -> None:

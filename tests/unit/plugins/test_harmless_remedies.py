@@ -14,7 +14,7 @@ ZONE = "topology.kubernetes.io/zone"
 def test_a_node_does_not_change_by_a_label_that_states_a_fact(key: str) -> None:
     pod = make_pod(spec={"nodeSelector": {key: "x"}})
     found = texts(suggest([make_node("a", labels={key: "y"})], pod))
-    assert found == [f"give up the node selector {key}=x"]
+    assert found == [f"drop the node selector {key}=x"]
 
 
 @pytest.mark.parametrize("key", ["control-plane", "master"])

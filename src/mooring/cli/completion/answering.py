@@ -7,6 +7,7 @@ credentials. Nor may the prompt be gone for long, whatever hangs.
 
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from typing import Final
 
 #: The process ends so long after it gave up the cluster, whatever it waits for.
 _MORE_SECONDS: Final = 1.0
+#: What a shell takes as it is. Whoever writes a kubeconfig chooses the names in it, and a shell
+#: would run what stands in one such as ``$(…)``: other names are left to be typed.
+_HARMLESS: Final = re.compile(r"[\w@%+=:,./~^-]*", re.ASCII)
 
 
 def answer(words: Sequence[str]) -> None:
@@ -33,7 +37,7 @@ def _lines(words: Sequence[str]) -> str:
     found = Completions([])
     with contextlib.suppress(Exception):
         found = complete(get_command(app), words)
-    lines = ["\t".join(filter(None, one)) for one in found.items]
+    lines = ["\t".join(filter(None, one)) for one in found.items if _HARMLESS.fullmatch(one[0])]
     return "\n".join([*lines, f":{int(found.directive)}"])
 
 

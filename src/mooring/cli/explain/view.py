@@ -156,7 +156,8 @@ def print_answer(
     harmless = [one.combination for one in found.suggestions if not one.combination.caution]
     if harmless:
         sentences.append(f"Smallest change that helps: {harmless[0].text}.")
-    fits = found.record.selected and (not on or on in found.record.feasible) and not silent
+    there = not on or on not in found.record.nodes or on in found.record.feasible
+    fits = found.record.selected and there and not silent
     mark = yes_mark() if fits else no_mark()
     names = node_names(out, found.record)
     out.print(answer_lines(mark, [names.in_text(one, _ANSWER_NAME) for one in sentences]))

@@ -28,7 +28,7 @@ def inter_pod_affinity_remedies(case: RemedyCase) -> Iterator[Remedy]:
         for term in terms or ():
             what = "anti-affinity" if anti else "affinity"
             yield Remedy(
-                f"give up the {what} to pods {selected(term)} by {term.topology_key}",
+                f"drop the {what} to pods {selected(term)} by {term.topology_key}",
                 Cost.GIVE_UP_TERM,
                 frozenset({f"{what} {term.topology_key} {selected(term)}"}),
                 pod=changed_copies.without_pod_term(case.pod, term, anti=anti),

@@ -66,17 +66,17 @@ def _give_up(
     texts = [f"the node selector {key}={value}" for key, value in selector.items()]
     if not missing:
         return Remedy(
-            f"give up {' and '.join(texts)}",
+            f"drop {' and '.join(texts)}",
             Cost.GIVE_UP_CONDITION * len(selector),
             frozenset(f"selector {key}" for key in selector),
             pod=changed_copies.without_selector(pod, selector),
         )
     term, unmet = min(missing, key=lambda one: len(one[1]))
-    texts += [f"the demand {requirement_text(one)}" for one in unmet]
+    texts += [f"the requirement {requirement_text(one)}" for one in unmet]
     left = _without(required, term, unmet)
     without_selector = changed_copies.without_selector(pod, selector)
     return Remedy(
-        f"give up {' and '.join(texts)}",
+        f"drop {' and '.join(texts)}",
         Cost.GIVE_UP_CONDITION * (len(selector) + len(unmet)),
         frozenset(f"selector {key}" for key in (*selector, *(one.key for one in unmet))),
         pod=changed_copies.with_required_nodes(without_selector, left),

@@ -69,3 +69,27 @@ def test_programs_that_get_credentials_are_not_heard(tmp_path: Path) -> None:
     done = answer(tmp_path, "bind", "--kubeconfig", "config", "pod", "")
     assert (done.returncode, done.stdout, done.stderr) == (0, ":4\n", "")
     assert (tmp_path / "asked").exists()
+
+
+def test_names_that_a_shell_would_run_are_left_out(tmp_path: Path) -> None:
+    names = [
+        "arn:aws:eks:eu-1:1:cluster/a_b",
+        "me@gke.x",
+        "$(touch x)",
+        "a b",
+        "it's",
+        "`x`",
+        "a;b",
+    ]
+    (tmp_path / "config").write_text(
+        yaml.safe_dump(
+            {
+                "contexts": [
+                    {"name": one, "context": {"cluster": "c", "user": "u"}}
+                    for one in [*names, "two\nlines", "\x1b[31m"]
+                ]
+            }
+        )
+    )
+    done = answer(tmp_path, "explain", "--kubeconfig", "config", "--context", "")
+    assert done.stdout.splitlines() == [*names[:2], ":4"]

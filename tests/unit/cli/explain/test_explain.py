@@ -132,6 +132,7 @@ class TestTable:
     def test_a_pod_on_a_node_that_is_not_there(self, explain: Explain) -> None:
         code, out, err = explain("lost", [*NODES, make_pod("lost", node="z")])
         assert code == 0
+        assert out.startswith("✓ default/lost goes to ")
         assert "\non z, evaluated as if unscheduled · " in out
         assert "1 object is left out:" in err
 

@@ -20,14 +20,14 @@ def test_own_anti_affinity() -> None:
     objects = [make_node("a"), make_pod("x", labels={"app": "web"}, node="a")]
     found = suggest(objects, make_pod(spec=affinity("podAntiAffinity", term("web", HOST))))
     assert texts(found) == [
-        f"give up the anti-affinity to pods with app=web by {HOST}",
+        f"drop the anti-affinity to pods with app=web by {HOST}",
         "add one more node like a (8 cpu and 32Gi memory)",
     ]
 
 
 def test_own_affinity() -> None:
     found = suggest([make_node("a")], make_pod(spec=affinity("podAffinity", term("db", HOST))))
-    assert texts(found) == [f"give up the affinity to pods with app=db by {HOST}"]
+    assert texts(found) == [f"drop the affinity to pods with app=db by {HOST}"]
 
 
 def test_pods_that_want_to_be_apart() -> None:

@@ -37,7 +37,7 @@ def test_a_cordoned_node() -> None:
 def test_a_node_selector() -> None:
     objects = [make_node("a", labels={"disk": "hdd"})]
     found = suggest(objects, make_pod(spec={"nodeSelector": {"disk": "ssd"}}))
-    assert texts(found) == ["give up the node selector disk=ssd", "label a with disk=ssd"]
+    assert texts(found) == ["drop the node selector disk=ssd", "label a with disk=ssd"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_conditions(condition: dict[str, Any], given_up: str, label: str) -> Non
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     }
     found = suggest([make_node("a", labels={"x": "1"})], make_pod(spec=spec))
-    assert texts(found) == [f"give up the demand {given_up}", label]
+    assert texts(found) == [f"drop the requirement {given_up}", label]
 
 
 def test_the_term_that_lacks_least_is_relaxed() -> None:
@@ -73,7 +73,7 @@ def test_the_term_that_lacks_least_is_relaxed() -> None:
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     }
     found = suggest([make_node("a", labels={"x": "1", "y": "1"})], make_pod(spec=spec))
-    assert texts(found)[0] == "give up the demand z=9"
+    assert texts(found)[0] == "drop the requirement z=9"
 
 
 def test_a_node_that_is_named() -> None:
@@ -88,7 +88,7 @@ def test_a_node_that_is_named() -> None:
         }
     }
     found = suggest([make_node("a")], make_pod(spec=spec))
-    assert texts(found) == ["give up the demand metadata.name=b"]
+    assert texts(found) == ["drop the requirement metadata.name=b"]
 
 
 def test_terms_that_the_configuration_adds_cannot_be_given_up() -> None:
