@@ -8,6 +8,7 @@ import pytest
 
 from mooring.framework.policy import Policy
 from mooring.process.policy_reloading import reload
+from tests.unit.extender.asgi import eventually
 
 POLICY = """
 import mooring as mr
@@ -29,15 +30,13 @@ def test_a_file_that_never_loads_is_left_behind(
         work = asyncio.create_task(reload(str(file), taken.append, 0.01, 0.1))
         await asyncio.sleep(0)
         file.write_text("import threading; threading.Event().wait()")
-        while "kept the old policy" not in caplog.text:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: "kept the old policy" in caplog.text)
         file.write_text(POLICY.format("new"))
-        while not taken:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: bool(taken))
         work.cancel()
 
     with caplog.at_level(logging.INFO):
-        asyncio.run(asyncio.wait_for(main(), 300))
+        asyncio.run(main())
     assert [one.name for one in taken] == ["new"]
     said = f"kept the old policy: {file} is still loading after 0.1 seconds; correct it, and it is "
     assert said + "loaded again" in caplog.messages
