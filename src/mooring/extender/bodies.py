@@ -315,7 +315,8 @@ def _size(node: Node) -> int:
 
 def _node_names(args: ExtenderArgs) -> list[str] | None:
     raw = bytes(args.node_names)
-    if raw.count(b",") >= _MOST_NODES:
+    # Fewer bytes cannot have so many commas.
+    if len(raw) >= _MOST_NODES and raw.count(b",") >= _MOST_NODES:
         raise _too_many_nodes()
     names: list[str] | None = _decode(_names, raw)
     return names
@@ -328,7 +329,7 @@ def _too_many_nodes() -> InputError:
 def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     if not body:
         raise InputError("the request has no body; send JSON as kube-scheduler does")
-    if body.count(b",") > _MOST_PARTS:
+    if len(body) > _MOST_PARTS and body.count(b",") > _MOST_PARTS:
         raise InputError(f"the request has more than {_MOST_PARTS} parts")
     try:
         return decoder.decode(body)
