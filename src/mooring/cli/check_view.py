@@ -101,7 +101,7 @@ class CheckView:
         for plugin in self._policy.plugins:
             acting = [name for name, kind in _ACTING.items() if isinstance(plugin, kind)]
             if acting:
-                name = f"{', '.join(acting)} {plugin.name or type(plugin).__name__}"
+                name = f"{', '.join(acting)} {hook.plugin_name(plugin)}"
                 yield name, Text("not run: only moor run calls it", style="dim")
         if one.selected:
             yield "goes to", _destination(one)

@@ -89,13 +89,8 @@ def policy_weights(policy: Policy) -> dict[str, WeightBeside]:
     parts = dict(_scoring_parts(policy))
     whole = sum(parts.values())
     names = [policy.name] if policy.rules else []
-    names += [plugin_name(plugin) for plugin in policy.plugins]
+    names += [hook.plugin_name(plugin) for plugin in policy.plugins]
     return {name: _part(policy, parts.get(name, 0) / (whole or 1)) for name in names}
-
-
-def plugin_name(plugin: hook.Hook) -> str:
-    """What a plugin that was added to a policy is called in profiles."""
-    return plugin.name or type(plugin).__name__
 
 
 def _part(policy: Policy, part: float) -> WeightBeside:
@@ -112,4 +107,4 @@ def _scoring_parts(policy: Policy) -> Iterable[tuple[str, float]]:
     for plugin in policy.plugins:
         # The scores of other plugins are among the policy's functions.
         if isinstance(plugin, hook.PREPARING) and isinstance(plugin, (hook.Score, hook.ScoreNodes)):
-            yield plugin_name(plugin), plugin.weight
+            yield hook.plugin_name(plugin), plugin.weight

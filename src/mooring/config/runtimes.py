@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mooring.config.configuration import read_configuration
-from mooring.config.policy_say import WeightBeside, plugin_name, policy_weights
+from mooring.config.policy_say import WeightBeside, policy_weights
 from mooring.config.profiles import Profile, profiles_from
 from mooring.config.registry import Registry, extension_points_of
 from mooring.errors import InputError
@@ -112,7 +112,7 @@ def build_profiles(
             registry.add(policy_plugin(policy), policy.name)
         for plugin in policy.plugins:
             points = _own_points(plugin)
-            registry.add(lambda plugin=plugin: plugin, plugin_name(plugin), points=points)
+            registry.add(lambda plugin=plugin: plugin, hook.plugin_name(plugin), points=points)
         extra |= policy_weights(policy)
     return profiles_from(read_configuration(config), registry, extra)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from mooring.framework.arrays import Mask
 from mooring.framework.decisions.record import PreFiltered, Record
+from mooring.framework.hook import plugin_name
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.rules import FilterRule, PreemptRule, ScoreRule
@@ -84,7 +85,7 @@ def plugin_answers(policy: Policy, record: Record) -> list[FunctionAnswer]:
     """What the policy's plugins said in a decision that run in a scheduler only."""
     found = []
     for plugin in policy.plugins:
-        name = plugin.name or type(plugin).__name__
+        name = plugin_name(plugin)
         gate = record.pre_enqueue.get(name)
         if gate is not None:
             said = "lets the pod in" if gate.accepted else f"gates the pod: {gate.reason}"

@@ -254,10 +254,9 @@ def _warn_of_plugins(policy: Policy) -> None:
         points = [one.__name__ for one in decides if isinstance(plugin, one)]
         if isinstance(plugin, hook.PREPARING) or points:
             what = "all of it" if isinstance(plugin, hook.PREPARING) else ", ".join(points)
-            name = plugin.name or type(plugin).__name__
             log.warning(
                 "policy %s: an extender leaves out %s of plugin %s; it runs in moor run only",
-                policy.name, what, name,
+                policy.name, what, hook.plugin_name(plugin),
             )  # fmt: skip
 
 

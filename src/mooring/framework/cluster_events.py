@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from mooring.errors import InputError
 from mooring.framework import foreign
-from mooring.framework.hook import Action, Hook, RequeueHint, Requeues
+from mooring.framework.hook import Action, Hook, RequeueHint, Requeues, plugin_name
 from mooring.model.kinds import BY_NAME, CORE
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
@@ -152,7 +152,7 @@ def hints_of(plugin: Hook) -> Sequence[RequeueHint]:
 
 
 def _asked(plugin: Hook) -> str:
-    return f"requeue_on of plugin {plugin.name or type(plugin).__name__}"
+    return f"requeue_on of plugin {plugin_name(plugin)}"
 
 
 def _is_kind(kind: object) -> bool:

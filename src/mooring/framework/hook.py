@@ -453,6 +453,11 @@ class Sign(Hook):
         """
 
 
+def plugin_name(plugin: Hook) -> str:
+    """What a plugin is called in profiles, logs and events."""
+    return plugin.name or type(plugin).__name__
+
+
 #: Hooks that prepare the plugin's own filter or score: it cannot do without them.
 PREPARING: Final = (PreFilter, PreScore, Normalize)
 #: Hooks that an extender has no verb for.

@@ -239,7 +239,7 @@ class Policy:
         if not isinstance(given, hook.Hook):
             made = f"{given.__name__}()" if isinstance(given, type) else "..."
             raise InputError(f"policy.add takes a plugin; write policy.add({made})")
-        name = plugin.name or type(plugin).__name__
+        name = hook.plugin_name(plugin)
         before = len(self.rules)
         alone = isinstance(plugin, hook.PREPARING)
         if not alone:
@@ -248,7 +248,7 @@ class Policy:
             _check_number("plugin", name, "weight", plugin.weight)
         attached = type(plugin).attach is not hook.Hook.attach
         if alone or attached or isinstance(plugin, hook.SCHEDULER_ONLY):
-            if any((other.name or type(other).__name__) == name for other in self.plugins):
+            if any(hook.plugin_name(other) == name for other in self.plugins):
                 raise InputError(f"policy {self.name!r} has two plugins named {name!r}")
             self.plugins.append(plugin)
         elif len(self.rules) == before:

@@ -1,5 +1,6 @@
 """What a policy consists of, in one line for people; shells log it when they load one."""
 
+from mooring.framework.hook import plugin_name
 from mooring.framework.policy import Policy
 
 
@@ -9,7 +10,7 @@ def summary(policy: Policy) -> str:
     for rule in policy.rules:
         by_kind.setdefault(rule.kind.removesuffix("_nodes"), []).append(rule.name)
     named = {rule.name for rule in policy.rules}
-    plugins = [one.name or type(one).__name__ for one in policy.plugins]
+    plugins = [plugin_name(one) for one in policy.plugins]
     others = [name for name in plugins if name not in named]
     if others:
         by_kind["plugin"] = others

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from mooring.errors import InputError
+from mooring.framework.hook import plugin_name
 from mooring.framework.policy import Policy
 from mooring.framework.policy_text import summary
 from mooring.live.announcement import profile_lines
@@ -103,6 +104,5 @@ class PolicyReload:
 
 def _names(policies: Collection[Policy]) -> set[str]:
     """What plugins of these policies are called."""
-    plugins = [plugin for policy in policies for plugin in policy.plugins]
-    names = {one.name or type(one).__name__ for one in plugins}
-    return names | {policy.name for policy in policies}
+    plugins = {plugin_name(plugin) for policy in policies for plugin in policy.plugins}
+    return plugins | {policy.name for policy in policies}

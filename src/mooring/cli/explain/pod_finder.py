@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mooring.cli.pod_names import POD_WORDS
 from mooring.errors import InputError
 from mooring.wording import counted
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer
     from mooring.model.pod import Pod
 
-#: What kubectl takes for the resource in front of a pod's name.
-_RESOURCES: Final = ("pod", "pods", "po")
 #: So many names are compared with one that is not there.
 _COMPARED: Final = 20_000
 
@@ -36,7 +35,7 @@ def pod_keys(typed: str, namespace: str, default: str) -> list[str]:
     before, slash, name = typed.rpartition("/")
     if not slash:
         return [f"{namespace or default}/{typed}"]
-    if before in _RESOURCES:
+    if before in POD_WORDS:
         # A namespace may have that name, too.
         return [f"{namespace or default}/{name}", typed]
     if namespace and before != namespace:

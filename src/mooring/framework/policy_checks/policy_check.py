@@ -89,7 +89,7 @@ def policy_functions(policy: Policy) -> Iterator[Signed]:
 
 def _hooks(plugin: hook.Hook) -> Iterator[Signed]:
     """The hooks that a plugin implements itself."""
-    name = plugin.name or type(plugin).__name__
+    name = hook.plugin_name(plugin)
     for method, kind in HOOKS.items():
         if not isinstance(plugin, kind):
             continue
