@@ -83,7 +83,7 @@ def test_a_lost_lease_ends_it_at_once(
     assert started.wait_ended() == 1
     assert lease(plane, namespace)["holderIdentity"] == "somebody else"
     log = started.log()
-    assert log.count("this process does not lead any more: it writes nothing and ends") == 1
+    assert log.count("this process is no longer the leader: it stops writing and exits") == 1
     assert "Traceback" not in log
 
 
@@ -95,7 +95,7 @@ def test_the_state_is_compared_on_sigusr2(
     for number in range(20):
         bound(plane, namespace, f"p{number}")
     started.send(signal.SIGUSR2)
-    wait_for(lambda: "the state equals the cluster: " in started.log(), "the comparison")
+    wait_for(lambda: "the state matches the cluster: " in started.log(), "the comparison")
     assert "mooring_state_differences 0.0" in started.metrics()
 
 
@@ -133,7 +133,7 @@ class TestRejections:
     ) -> None:
         file = write_kubeconfig(tmp_path / "kubeconfig", plane.url, plane.ca_file, "no token")
         said = self.said(MoorRun(plane, config, kubeconfig=file))
-        assert "does not accept our credentials (401)" in said
+        assert "rejected the credentials (401)" in said
 
     def test_no_api_server(
         self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path

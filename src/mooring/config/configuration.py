@@ -77,7 +77,7 @@ def read_configuration(data: object) -> KubeSchedulerConfiguration:
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise InputError(f"a {KIND} is an object with named fields, not {shown(data)}")
+        raise InputError(f"a {KIND} must be an object, not {shown(data)}")
     raise_problems(_foreign(data))
     found = _with_defaults(decode_or_raise(KubeSchedulerConfiguration, data, ""), data)
     raise_problems(list(validate(found)))
@@ -90,9 +90,9 @@ def _foreign(data: Mapping[str, Any]) -> list[FieldProblem]:
     for field, right in (("apiVersion", API_VERSION), ("kind", KIND)):
         given = data.get(field)
         if given is not None and given != right:
-            text = f"{shown(given)} is not understood, write {right}"
+            text = f"{shown(given)} is not supported: must be {right}"
             if field == "apiVersion" and str(given).startswith("kubescheduler.config.k8s.io/"):
-                text = f"{shown(given)} is another version of the format, convert it to {right}"
+                text = f"{shown(given)} is not a supported version: convert the file to {right}"
             problems.append(FieldProblem(field, text))
     return problems
 

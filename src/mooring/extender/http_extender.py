@@ -183,15 +183,15 @@ class HttpExtender:
             return read(answer)
         except bodies.UNREADABLE as error:
             raise self.error(
-                f"extender {self.name} answered {verb} with something that cannot be read: {error}"
+                f"extender {self.name} answered {verb} with an invalid body: {error}"
             ) from error
 
     async def _send(self, verb: str, body: bytes, *, repeat: bool = True) -> bytes:
         """Post a body and return the answer's; a question may be asked again, a bind must not."""
         if not self._reachable:
             raise self.error(
-                f"extender {self.name} failed {verb}: its urlPrefix is no address; write for "
-                f"example http://127.0.0.1:8888"
+                f"extender {self.name} failed {verb}: its urlPrefix is not a valid URL; use "
+                "for example http://127.0.0.1:8888"
             )
         try:
             async with asyncio.timeout(self._seconds):
@@ -203,7 +203,7 @@ class HttpExtender:
                     return await self._post(verb, body)
         except TimeoutError as error:
             raise self.error(
-                f"extender {self.name} did not answer {verb} within {self._seconds:g} s"
+                f"extender {self.name} did not answer {verb} within {self._seconds:g}s"
             ) from error
         except CONNECTION_ERRORS as error:
             if self._tls is not None:
@@ -252,8 +252,8 @@ def _server(settings: Extender, name: str) -> ClusterConfig:
     has_ca = bool(tls.ca_file or tls.ca_data)
     if tls.insecure and has_ca:
         raise InputError(
-            f"extender {name}: tlsConfig.insecure and a certificate authority exclude each other; "
-            f"write one of them"
+            f"extender {name}: tlsConfig.insecure and a certificate authority are mutually "
+            "exclusive; use one of them"
         )
     return ClusterConfig(
         server=settings.url_prefix,
@@ -306,10 +306,10 @@ def _why(error: Exception) -> str:
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "it closed the connection"
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "its answer was cut off"
+        return "its response was truncated"
     if isinstance(error, OSError):
-        return f"the connection broke: {_os_words(error)}"
-    return f"the exchange broke: {type(error).__name__}"
+        return f"the connection failed: {_os_words(error)}"
+    return f"the exchange failed: {type(error).__name__}"
 
 
 def _os_words(error: OSError) -> str:

@@ -31,9 +31,9 @@ def load(source: str | Path) -> Policy:
         source: a Python file or an importable module, optionally with ``:name`` of the policy.
 
     Raises:
-        PolicyFileError: there is no such file or module, it does not run, it does not hold exactly
-            one policy and none was named, or something in the policy cannot work: a function that
-            cannot be called as it will be, or that reads what no pod and no node has.
+        PolicyFileError: there is no such file or module, it fails to run, it does not contain
+        exactly one policy and none was named, or a check of the policy failed, such as a function
+        with the wrong parameters or one that reads an attribute that pods and nodes do not have.
     """
     text = str(source)
     place, _, name = text.partition(":")
@@ -60,27 +60,27 @@ def _pick(module: ModuleType, place: str, name: str) -> Policy:
     distinct = {id(policy): key for key, policy in found.items()}
     if not distinct:
         raise PolicyFileError(
-            f"{place} has no policy; write for example: policy = mooring.Policy('my-policy')"
+            f"{place} has no policy; add for example: policy = mooring.Policy('my-policy')"
         )
     if len(distinct) > 1:
         names = sorted(distinct.values())
         raise PolicyFileError(
             f"{place} has {len(names)} policies ({', '.join(names)}); "
-            f"say which one: {place}:{names[0]}"
+            f"specify one: {place}:{names[0]}"
         )
     return found[next(iter(distinct.values()))]
 
 
 def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
-        raise PolicyFileError(f"{path} {what}; give a Python file or package.module:policy")
+        what = "is not a file" if path.exists() else "does not exist"
+        raise PolicyFileError(f"{path} {what}; specify a Python file or package.module:policy")
     # A file may import its neighbours, as a script may.
     _search_first(path.resolve().parent)
     name = f"mooring_policy_{path.stem.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise PolicyFileError(f"{path} is no Python file; its name must end in .py")
+        raise PolicyFileError(f"{path} is not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -99,8 +99,8 @@ def _import(name: str) -> ModuleType:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
             raise PolicyFileError(
-                f"there is no module {name!r}, and no file of that name; "
-                f"give a Python file or package.module:policy"
+                f"there is no module {name!r}, and no file of that name; specify a Python file "
+                "or package.module:policy"
             ) from error
         raise _not_run(name, error) from error
 
@@ -114,7 +114,7 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
     said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return PolicyFileError(
-            f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
+            f"{error.filename or place}, line {error.lineno}: {error.msg}; fix the syntax"
         )
     where = place
     for frame, line in traceback.walk_tb(error.__traceback__):

@@ -25,6 +25,6 @@ def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
     except (OSError, OverflowError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
+            f"cannot listen on {host} port {port}: {what}; use others with {option} and --port"
         ) from error
     return sock

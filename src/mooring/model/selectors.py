@@ -93,7 +93,7 @@ class NodeSelectorTerm(KubeStruct, frozen=True, rename="camel"):
 
 
 class NodeSelector(KubeStruct, frozen=True, rename="camel"):
-    """Selects nodes by any of its terms; without terms it selects none."""
+    """Selects nodes that match any of its terms; without terms, it selects none."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
 

@@ -54,8 +54,8 @@ async def reload(
             policy = await asyncio.wait_for(_elsewhere(source, files), load_seconds)
         except TimeoutError:
             log.error(  # noqa: TRY400
-                "kept the old policy: %s is still loading after %g seconds; correct it, and it is "
-                "loaded again",
+                ("kept the old policy: %s is still loading after %g seconds; fix it to load it "
+                "again"),
                 source, load_seconds,
             )  # fmt: skip
             continue

@@ -195,7 +195,7 @@ class TestProcess:
         cluster = start(
             "--nodes", "5", "--scheduler", "--policy", "policy.py", "--snapshot", "pods.yaml"
         )
-        assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
+        assert "mooring's scheduler with the policy policy.py schedules the pods." in cluster.text
         said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
         assert said in cluster.text
         assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
@@ -262,7 +262,7 @@ class TestProcess:
         assert cluster.end() == 0
         log = cluster.everything
         assert len(re.findall(r'File ".*/policy.py", line \d+, in last', log)) == 1
-        assert re.findall(r"(\d+) more like this in the last \d+ s, the latest: plugin last", log)
+        assert re.findall(r"(\d+) more like this in the last \d+s, the latest: plugin last", log)
         assert len(re.findall(failed, log)) == 1
 
     def test_all_of_it_in_json(self, start: Start, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ class TestProcess:
         line = json.loads(found[0])
         assert (line["level"], line["logger"]) == ("DEBUG", "mooring.live")
         assert re.fullmatch(
-            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)? m?s, attempt 1",
+            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)?m?s, attempt 1",
             line["message"],
         )
 
@@ -316,8 +316,11 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (["--nodes", "3", "--nodes-file", "f"], "--nodes and --nodes-file exclude each other"),
-            (["--policy", "p.py"], "--policy is for the scheduler inside; add --scheduler"),
+            (
+                ["--nodes", "3", "--nodes-file", "f"],
+                ("--nodes and --nodes-file are mutually exclusive"),
+            ),
+            (["--policy", "p.py"], "--policy needs a scheduler to run in; add --scheduler"),
             (["--tls-cert", "c.pem"], "TLS needs both --tls-cert and --tls-key"),
             (["--token-file", "t"], "kubectl sends no token over plain HTTP"),
             (["--snapshot", "none.json"], "none.json does not exist"),
@@ -475,7 +478,7 @@ class TestSnapshot:
         assert [problem.partition(":")[0] for problem in found.problems] == [
             "2 of kind Thing of example.com/v1, which the embedded cluster does not have",
             "a Node has no metadata.name",
-            "Node n is there twice; the first one counts",
+            "Node n occurs more than once; the first one is used",
             "Node m",
         ]
         assert [item.name for item in cluster.store.all(NODES)] == ["n"]

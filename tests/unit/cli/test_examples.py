@@ -53,7 +53,7 @@ class TestExamples:
         assert copied == {name: (original / name).read_text() for name in copied}
         assert "    cd fair-gpus\n" in done.stdout
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
-            "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
+            "moor: fair-gpus already exists and is not overwritten; remove it first\n"
         )
 
     @pytest.mark.parametrize("command", [["examples"], ["demo", "--example"]])
@@ -105,4 +105,4 @@ class TestDemo:
     @pytest.mark.parametrize("other", [["--nodes", "3"], ["--pods", "50"], ["--policy", "p.py"]])
     def test_an_example_brings_everything(self, tmp_path: Path, other: list[str]) -> None:
         done = moor(tmp_path, "demo", "--example", "fair-gpus", *other)
-        assert sentence(done).endswith("leave out the others\n")
+        assert sentence(done).endswith("remove the other options\n")

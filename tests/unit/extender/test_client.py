@@ -139,7 +139,7 @@ class TestFilter:
             asyncio.run(main())
         texts = [record.getMessage() for record in caplog.records]
         assert len(texts) == 4, "each is told once, and that one is well again"
-        assert all("it is ignorable and passed over" in text for text in texts[:3])
+        assert all("it is ignorable and is skipped" in text for text in texts[:3])
         assert texts[3].endswith("/lame answers filter again")
 
     @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ sys.exit(1 if number == 0 else 2)
     found = [(lives / str(number)).read_text() for number in range(3)]
     assert found == ["", "counter", "counter counter"]
     told = [message.split(" ", 2)[2] for message in caplog.messages if "ended" in message]
-    assert told == ["ended with 1; starting another", "ended with -9; starting another"]
+    assert told == ["ended with 1; starting another", "exited with code -9; starting another"]
 
 
 def test_a_worker_that_does_not_end_is_killed(

@@ -109,15 +109,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"reads": StorageClass},
         "reads of plugin Declaring is <class 'mooring.model.storage.StorageClass'>, give a tuple ",
     ),
-    ({"reads": [Own]}, "reads of plugin Declaring names Own, mooring watches PriorityClass, "),
-    ({"reads": ["Pod"]}, "reads of plugin Declaring names 'Pod', mooring watches PriorityClass, "),
+    ({"reads": [Own]}, "reads of plugin Declaring names Own: mooring watches PriorityClass, "),
+    ({"reads": ["Pod"]}, "reads of plugin Declaring names 'Pod': mooring watches PriorityClass, "),
     ({"reads": [Lying()]}, "reads of plugin Declaring names <"),
     ({"reads": iter([StorageClass])}, "reads of plugin Declaring is <list_iterator object at "),
     ({"reads_if_watched": None}, "reads_if_watched of plugin Declaring is None, give a tuple of "),
     ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject, "),
     (
         {"reads": property(failing)},
-        "reads of plugin Declaring cannot be read, it tried to end the process",
+        "reads of plugin Declaring cannot be read: it tried to end the process",
     ),
 ]
 

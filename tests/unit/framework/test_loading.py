@@ -99,13 +99,13 @@ def test_a_loaded_policy_works() -> None:
 
 def test_a_file_without_policy_is_rejected_with_an_example() -> None:
     write("policy.py", "x = 1\n")
-    assert rejected("policy.py").startswith("policy.py has no policy; write for example: policy = ")
+    assert rejected("policy.py").startswith("policy.py has no policy; add for example: policy = ")
 
 
 def test_two_policies_need_a_name() -> None:
     write("policy.py", TWO)
     text = rejected("policy.py")
-    assert text.startswith("policy.py has 2 policies (harbour, pier); say which one: policy.py:")
+    assert text.startswith("policy.py has 2 policies (harbour, pier); specify one: policy.py:")
 
 
 def test_a_name_that_is_not_there_is_rejected_with_those_that_are() -> None:
@@ -121,7 +121,7 @@ def test_a_syntax_error_is_told_with_file_and_line() -> None:
     write("policy.py", "import mooring\nif True\n    pass\n")
     text = rejected("policy.py")
     assert "policy.py, line 2: " in text
-    assert text.endswith("; correct the syntax")
+    assert text.endswith("; fix the syntax")
 
 
 def test_a_syntax_error_of_a_neighbour_names_the_neighbour() -> None:
@@ -198,7 +198,7 @@ def test_a_folder_is_no_policy_file() -> None:
 
 def test_a_file_that_does_not_end_in_py_is_rejected() -> None:
     write("policy.txt", ONE)
-    assert rejected("policy.txt") == "policy.txt is no Python file; its name must end in .py"
+    assert rejected("policy.txt") == "policy.txt is not a Python file; its name must end in .py"
 
 
 @pytest.mark.parametrize("name", ["no_such_module", "no_such.module", "", "..", "sys.no_such"])

@@ -125,7 +125,7 @@ def test_a_policy_says_what_it_needs() -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "-a", "a-", "_a", "a/b", "ä", "a\n"])
 def test_an_illegal_policy_name_is_rejected(name: str) -> None:
-    with pytest.raises(mr.InputError, match=r"policy name .* is illegal; use letters"):
+    with pytest.raises(mr.InputError, match=r"policy name .* is invalid; use letters"):
         mr.Policy(name)
 
 
@@ -138,7 +138,7 @@ def test_a_legal_policy_name_is_kept(name: str) -> None:
 @pytest.mark.parametrize("name", ["a b", "x/y", "_hidden"])
 def test_an_illegal_function_name_is_rejected(kind: str, name: str) -> None:
     policy = mr.Policy("p")
-    with pytest.raises(mr.InputError, match=rf"^{kind} name {name!r} is illegal in policy 'p'"):
+    with pytest.raises(mr.InputError, match=rf"^{kind} name {name!r} is invalid in policy 'p'"):
         decorator(policy, kind)(name=name)(one_filter)
     assert policy.rules == []
 
@@ -190,7 +190,7 @@ def test_a_weight_or_best_score_must_be_a_number_above_zero(option: str, value: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_decorator_on_something_that_is_no_function_is_rejected(kind: str) -> None:
-    with pytest.raises(mr.InputError, match=rf"^policy.{kind} takes a function; write @policy"):
+    with pytest.raises(mr.InputError, match=rf"^policy.{kind} takes a function; use @policy"):
         decorator(mr.Policy("p"), kind)("a name")
 
 

@@ -408,12 +408,12 @@ def test_broken_answers() -> None:
             with pytest.raises(KubeError, match="broke: "):
                 await client.request("POST", "/x", body={})
             api.script.append(half)
-            with pytest.raises(KubeError, match="the answer was cut off"):
+            with pytest.raises(KubeError, match="the response was truncated"):
                 await client.request("GET", "/x")
             api.script.append(half)
             async with client.stream("/x") as chunks:
                 assert await anext(chunks) == b"half"
-                with pytest.raises(KubeError, match="the answer was cut off"):
+                with pytest.raises(KubeError, match="the response was truncated"):
                     await anext(chunks)
 
     asyncio.run(main())

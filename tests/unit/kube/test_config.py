@@ -136,11 +136,11 @@ def test_a_file_that_is_not_used_unasked_is_named_with_the_option_that_takes_it(
     file = tmp_path / ".kube" / "config"
     assert unasked_file(env) == ""
     write(file, "home")
-    unasked = f"; {file} is not used unasked: "
-    assert unasked_file(env) == f"{unasked}--context home takes its current context"
+    unasked = f"; {file} is not used by default: "
+    assert unasked_file(env) == f"{unasked}--context home uses its current context"
     text = file.read_text()
     file.write_text(text.replace("current-context: home", "current-context: gone"))
-    assert unasked_file(env) == f"{unasked}--context NAME takes one of its contexts (home)"
+    assert unasked_file(env) == f"{unasked}--context NAME uses one of its contexts (home)"
     file.write_text(text.replace("home", "'my cluster'"))
     assert "--context 'my cluster' takes" in unasked_file(env)
     for useless in ("", "{", "clusters: 7"):

@@ -405,7 +405,7 @@ def test_a_resource_that_need_not_be_there_is_empty_until_it_is(
     asyncio.run(main())
     warnings = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert len(warnings) == 1
-    assert warnings[0].endswith("(/api/v1/things; it is taken for empty and tried again)")
+    assert warnings[0].endswith("(/api/v1/things; it is treated as empty; retrying)")
 
 
 def test_what_need_not_be_there_can_still_be_unreachable() -> None:

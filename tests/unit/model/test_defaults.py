@@ -216,7 +216,7 @@ def test_an_unknown_priority_class_is_an_error_that_names_pod_and_field() -> Non
         stored(pod(priorityClassName="gold"), *CLASSES)
     assert str(caught.value) == (
         "Pod default/a: field spec.priorityClassName: there is no PriorityClass 'gold'; "
-        "add it, or name one that exists"
+        "create it, or use one that exists"
     )
 
 

@@ -40,7 +40,7 @@ class TestPods:
             assert rejection.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
             with pytest.raises(WaitError) as error:
                 c.wait_scheduled("big", timeout=0.1)
-            assert "0.1 seconds in vain for pod default/big to be bound" in str(error.value)
+            assert "0.1 seconds waiting for pod default/big to be bound" in str(error.value)
             assert "2 Insufficient cpu" in str(error.value)
             assert c.placements() == {"big": ""}
 

@@ -140,7 +140,7 @@ def test_the_first_fault_that_strikes_is_met() -> None:
     ("make", "words"),
     [
         (lambda: Fault.drop(chance=1.5), "chance of a fault is 1.5"),
-        (lambda: Fault.delay(2, 1), "2 to 1 s"),
+        (lambda: Fault.delay(2, 1), "2 to 1s"),
         (lambda: Fault.delay(-1), "the least first"),
         (lambda: Fault.refuse(200), "status from 400 to 599"),
         (lambda: Fault.cut(times=-1), "not negative"),
@@ -149,7 +149,7 @@ def test_the_first_fault_that_strikes_is_met() -> None:
         (lambda: Fault.drop(on="pods"), "on is 'pods', give Requests"),  # type: ignore[arg-type]
         (
             lambda: Requests(verb="lists"),
-            "verb is 'lists', give one of get, list, watch, .*, deletecollection",
+            "verb is 'lists'; it must be one of get, list, watch, .*, deletecollection",
         ),
         (lambda: Requests(verb="Get"), "verb is 'Get'"),
         (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*, give one text"),  # type: ignore[arg-type]

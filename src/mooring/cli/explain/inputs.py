@@ -99,9 +99,9 @@ def not_asked(extenders: "tuple[Extender, ...]") -> str:
     if not names:
         return ""
     if len(names) == 1:
-        return f"the extender {names[0]} was not asked; --ask-extenders asks it"
+        return f"the extender {names[0]} was not called; use --ask-extenders to call it"
     listed = " and ".join((", ".join(names[:-1]), names[-1]))
-    return f"the extenders {listed} were not asked; --ask-extenders asks them"
+    return f"the extenders {listed} were not called; use --ask-extenders to call them"
 
 
 def _without_credentials(url: str) -> str:
@@ -120,8 +120,9 @@ def _configz(url: str) -> dict[str, Any]:
     except (urllib.error.URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise InputError(
-            f"{address} cannot be read: {reason}; save it with kubectl get --raw and give the file"
+            f"{address} cannot be read: {reason}; save it with kubectl get --raw and specify "
+            "the file"
         ) from error
     if not isinstance(found, dict):
-        raise InputError(f"{address} is no configuration: it holds no object with named fields")
+        raise InputError(f"{address} is not a configuration: it is not a JSON object")
     return found

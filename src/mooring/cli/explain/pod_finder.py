@@ -40,7 +40,7 @@ def pod_keys(typed: str, namespace: str, default: str) -> list[str]:
         return [f"{namespace or default}/{name}", typed]
     if namespace and before != namespace:
         raise InputError(
-            f"{typed} is in another namespace than --namespace {namespace}; give one of them"
+            f"{typed} is not in the namespace given with --namespace {namespace}; use one of them"
         )
     return [typed]
 

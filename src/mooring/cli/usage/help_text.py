@@ -110,7 +110,8 @@ def group_help(group: Any, context: Any) -> str:
         group.help or "",
         {"Commands": commands, _OTHERS: options},
     )
-    return f"{page}\nFor what a command does and takes: {context.command_path} COMMAND --help\n"
+    more = f'Use "{context.command_path} COMMAND --help" for more information about a command.'
+    return f"{page}\n{more}\n"
 
 
 def width() -> int:
@@ -189,7 +190,7 @@ def _value(option: Any, hint: Any) -> str:
 def _about(option: Any) -> str:
     """What an option is for, with its default unless that is plain."""
     text = option.help or ""
-    default = _default(option.default)
+    default = "" if getattr(option, "count", False) else _default(option.default)
     return f"{text} (default:{_GLUE}{default})".strip() if default else text
 
 

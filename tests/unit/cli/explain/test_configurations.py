@@ -122,7 +122,7 @@ class TestProfiles:
         code, out, err = explain("web", "--config", str(recorded))
         assert code == 1
         assert "lenient with the profile of volcano" in out
-        assert "moor: the extender http://127.0.0.1:9 was not asked; " in err
+        assert "moor: the extender http://127.0.0.1:9 was not called; " in err
 
     def test_a_scheduler_that_does_not_answer(self, explain: Explain) -> None:
         with http_server(lambda *_: {}) as url:
@@ -171,4 +171,4 @@ class TestExtenders:
         code, out, err = explain("plain", "--config", config, "--ask-extenders")
         assert (code, out) == (2, "")
         assert url in err
-        assert err.endswith("; without --ask-extenders it is explained without\n")
+        assert err.endswith("; without --ask-extenders it is left out\n")

@@ -58,12 +58,12 @@ def test_groups_and_changes(pending: Explain) -> None:
     lines = out.splitlines()
     assert lines[0] == "✗ 3 pods are pending: NodeResourcesFit: Insufficient cpu."
     assert lines[1].startswith(
-        "  What helps most: ask for 2 less cpu (2 instead of 4); 1 of 2 then"
+        "  What helps most: request 2 less cpu (2 instead of 4); 1 of 2 then"
     )
     assert "   2  NodeResourcesFit: Insufficient cpu" in lines
     assert "      default/p9, default/p10" in lines
-    assert "Fit now, and wait for their scheduler\ndefault-scheduler: default/q\n" in out
-    assert "1. ask for 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
+    assert "Fit now, and are waiting for their scheduler\ndefault-scheduler: default/q\n" in out
+    assert "1. request 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
 
 
 def test_json(pending: Explain) -> None:
@@ -86,9 +86,9 @@ def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give the pod that is to be explained, or --pending for all pending pods"),
-        (["x", "--pending"], "give the pod that is to be explained, or --pending for all"),
-        (["--pending", "--node", "a"], "--pending and --node exclude each other"),
+        ([], "specify the pod to explain, or --pending for all pending pods"),
+        (["x", "--pending"], "specify the pod to explain, or --pending for all"),
+        (["--pending", "--node", "a"], "--pending and --node are mutually exclusive"),
     ],
 )
 def test_wrong_usage(

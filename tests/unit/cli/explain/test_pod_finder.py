@@ -23,5 +23,5 @@ def test_forms(typed: str, namespace: str, expected: list[str]) -> None:
 
 
 def test_two_namespaces() -> None:
-    with pytest.raises(InputError, match="is in another namespace than --namespace shop"):
+    with pytest.raises(InputError, match="is not in the namespace given with --namespace shop"):
         pod_keys("other/web", "shop", "mine")

@@ -87,8 +87,8 @@ def test_something_else_than_the_binding(tmp_path: Path) -> None:
 def test_nobody_awaits_an_async_function(tmp_path: Path, kind: str) -> None:
     said = problem(tmp_path, f"@policy.{kind}\nasync def f({WANTED[kind]}): return None\n")
     assert said == (
-        f"2: {kind} function 'f' is async, and nothing awaits it; write def (only a bind function "
-        f"may be async)"
+        f"2: {kind} function 'f' is async, but nothing awaits it; use def (only a bind "
+        "function may be async)"
     )
 
 

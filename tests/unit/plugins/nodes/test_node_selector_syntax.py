@@ -21,7 +21,10 @@ WHERE = "a.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]"
 @pytest.mark.parametrize(
     ("requirement", "problem"),
     [
-        ({"key": "x", "operator": "in"}, ("operator", "'in' is not allowed, use one of In, NotIn")),
+        (
+            {"key": "x", "operator": "in"},
+            ("operator", "'in' is not supported: use one of In, NotIn"),
+        ),
         ({"key": "a b", "operator": "Exists"}, ("key", "'a b' is no label")),
         ({"key": "x", "operator": "In"}, ("values", "In needs a value")),
         ({"key": "x", "operator": "NotIn", "values": []}, ("values", "NotIn needs a value")),
