@@ -111,8 +111,9 @@ conformance: setup ## Kubernetes' own end-to-end tests of scheduling on moor clu
 	tools/kube/build-e2e.sh
 	$(BIN)/python -m tools.conformance $(ARGS)
 
-docs: setup ## write docs/reference anew from the code
+docs: setup ## write docs/reference and the dashboard anew from the code
 	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.dashboard
 
 lock: setup ## write locks/ anew after a change of constraints.txt (asks the package index)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable . --group dev hatchling
