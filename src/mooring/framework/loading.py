@@ -18,10 +18,8 @@ from mooring.framework import foreign
 from mooring.framework.policy import Policy
 from mooring.framework.policy_checks.decorators import decorator_problems
 from mooring.framework.policy_checks.policy_check import policy_problems
-from mooring.framework.policy_checks.sources import Problem, Sources
+from mooring.framework.policy_checks.sources import OUR_MODULES, Problem, Sources, neighbours
 from mooring.wording import counted
-
-_OURS = ("mooring", "mooring.hook")
 
 
 def load(source: str | Path) -> Policy:
@@ -149,7 +147,9 @@ def _meant(error: BaseException) -> str:
     if type(error) is not AttributeError or error.name is None:
         return ""
     owner = error.obj
-    ours = isinstance(owner, Policy) or (isinstance(owner, ModuleType) and owner.__name__ in _OURS)
+    ours = isinstance(owner, Policy) or (
+        isinstance(owner, ModuleType) and owner.__name__ in OUR_MODULES
+    )
     near = difflib.get_close_matches(error.name, dir(owner), n=1) if ours else []
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -159,10 +159,4 @@ def source_files(source: str | Path) -> list[Path]:
     place = str(source).partition(":")[0]
     module = sys.modules.get(place)
     own = Path(module.__file__ if module and module.__file__ else place).absolute()
-    folder = own.resolve().parent
-    found = {own}
-    for other in list(sys.modules.values()):
-        name = getattr(other, "__file__", None)
-        if name and Path(name).parent == folder:
-            found.add(Path(name))
-    return sorted(found)
+    return sorted({own, *neighbours(own)})
