@@ -13,8 +13,9 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from mooring.errors import InputError, PolicyFileError
+from mooring.errors import EscapeError, InputError, PolicyFileError
 from mooring.framework import foreign
+from mooring.framework.interruptions import why_interrupted
 from mooring.framework.policy import Policy
 from mooring.framework.policy_checks.decorators import decorator_problems
 from mooring.framework.policy_checks.policy_check import policy_problems
@@ -82,7 +83,7 @@ def _run_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        foreign.run(spec.loader.exec_module, module)
     except (Exception, SystemExit, GeneratorExit) as error:
         del sys.modules[name]
         raise _not_run(str(path), error) from error
@@ -92,7 +93,7 @@ def _run_file(path: Path) -> ModuleType:
 def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     try:
-        return importlib.import_module(name)
+        return foreign.run(importlib.import_module, name)
     except (Exception, SystemExit, GeneratorExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
@@ -115,7 +116,8 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
             f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
         )
     where = place
-    for frame, line in traceback.walk_tb(error.__traceback__):
+    raised = error.__cause__ if isinstance(error, EscapeError) else error
+    for frame, line in traceback.walk_tb(raised.__traceback__ if raised is not None else None):
         file = frame.f_code.co_filename
         named = file.endswith(place) or place.replace(".", "/") in file
         if named and not foreign.is_ours(frame):  # our files may be called the same
@@ -123,6 +125,9 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
     wrong = _wrong_decorator(place, error)
     if wrong is not None:
         return PolicyFileError(str(wrong))
+    if isinstance(error, EscapeError):
+        why = why_interrupted(said) or "loading it was interrupted"
+        return PolicyFileError(f"{where}: {why}; correct what it does there")
     if isinstance(error, InputError):
         return PolicyFileError(f"{where}: {said}")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
