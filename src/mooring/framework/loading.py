@@ -112,9 +112,8 @@ def _search_first(folder: Path) -> None:
 def _not_run(place: str, error: BaseException) -> PolicyFileError:
     said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
-        return PolicyFileError(
-            f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
-        )
+        file = Sources(place).shown(error.filename or place)
+        return PolicyFileError(f"{file}, line {error.lineno}: {error.msg}; correct the syntax")
     where = place
     raised = error.__cause__ if isinstance(error, EscapeError) else error
     for frame, line in traceback.walk_tb(raised.__traceback__ if raised is not None else None):

@@ -69,8 +69,10 @@ def test_a_file_that_computes_for_ever_is_interrupted(
     def threads() -> list[str]:
         return [one.name for one in threading.enumerate() if name in one.name]
 
+    taken: list[Policy] = []
+
     async def main() -> None:
-        work = asyncio.create_task(reload(str(file), id, 0.01, 0.1))
+        work = asyncio.create_task(reload(str(file), taken.append, 0.01, 0.1))
         await asyncio.sleep(0)
         file.write_text("import looping_neighbour" if neighbour else LOOPS.format(name=name))
         await eventually(lambda: bool(threads()))
