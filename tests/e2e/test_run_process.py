@@ -65,7 +65,7 @@ def test_sigterm_ends_it_in_order(
     log = started.log()
     assert f"schedules pods of {namespace} on {plane.url}" in log
     assert f"leader election on (Lease {namespace}/lease)" in log
-    assert f"health at http://127.0.0.1:{started.port}" in log
+    assert f"health checks at http://127.0.0.1:{started.port}" in log
     assert "Traceback" not in log
     assert note_of(plane, "p", namespace, "Scheduled").startswith("Successfully assigned")
 
@@ -126,7 +126,7 @@ class TestRejections:
         said = self.said(MoorRun(control_plane, config, kubeconfig=nobody))
         # Which of them are rejected in time to be named, and which is the first, nobody can say.
         assert re.search(r'User "nobody" cannot list resource "\w+" in API group "', said)
-        assert "grant it with an RBAC role. Also rejected: " in said
+        assert "grant the permission with an RBAC role. Also rejected: " in said
 
     def test_wrong_credentials(
         self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 import typer
 
 from mooring.cli.cluster_reader import say
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import (
+    AllowHosts,
+    HookTimeout,
+    LogLines,
+    Reload,
+    TlsCert,
+    TlsKey,
+    Verbose,
+)
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +48,7 @@ class ClusterOptions(NamedTuple):
     kubelet: bool
     job_seconds: float | None
     scheduler: bool
+    config: Path | None
     policy: str | None
     hook_timeout: float
     reload: bool
@@ -71,10 +81,7 @@ def cluster(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
     ] = 8880,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Also accept this name in the Host header; repeatable."),
-    ] = None,
+    allow_host: AllowHosts = None,
     kubeconfig: Annotated[
         Path, typer.Option(metavar="FILE", help="File to write the kubeconfig to.")
     ] = Path("mooring.kubeconfig"),
@@ -84,13 +91,8 @@ def cluster(
             metavar="FILE", help="File with the allowed tokens, one token,user per line; needs TLS."
         ),
     ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            help="PEM file with the certificate chain; enables TLS. Reloaded when renewed."
-        ),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="PEM file with the private key.")] = None,  # noqa: UP045
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     kubelet: Annotated[bool, typer.Option("--kubelet/--no-kubelet", help="Run bound pods.")] = True,
     job_seconds: Annotated[
         Optional[float],  # noqa: UP045
@@ -105,24 +107,14 @@ def cluster(
         Optional[str],  # noqa: UP045
         typer.Option(help="Policy for the scheduler: policy.py or package.module:policy."),
     ] = None,
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds a plugin call may take before it is interrupted.",
-        ),
-    ] = 5.0,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Reload the policy when its file changes.")
-    ] = False,
-    log_format: Annotated[LogFormat, typer.Option(help="Format of log lines.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="KubeSchedulerConfiguration file for the scheduler."),
+    ] = None,
+    hook_timeout: HookTimeout = 5.0,
+    reload: Reload = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
 ) -> None:
     """Run a Kubernetes cluster in memory, with fake nodes, for kubectl and schedulers.
 
@@ -135,8 +127,9 @@ def cluster(
 
     if nodes is not None and nodes_file is not None:
         raise InputError("--nodes and --nodes-file are mutually exclusive; use one of them")
-    if policy is not None and not scheduler:
-        raise InputError("--policy needs a scheduler to run in; add --scheduler")
+    for option, value in (("--policy", policy), ("--config", config)):
+        if value is not None and not scheduler:
+            raise InputError(f"{option} needs a scheduler; add --scheduler")
     if reload and policy is None:
         raise InputError("--reload needs a policy file; specify it with --policy")
     certificates = _certificates(tls_cert, tls_key)
@@ -162,6 +155,7 @@ def cluster(
         kubelet=kubelet,
         job_seconds=job_seconds,
         scheduler=scheduler,
+        config=config,
         policy=policy,
         hook_timeout=hook_timeout,
         reload=reload,
@@ -243,7 +237,7 @@ async def _start(
     settings = _settings(options) if options.scheduler else None
     if settings is not None:
         await stack.enter_async_context(scheduling(settings, exit_now=exit_now))
-    _announce(options, cluster, url, settings.says() if settings is not None else [])
+    _announce(options, cluster, url, settings)
 
 
 def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
@@ -281,17 +275,28 @@ def _load(options: ClusterOptions, cluster: "EmbeddedCluster") -> None:
 
 
 def _settings(options: ClusterOptions) -> "SchedulerSettings":
+    from mooring.cli.input_files import read_mapping
     from mooring.live.options import HookLimits, RunOptions, read_settings
 
     return read_settings(
         RunOptions(
             policy=options.policy,
+            config=read_mapping(options.config) if options.config is not None else None,
+            config_name=str(options.config),
             kubeconfig=options.kubeconfig,
             leader_elect=False,
             hook_limits=HookLimits(options.hook_timeout),
             reload=options.reload,
         )
     )
+
+
+def _whose(settings: "SchedulerSettings") -> str:
+    """Which pods the scheduler places, if not those that name no scheduler."""
+    from mooring.config.types import DEFAULT_SCHEDULER
+
+    names = list(settings.profiles)
+    return "" if DEFAULT_SCHEDULER in names else f" whose schedulerName is {' or '.join(names)}"
 
 
 def _reachable(url: str, host: str) -> str:
@@ -303,7 +308,10 @@ def _reachable(url: str, host: str) -> str:
 
 
 def _announce(
-    options: ClusterOptions, cluster: "EmbeddedCluster", url: str, says: list[str]
+    options: ClusterOptions,
+    cluster: "EmbeddedCluster",
+    url: str,
+    settings: "SchedulerSettings | None",
 ) -> None:
     from mooring.cli.cluster_files import shown
     from mooring.embedded.resources import NODES, PODS
@@ -319,10 +327,10 @@ def _announce(
         f"    kubectl get nodes\n"
         f"    kubectl create deployment web --image=nginx --replicas=10"
     )
-    if options.scheduler:
+    if settings is not None:
         who = f" with the policy {options.policy}" if options.policy is not None else ""
-        typer.echo(f"\nmooring's scheduler{who} schedules the pods.")
-        for sentence in says:
+        typer.echo(f"\nmooring's scheduler{who} places the pods{_whose(settings)}.")
+        for sentence in settings.says():
             typer.echo(f"The {sentence}.")
     else:
         typer.echo(

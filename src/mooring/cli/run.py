@@ -5,7 +5,16 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import (
+    AllowHosts,
+    HookTimeout,
+    LogLines,
+    Reload,
+    TlsCert,
+    TlsKey,
+    Verbose,
+)
 
 
 def run(
@@ -50,25 +59,10 @@ def run(
             help="Port to serve them on; 0 picks a free port. Same default as kube-scheduler.",
         ),
     ] = 10259,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Also accept this name in the Host header; repeatable."),
-    ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            help="PEM file with the certificate chain; enables TLS. Reloaded when renewed."
-        ),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="PEM file with the private key.")] = None,  # noqa: UP045
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds a plugin call may take before it is interrupted.",
-        ),
-    ] = 5.0,
+    allow_host: AllowHosts = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    hook_timeout: HookTimeout = 5.0,
     bind_hook_timeout: Annotated[
         float,
         typer.Option(
@@ -77,16 +71,9 @@ def run(
             help="Seconds an async pre_bind, bind or post_bind may take before it is cancelled.",
         ),
     ] = 600.0,
-    log_format: Annotated[LogFormat, typer.Option(help="Format of log lines.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Reload the policy when its file changes.")
-    ] = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
+    reload: Reload = False,
 ) -> None:
     """Schedule pods, instead of kube-scheduler or alongside it.
 

@@ -216,7 +216,7 @@ class MultiPointExpansion:
             have = f"{len(sorters)} do ({', '.join(sorters)})" if sorters else "none does"
             usual = self._default_at("queueSort")
             wanted = f"only {usual} or another" if usual else "only one"
-            text = f"exactly one plugin must sort the queue and {have}: enable {wanted}"
+            text = f"exactly one plugin must sort the queue, but {have}: enable {wanted}"
             self._problem(f"{self._path}.queueSort", text)
         if not found["bind"]:
             wanted = self._default_at("bind") or "one that does"

@@ -1,8 +1,6 @@
 """The command line in this process: what it understands, and how it says no."""
 
 import socket
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,7 @@ from mooring.extender.server import ServeOptions
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.testing.certificates import Authority
 from mooring.version import __version__
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.unit.cli.command_line import KUBECONFIG, Run, rejected
 
 
 @pytest.fixture(autouse=True)
@@ -29,31 +26,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-def rejected(result: tuple[int, str, str]) -> str:
-    """The one sentence of a rejection."""
-    code, out, err = result
-    assert code == 2
-    assert out == ""
-    assert "Traceback" not in err
-    lines = err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("moor: ")
-    return lines[0].removeprefix("moor: ")
+def run(command_line: Run) -> Run:
+    return command_line
 
 
 @pytest.mark.parametrize("command", [("serve", "policy.py"), ("run",), ("cluster",)])
@@ -200,9 +174,7 @@ class TestRejections:
     @pytest.mark.parametrize("size", ["", "64 Mi", "64M", "Mi", "-1", "1.5Gi", "64mi", "9" * 5000])
     def test_sizes(self, run: Run, good: Path, size: str) -> None:
         sentence = rejected(run("serve", good, "--port", "0", "--max-body", size))
-        assert sentence.startswith(
-            f"--max-body {size!r} is not a valid size; write for example 64Mi"
-        )
+        assert sentence.startswith(f"--max-body {size!r} is not a valid size; use for example 64Mi")
 
     @pytest.mark.parametrize("option", ["--max-body", "--max-held"])
     @pytest.mark.parametrize("size", ["0", "000", "0Ki"])
@@ -215,8 +187,8 @@ class TestRejections:
     def test_a_body_that_would_never_find_room(self, run: Run, good: Path) -> None:
         sentence = rejected(run("serve", good, "--port", "0", "--max-held", "64Mi"))
         assert sentence == (
-            "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never find "
-            "room; raise the one or lower the other"
+            "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never "
+            "fit; raise --max-held or lower --max-body"
         )
 
     @pytest.mark.parametrize("option", ["--timeout", "--drain"])
@@ -251,8 +223,8 @@ class TestRejections:
     ) -> None:
         arguments = ["serve", good, "--port", "0"]
         assert rejected(run(*arguments, "--node-cache")) == (
-            "--node-cache needs a cluster, and none is configured: "
-            "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
+            "--node-cache needs a cluster, and none is configured: use --kubeconfig FILE, set "
+            "KUBECONFIG, or run inside the cluster"
         )
         assert "none" in rejected(run(*arguments, "--kubeconfig", tmp_path / "none"))
         for text in ("{", "[]", "clusters: 7", "", "current-context: x"):
@@ -329,17 +301,9 @@ class TestOptions:
         tmp_path: Path,
         seen: list[tuple[ServeOptions, ClusterConfig | None]],
     ) -> None:
-        text = """
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://h:6443"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-"""
         home = tmp_path / ".kube"
         home.mkdir()
-        (home / "config").write_text(text)
+        (home / "config").write_text(KUBECONFIG)
         run("serve", good, "--port", "0")
         run("serve", good, "--port", "0", "--context", "x")
         run("serve", good, "--port", "0", "--kubeconfig", home / "config")

@@ -114,7 +114,7 @@ def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
         assert said in log.read_text()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 1, log.read_text()
-    assert "the second signal: the process ends at once" in log.read_text()
+    assert "the second signal: exiting immediately" in log.read_text()
     assert "3 more like this in the last" in log.read_text()
 
 

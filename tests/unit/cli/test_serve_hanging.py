@@ -183,7 +183,7 @@ def test_a_function_that_cannot_be_interrupted_is_answered_for(
     wait_for(lambda: moor.get("/livez").status == 200, "livez to turn green again")
     assert moor.get("/readyz").status == 200
     assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a"]
-    moor.wait_log("requests are decided again")
+    moor.wait_log("requests are processed again")
     assert (hangs(moor), failures(moor)) == (1, 1)  # although it was interrupted after all
 
 

@@ -294,8 +294,8 @@ class TestRejections:
             ),
             (
                 {"leaderElection": {"leaseDuration": 15}},
-                ("leaderElection.leaseDuration: 15 is not a valid duration, "
-                "write for example 15s, 1m30s or 100ms"),
+                ("leaderElection.leaseDuration: 15 is not a valid duration: use for example "
+                 "15s, 1m30s or 100ms"),
             ),
             (
                 {"percentageOfNodesToScore": 101},

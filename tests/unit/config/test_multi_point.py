@@ -241,30 +241,27 @@ class TestRejections:
             ),
             (
                 {"multiPoint": {"enabled": names("Mine", "NodeName", "Mine")}},
-                (
-                    "profiles[0].plugins.multiPoint.enabled[2].name: Mine is enabled twice, "
-                    "once will do"
-                ),
+                ("profiles[0].plugins.multiPoint.enabled[2].name: Mine is enabled more than once"),
             ),
             (
                 {"multiPoint": {"enabled": names("NodeName", "NodeName")}},
                 (
-                    "profiles[0].plugins.multiPoint.enabled[0].name: NodeName is enabled twice, "
-                    "once will do"
+                    "profiles[0].plugins.multiPoint.enabled[0].name: NodeName is enabled more "
+                    "than once"
                 ),
             ),
             (
                 {"multiPoint": {"disabled": names("PrioritySort")}},
                 (
-                    "profiles[0].plugins.queueSort: exactly one plugin must sort the queue and "
+                    "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, but "
                     "none does: enable only PrioritySort or another"
                 ),
             ),
             (
                 {"queueSort": {"enabled": names("Yours")}},
                 (
-                    "profiles[0].plugins.queueSort: one plugin sorts the queue and 2 plugins do "
-                    "(PrioritySort, Yours), enable only PrioritySort or another"
+                    "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, "
+                    "but 2 do (PrioritySort, Yours): enable only PrioritySort or another"
                 ),
             ),
             (
@@ -274,15 +271,15 @@ class TestRejections:
             (
                 {"placementScore": {"enabled": names("NodeResourcesFit")}},
                 (
-                    "profiles[0].plugins.placementScore.enabled[0]: mooring does not schedule pod "
-                    "groups, remove it"
+                    "profiles[0].plugins.placementScore.enabled[0]: mooring does not support "
+                    "pod groups: remove it"
                 ),
             ),
             (
                 {"score": {"enabled": names(("Mine", -5), "NodeAffinity")}},
                 (
-                    "profiles[0].plugins.score.enabled[1].name: the weights before it add up to "
-                    "less than 0, give weights of at least 1"
+                    "profiles[0].plugins.score.enabled[1].name: the sum of the preceding "
+                    "weights is negative: weights must be at least 1"
                 ),
             ),
         ],

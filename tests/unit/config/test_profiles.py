@@ -142,7 +142,7 @@ class TestArguments:
             "pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}],
         }
         assert rejected(registry, profile).startswith(
-            "profiles[0].pluginConfig[0].args.foo: unknown field, "
+            "profiles[0].pluginConfig[0].args.foo: unknown field: "
         )
 
     def test_for_a_plugin_that_does_not_exist(self, registry: Registry) -> None:
@@ -187,7 +187,7 @@ class TestOneQueue:
         }
         text = rejected(registry, {"schedulerName": "a"}, {"schedulerName": "b", "plugins": other})
         assert text == (
-            "profiles[1].plugins.queueSort: Fifo sorts the queue here and PrioritySort in "
+            "profiles[1].plugins.queueSort: Fifo sorts the queue and PrioritySort in "
             "profiles[0]: all profiles share one queue"
         )
 
@@ -264,7 +264,9 @@ def test_the_place_for_such_resources_is_a_name() -> None:
     class Wrong(Counting):
         ignored_resources_arg = 3  # type: ignore[assignment]
 
-    with pytest.raises(InputError, match="ignored_resources_arg of plugin Wrong is 3, give the "):
+    with pytest.raises(
+        InputError, match=("ignored_resources_arg of plugin Wrong is 3: must be the ")
+    ):
         default_registry().add(Wrong)
 
 
@@ -272,7 +274,7 @@ def test_without_a_default_set_nobody_is_named() -> None:
     registry = Registry()
     registry.add(Counting)
     assert rejected(registry, {"schedulerName": "a"}) == (
-        "profiles[0].plugins.queueSort: exactly one plugin must sort the queue and none does: "
+        "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, but none does: "
         "enable only one; "
         "profiles[0].plugins.bind: no plugin binds pods: enable one that does"
     )

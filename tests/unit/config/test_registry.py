@@ -152,7 +152,7 @@ class TestAdding:
     def test_a_function_that_does_not_say_what_it_makes(self, registry: Registry) -> None:
         with pytest.raises(InputError) as caught:
             registry.add(make_something, "Made")
-        assert sentence(caught) == "the extension points of A are unknown: set points="
+        assert sentence(caught) == "the extension points of Made are unknown: set points="
         registry.add(make_something, "Made", points=["score", "filter"])
         assert registry.points("Made") == ("filter", "score")
 
@@ -320,8 +320,8 @@ class TestInstalledPackages:
                 f"{HERE}:Best",
                 ("names itself 'Best': the plugin and its entry point must have the same name"),
             ),
-            (f"{HERE}:Idle", "is invalid: Gone implements no extension point, inherit"),
-            (f"{HERE}:sentence", "is invalid: it is not known what Gone implements"),
+            (f"{HERE}:Idle", "cannot be used: Gone implements no extension point: inherit"),
+            (f"{HERE}:sentence", "cannot be used: the extension points of Gone are unknown"),
         ],
     )
     def test_a_broken_one_is_named(self, value: str, text: str) -> None:
@@ -347,7 +347,9 @@ class TestInstalledPackages:
     def test_the_name_of_one_of_moorings_own(self) -> None:
         registry = offering(("Plain", f"{HERE}:Plain"))
         registry.add(Plain)
-        with pytest.raises(InputError, match="'Plain' of an installed package has the name of a"):
+        with pytest.raises(
+            InputError, match=("'Plain' of an installed package has the same name as a")
+        ):
             registry.entry("Other")
         problem, own = registry.entries()
         assert isinstance(problem, FieldProblem)

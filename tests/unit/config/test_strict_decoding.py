@@ -106,7 +106,7 @@ def test_null_means_absent() -> None:
         ({"flag": "yes"}, "args.flag: 'yes' is invalid: must be true or false"),
         ({"text": 5}, "args.text: 5 is invalid: must be a string"),
         ({"ratio": []}, "args.ratio: a list is invalid: must be a number"),
-        ({"data": "!"}, "args.data: '!' is invalid: must be base64 text"),
+        ({"data": "!"}, "args.data: '!' is invalid: must be base64"),
         ({"wait": 5}, "args.wait: 5 is not a valid duration: use for example 15s, 1m30s or 100ms"),
         (
             {"wait": "5"},

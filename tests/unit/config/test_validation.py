@@ -61,7 +61,7 @@ def problems(**data: Any) -> list[str]:
         ),
         (
             {"profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}, {"schedulerName": "a"}]},
-            "profiles[2].schedulerName: 'a' is the name of profiles[0] : use another",
+            "profiles[2].schedulerName: 'a' is already the name of profiles[0]: use another",
         ),
         (
             {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "EBSLimits"}]}}}]},

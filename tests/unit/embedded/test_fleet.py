@@ -111,9 +111,9 @@ def test_json_is_read_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "names no nodes"),
+        ("", "contains no nodes"),
         ("- {", "is not valid YAML in line 2"),
-        ("- 5", "entry 1 is no node"),
+        ("- 5", "entry 1 is not a node"),
         ("- {cpu: 4}", "entry 1 cannot be read: Object missing required field `name`"),
         ("- {name: a}\n- {name: b, cores: 4}", "entry 2 cannot be read: Object contains unknown"),
         ("- {name: a, memory: 4Gigs}", "entry 1: memory: '4Gigs' is not a valid quantity"),

@@ -279,7 +279,7 @@ class TestTime:
                 )
                 assert (await send(caller.app, "GET", "/healthz")).status == 200
                 rejected = await send(caller.app, "POST", "/prioritize", NAMES)
-                assert "nothing can be decided" in sentence("prioritize", rejected, 503)
+                assert "no request can be processed" in sentence("prioritize", rejected, 503)
                 go_on.set()
                 await stuck
                 await eventually(lambda: not caller.service.stuck())

@@ -309,7 +309,7 @@ def test_a_loop_that_is_broken_is_made_anew(caplog: pytest.LogCaptureFixture) ->
 
         rig.leave = break_it
         broken = asyncio.create_task(rig.bind("leaving", seconds=3))
-        await eventually(lambda: "another one is made" in caplog.text)
+        await eventually(lambda: "it is replaced" in caplog.text)
         await eventually(lambda: all(one.name != "wait" for one in threading.enumerate()))
         rig.leave = lambda: None
         assert not isinstance(await rig.bind("innocent"), Exception)

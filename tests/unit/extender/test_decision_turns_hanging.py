@@ -80,7 +80,7 @@ class TestAFunctionThatHangs:
             go_on.set()
             await eventually(lambda: not rig.turns.stuck_for())
             rig.turns.check_timeouts()
-            assert "requests are decided again" in caplog.messages[-1]
+            assert "requests are processed again" in caplog.messages[-1]
             assert await rig.ask(lambda: 2) == 2
             assert len(caplog.records) == 3
 

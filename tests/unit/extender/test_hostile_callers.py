@@ -378,7 +378,10 @@ class TestConnections:
                 assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
                 assert await idle[0].ended() == b""
                 await eventually(
-                    lambda: "those that made us wait longest are closed for new ones" in caplog.text
+                    lambda: (
+                        "those that have kept the server waiting the longest are closed"
+                        in caplog.text
+                    )
                 )
 
         run(main)

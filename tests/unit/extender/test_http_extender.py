@@ -398,7 +398,7 @@ class TestTls:
         async def main() -> None:
             async with session() as http:
                 tls = {"insecure": True, "caData": b64(authority)}
-                with pytest.raises(InputError, match="are mutually exclusive; write one of them"):
+                with pytest.raises(InputError, match="are mutually exclusive; use one of them"):
                     HttpExtender(settings("https://me:hunter2@x", tlsConfig=tls), http)
                 tls = {"caFile": str(tmp_path / "nowhere")}
                 with pytest.raises(ConfigError, match="authority of extender https://x cannot"):

@@ -413,7 +413,7 @@ class TestListen:
                 ("127.0.0.1", 2**70, ".*too (big|large).*"),
                 ("192.0.2.1", 0, "Cannot assign requested address"),
             ]:
-                with pytest.raises(InputError, match=f"cannot listen on .*: ({what}); choose"):
+                with pytest.raises(InputError, match=f"cannot listen on .*: ({what}); use"):
                     listen(host, number)
 
 

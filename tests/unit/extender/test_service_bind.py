@@ -347,7 +347,7 @@ class TestSlowBind:
                 assert await made.bind(BINDING.replace(b'"a"', b'"b"')) == ""
                 assert await made.fitting("a", "b") == ["a"]
                 gate.set()
-                await eventually(lambda: "a Binding that took too long failed" in caplog.text)
+                await eventually(lambda: "a binding that took too long failed" in caplog.text)
                 assert await made.fitting("a", "b") == ["a"]
 
         run(main)

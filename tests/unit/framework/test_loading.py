@@ -169,7 +169,7 @@ def test_a_syntax_error_raised_by_hand_is_an_error_like_others() -> None:
 
 def test_moorings_own_errors_are_told_as_they_are() -> None:
     write("policy.py", "import mooring\nmooring.Policy('a b')\n")
-    assert rejected("policy.py").startswith("policy.py, line 2: policy name 'a b' is illegal; ")
+    assert rejected("policy.py").startswith("policy.py, line 2: policy name 'a b' is invalid; ")
 
 
 @pytest.mark.parametrize("leave", ["import sys; sys.exit(3)", "raise SystemExit"])
@@ -187,13 +187,13 @@ def test_an_interrupt_is_not_held_up() -> None:
 
 
 def test_a_missing_file_is_rejected() -> None:
-    assert rejected("away.py").startswith("away.py does not exist; give a Python file or ")
+    assert rejected("away.py").startswith("away.py does not exist; specify a Python file or ")
     assert rejected(Path("sub/away")).startswith("sub/away does not exist")
 
 
 def test_a_folder_is_no_policy_file() -> None:
     Path("folder.py").mkdir()
-    assert rejected("folder.py").startswith("folder.py is no file; ")
+    assert rejected("folder.py").startswith("folder.py is not a file; ")
 
 
 def test_a_file_that_does_not_end_in_py_is_rejected() -> None:

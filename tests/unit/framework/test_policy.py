@@ -21,7 +21,7 @@ def decorator(policy: mr.Policy, kind: str) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("weight", [0, -1, 1.5, True, "2", 2**31])
 def test_an_illegal_weight_of_a_policy_is_rejected(weight: Any) -> None:
-    with pytest.raises(mr.InputError, match=r"^policy 'p' has weight=.*whole number from 1 to"):
+    with pytest.raises(mr.InputError, match=r"^policy 'p' has weight=.*integer from 1 to"):
         mr.Policy("p", weight=weight)
 
 
@@ -145,9 +145,9 @@ def test_an_illegal_function_name_is_rejected(kind: str, name: str) -> None:
 
 def test_a_function_without_a_usable_name_needs_one() -> None:
     policy = mr.Policy("p")
-    with pytest.raises(mr.InputError, match=r"'<lambda>' is illegal.*name="):
+    with pytest.raises(mr.InputError, match=r"'<lambda>' is invalid.*name="):
         policy.filter(lambda _pod, _node: True)
-    with pytest.raises(mr.InputError, match=r"'' is illegal.*name="):
+    with pytest.raises(mr.InputError, match=r"'' is invalid.*name="):
         policy.filter(functools.partial(one_filter))
     policy.filter(name="partial")(functools.partial(one_filter))
     assert [rule.name for rule in policy.filters] == ["partial"]
@@ -183,7 +183,7 @@ def test_a_second_bind_function_is_rejected() -> None:
 def test_a_weight_or_best_score_must_be_a_number_above_zero(option: str, value: Any) -> None:
     policy = mr.Policy("p")
     for kind in ("score", "score_nodes"):
-        with pytest.raises(mr.InputError, match=f"^{kind} 'x' has {option}=.*above 0"):
+        with pytest.raises(mr.InputError, match=f"^{kind} 'x' has {option}=.*greater than 0"):
             decorator(policy, kind)(**{"name": "x", option: value})(one_score)
     assert policy.scores == []
 
@@ -277,7 +277,13 @@ def test_a_plugin_without_hooks_is_rejected() -> None:
     class Nothing(hook.Hook):
         pass
 
-    with pytest.raises(mr.InputError, match=r"'Nothing' implements no hook; inherit hook\.Filter"):
+    with pytest.raises(
+        mr.InputError,
+        match=(
+            r"'Nothing' implements no hook; inherit from "
+            r"hook\.Filter"
+        ),
+    ):
         mr.Policy("p").add(Nothing())
 
 

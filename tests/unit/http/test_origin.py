@@ -431,8 +431,8 @@ class TestLog:
             asyncio.run(_ask(own, b"https://evil.example\r\nx\x1b[2J"))
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.messages[0] == (
-            "rejected POST '/bind' with 403: this server answers no requests of other sites' web "
-            "pages (Origin https://evil.example??x?[2J)"
+            "rejected POST '/bind' with 403: this server does not answer requests from web "
+            "pages of other sites (Origin https://evil.example??x?[2J)"
         )
         now += 60.0
         asyncio.run(_ask(own, b"x" * 10_000))

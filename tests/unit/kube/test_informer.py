@@ -323,7 +323,7 @@ def test_an_answer_that_is_no_list_is_an_error() -> None:
             api.answer(200, b'{"metadata":{},"items":[]}')
             async with watching(api) as (informer, listener):
                 await listener.until(lambda: len(listener.pauses) == 1)
-                assert "is no list" in str(informer.error)
+                assert "is not a list" in str(informer.error)
                 await listener.until(lambda: len(listener.pauses) == 2)
                 assert "no resourceVersion" in str(informer.error)
 

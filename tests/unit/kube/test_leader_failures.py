@@ -54,7 +54,7 @@ def test_a_rejected_release_is_only_told(caplog: pytest.LogCaptureFixture) -> No
         world.lines["a"].replace = reject  # type: ignore[method-assign]
         await first.release()
         assert not leads(first)
-        assert "was not released and ends by itself: leases is forbidden" in caplog.text
+        assert "was not released and will expire: leases is forbidden" in caplog.text
 
     run(story)
 

@@ -96,7 +96,7 @@ class TestProfiles:
         with pytest.raises(InputError) as rejected:
             read(kubeconfig, {"podMaxBackofSeconds": 3}, config_name="c.yaml")
         assert str(rejected.value) == (
-            "c.yaml: podMaxBackofSeconds: unknown field, did you mean podMaxBackoffSeconds?"
+            "c.yaml: podMaxBackofSeconds: unknown field: did you mean podMaxBackoffSeconds?"
         )
 
     @pytest.mark.parametrize("profiles", [7, "x", [7], {"schedulerName": "a"}])
@@ -154,7 +154,7 @@ class TestPolicies:
         assert settings.profiles["mine"].plugins[-1] == "zones"
 
     def test_only_a_policy_can_be_reloaded(self, kubeconfig: Path) -> None:
-        with pytest.raises(InputError, match="name the policy, too"):
+        with pytest.raises(InputError, match="specify the policy"):
             read(kubeconfig, reload=True)
 
     def test_a_policy_that_does_not_exist(self, kubeconfig: Path) -> None:

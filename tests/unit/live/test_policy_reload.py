@@ -99,7 +99,7 @@ def test_other_weights_and_the_configuration_in_force_are_shown(
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [
-        (closed("NodeAffinity"), "has the name of a plugin"),
+        (closed("NodeAffinity"), "has the same name as a plugin"),
         (closed("renamed"), "profiles[0].plugins.score.enabled[0]"),
     ],
 )

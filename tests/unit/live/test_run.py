@@ -194,8 +194,8 @@ class TestScheduling:
         assert cluster.leases == {}
         first = caplog.messages[0]
         assert first.startswith("mooring ")
-        assert f"schedules pods of default-scheduler on {cluster.config.server}" in first
-        assert "leader election off, health at http://127.0.0.1:" in first
+        assert f"schedules pods for default-scheduler on {cluster.config.server}" in first
+        assert "leader election off, health checks at http://127.0.0.1:" in first
 
     def test_several_profiles(self) -> None:
         async def run() -> list[tuple[str, str]]:
@@ -282,7 +282,7 @@ class TestStarting:
         assert rejected.value.status == 403
         assert 'cannot list resource "csinodes"' in str(rejected.value)
         assert str(rejected.value).endswith(
-            "grant it with an RBAC role. Also rejected: services, pods."
+            "grant the permission with an RBAC role. Also rejected: services, pods."
         )
 
     @pytest.mark.parametrize("status", [403, 404])
@@ -587,4 +587,4 @@ def test_profiles_are_named_in_the_first_line(caplog: pytest.LogCaptureFixture) 
                 assert await started.end() == 0
 
     asyncio.run(run())
-    assert "schedules pods of one, two on http" in caplog.text
+    assert "schedules pods for one, two on http" in caplog.text

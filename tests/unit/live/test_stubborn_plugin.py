@@ -31,5 +31,5 @@ def test_the_fifth_ignored_interruption_is_the_last(caplog: pytest.LogCaptureFix
     )
     assert caplog.messages[3].startswith(f"{who} ignored 4 interruptions and is still running at ")
     assert caplog.messages[4].startswith(f"{who} ignored 5 interruptions and is still running at ")
-    assert "the process ends" in caplog.messages[4]
+    assert "so the process exits" in caplog.messages[4]
     assert caplog.records[4].levelname == "CRITICAL"

@@ -47,8 +47,8 @@ def test_the_sentence_names_object_field_and_what_to_write() -> None:
     )
     (sentence,) = check_object(pod)
     assert sentence == (
-        "Pod shop/web-1: field spec.containers[1].resources.requests[nvidia.com/gpu]: 'two' is no "
-        "Kubernetes quantity; write a number with an optional suffix, such as 500m, 1.5 or 2Gi"
+        "Pod shop/web-1: field spec.containers[1].resources.requests[nvidia.com/gpu]: 'two' is "
+        "not a valid quantity; use a number with an optional suffix, such as 500m, 1.5 or 2Gi"
     )
 
 

@@ -76,7 +76,7 @@ def test_dates_stay_texts() -> None:
         ("kind: Pod\nmetadata: {name: a}", "has no apiVersion (metadata.name is 'a')"),
         ("apiVersion: v1\nmetadata: {name: a}", "an object in f.yaml has no kind"),
         ("just words", "something in f.yaml is not an object"),
-        (b"\xff\xfe", "f.yaml is not valid UTF-8"),
+        (b"\xff\xfe", "f.yaml is neither YAML nor JSON: it is not valid UTF-8"),
         ("apiVersion: v1\nkind: Pod\n---\na: [", "f.yaml, document 2 is not valid YAML"),
     ],
 )

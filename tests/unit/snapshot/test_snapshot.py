@@ -122,7 +122,7 @@ def test_a_pod_from_outside_gets_the_clusters_defaults() -> None:
 def test_a_pod_from_outside_that_is_wrong_raises() -> None:
     snapshot = strict()
     snapshot.build()
-    with pytest.raises(InputError, match="operator: 'Near' is unknown"):
+    with pytest.raises(InputError, match="operator: 'Near' is not supported"):
         snapshot.stored(
             make_pod(
                 spec={

@@ -128,7 +128,7 @@ class TestYaml:
         assert read(text).all(Node)[0].metadata.creation_timestamp == "2026-01-01T00:00:00Z"
 
     def test_a_text_that_is_no_object(self) -> None:
-        assert "is a text" in problem(read("hello"))
+        assert "is a string" in problem(read("hello"))
 
     def test_bytes_that_are_no_text(self) -> None:
         assert problem(read(b"\xff\xfe\x00")) == (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.demo.demo_settings import LimitedPolicy, demo_settings
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
 from mooring.errors import InputError
 from mooring.version import __version__
 
@@ -27,27 +28,17 @@ def demo(
     context: typer.Context,
     nodes: Annotated[int, typer.Option(min=1, max=5000, help="Number of nodes.")] = 20,
     pods: Annotated[
-        int, typer.Option(min=20, max=50_000, help="Approximate number of pods.")
+        int, typer.Option(min=20, max=50_000, help=("Approximate number of pods."))
     ] = 400,
-    policy: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads it at run time
-        typer.Option(help="Policy to schedule with: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     example: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
             metavar="NAME",
             help="Show the effect of this example's policy instead; moor examples lists them.",
         ),
     ] = None,
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds a plugin call may take before it is interrupted.",
-        ),
-    ] = 5.0,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Watch pods being scheduled on an embedded cluster; nothing else is needed.
 

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.output_formats import print_json
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
@@ -69,10 +71,7 @@ def explain(
         str,
         typer.Option(help="Use the profile of this scheduler, whatever the pod's schedulerName."),
     ] = "",
-    policy: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Policy to schedule with: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     ask_extenders: Annotated[
         bool, typer.Option("--ask-extenders", help="Call the extenders in the configuration.")
     ] = False,
@@ -83,10 +82,7 @@ def explain(
     ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
-    hook_timeout: Annotated[
-        float,
-        typer.Option(min=0.05, help="Seconds a plugin call may take before it is interrupted."),
-    ] = 5.0,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Explain where a pod goes, or why it is pending and what would help.
 
@@ -177,7 +173,7 @@ def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
 
             decide = asking(extenders)
         elif extenders:
-            typer.echo(f"moor: {inputs.not_asked(extenders)}", err=True)
+            say(inputs.not_asked(extenders))
         with hook_limit(settings.hook_timeout) as deadline:
             yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
     except (PluginError, PolicyError) as error:
@@ -193,12 +189,10 @@ def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: Expl
     _report_skipped(explainer.snapshot)
     _report_failed(found.failed)
     if found.assumed and not question.profile:
-        typer.echo(
-            f"moor: there is no profile for the scheduler {found.pod.scheduler_name}, so the "
-            "profile of "
+        say(
+            f"there is no profile for the scheduler {found.pod.scheduler_name}, so the profile of "
             f"{found.record.profile} is used; specify its configuration with --config, or another "
-            "profile with --scheduler-name",
-            err=True,
+            "profile with --scheduler-name"
         )
     history = None
     if question.cluster is not None and found.pod.uid:
@@ -248,7 +242,7 @@ def _explain_pending(
     _report_skipped(explainer.snapshot)
     _report_failed(report.failed)
     if output is ExplainOutput.JSON:
-        _print_json(pending_as_dict(report))
+        print_json(pending_as_dict(report))
     else:
         print_pending(report, namespace, wide=output is ExplainOutput.WIDE)
     return report.pending > 0
@@ -271,7 +265,7 @@ def _print(
     if output is ExplainOutput.JSON:
         from mooring.cli.explain.json_output import as_dict
 
-        _print_json(as_dict(found, snapshot, node, history))
+        print_json(as_dict(found, snapshot, node, history))
     elif node:
         from mooring.cli.explain.node_view import print_node
 
@@ -283,18 +277,12 @@ def _print(
         ExplanationView(found, wide=wide, history=history).print_all()
 
 
-def _print_json(data: dict[str, Any]) -> None:
-    import msgspec
-
-    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
-
-
 def _report_skipped(snapshot: "Snapshot") -> None:
     skipped = snapshot.skipped
     if not skipped:
         return
     number = len(skipped)
-    typer.echo(f"moor: {counted(number, 'object')} {are(number)} left out:", err=True)
+    say(f"{counted(number, 'object')} {are(number)} left out:")
     for one in skipped[:_SHOWN_PROBLEMS]:
         typer.echo(f"  {one.problem}", err=True)
     if number > _SHOWN_PROBLEMS:
@@ -303,7 +291,7 @@ def _report_skipped(snapshot: "Snapshot") -> None:
 
 def _report_failed(failed: Sequence[PluginError]) -> None:
     for told in dict.fromkeys(map(_told, failed)):
-        typer.echo(f"moor: {told}; the explanation leaves it out", err=True)
+        say(f"{told}; the explanation leaves it out")
 
 
 def _report_broken(found: "Explanation") -> bool:
@@ -312,5 +300,5 @@ def _report_broken(found: "Explanation") -> bool:
 
     failures = plugin_failures(found.record)
     for one in failures:
-        typer.echo(f"moor: {one}", err=True)
+        say(one)
     return bool(failures)

@@ -55,14 +55,14 @@ class TestInAPipe:
         assert re.search(r"✓ db +8 replicas, at most one per node → 8 nodes", text)
         assert re.search(r"✓ training +a low-priority Job of 8 pods with one GPU each → ", text)
         assert re.search(r"✓ llm .* → node-7\n", text)
-        assert re.search(r"✓ burst +\d+ pods at once → placed in [\d.]+ s", text)
+        assert re.search(r"✓ burst +\d+ pods at once → placed in [\d.]+s", text)
         assert re.search(r"✓ urgent .* → node-\d+, where training-\w+ was preempted", text)
         assert re.search(r"✗ giant .* → 0/20 nodes are available: ", text)
         assert len(re.findall(r"^node-\d+ +\S+ +[wdtlbu·]+ +\d+% +\d+$", text, re.MULTILINE)) == 20
         assert "demo/llm is on node-7, which is still the best node for it" in text
         assert "ImageLocality gives" in text
         assert "What would help, smallest change first" in text
-        assert re.search(r"\d+ pods were created, placed and bound in [\d.]+ s: \d+ pods/s", text)
+        assert re.search(r"\d+ pods were created, placed and bound in [\d.]+s: \d+ pods/s", text)
         assert "moor cluster --scheduler" in text
         assert "docs/" not in text  # who installed a wheel has no repository
         assert list(tmp_path.iterdir()) == []
@@ -140,10 +140,10 @@ class TestAPolicyThatFails:
         assert done.stderr.count("ValueError: boom") == 4  # the line, its two tracebacks, the end
         *_, last = done.stderr.splitlines()
         assert re.match(r"moor: scheduling failed for \d+ pods, first: plugin raising ", last)
-        assert last.endswith("ValueError: boom; correct the policy")
+        assert last.endswith("ValueError: boom; fix the policy")
         assert re.search(r"✗ web .* → plugin raising failed in filter for pod", done.stdout)
         giant = done.stdout.partition("Why giant waits")[2]
-        assert "asks the policy about every node" in giant
+        assert "calls the policy for every node" in giant
         assert "ValueError: boom" in giant
         assert "0 pods were created" not in done.stdout
         assert "moor cluster --scheduler" in done.stdout
@@ -163,7 +163,7 @@ class TestAPolicyThatFails:
         )
         assert "plugin hanging failed in filter for pod demo/web-" in last
         assert "took longer than 0.5 seconds (it was called for 1 of 20 nodes)" in last
-        assert last.endswith("; correct the policy, or allow more with --hook-timeout")
+        assert last.endswith("; fix the policy, or raise --hook-timeout")
 
     def test_one_that_cannot_be_interrupted_ends_it_and_nothing_remains(
         self, tmp_path: Path

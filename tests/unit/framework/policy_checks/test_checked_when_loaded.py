@@ -29,7 +29,13 @@ FUNCTION = "def f(pod, node): return True\n"
             "filters.append",
             "@policy.filters.append is not a decorator; did you mean @policy.filter?",
         ),
-        ("zzz", "there are @policy.filter, @policy.filter_nodes, @policy.score, @policy.score_n"),
+        (
+            "zzz",
+            (
+                "the decorators are @policy.filter, @policy.filter_nodes, @policy.score, "
+                "@policy.score_n"
+            ),
+        ),
         ("filter(weight=2)", "@policy.filter has no option 'weight'; it has name, reason, unreso"),
         ("score(wieght=2)", "@policy.score has no option 'wieght'; did you mean weight?"),
     ],

@@ -133,8 +133,11 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
         changed(pod=replace(POD, metadata=replace(POD.metadata, uid="u"))),
         "in place of default/web",
     ),
-    "a part of the pod": (changed(pod=replace(POD, spec=7)), "it returned a Pod with a wrong part"),
-    "a deep part": (changed(pod=spec(tolerations=[object()])), "a Pod with a wrong part"),
+    "a part of the pod": (
+        changed(pod=replace(POD, spec=7)),
+        ("it returned a Pod with an invalid part"),
+    ),
+    "a deep part": (changed(pod=spec(tolerations=[object()])), "a Pod with an invalid part"),
     "an unknown operator": (
         changed(
             pod=Pod.from_dict(

@@ -104,7 +104,7 @@ def test_a_host_port() -> None:
     port = {"containers": [{"name": "c", "ports": [{"containerPort": 1, "hostPort": 80}]}]}
     objects = [make_node("a"), make_pod("x", node="a", spec=port)]
     assert texts(suggest(objects, make_pod(spec=port))) == [
-        "remove the host port 80",
+        "remove the host port 80 from the pod",
         "remove default/x from a, which has the host port 80",
         "add one more node like a (8 cpu and 32Gi memory)",
     ]

@@ -1,0 +1,47 @@
+"""Options that several commands have: each says the same everywhere and has the same limits.
+
+Commands annotate their parameters with them; the default stands in the command. Nothing else is
+imported here, because ``moor --help`` imports all of it.
+"""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from mooring.cli.logging_setup import LogFormat
+
+AllowHosts = Annotated[
+    Optional[list[str]],  # noqa: UP045 - typer reads it at run time
+    typer.Option(metavar="NAME", help="Also accept this name in the Host header; repeatable."),
+]
+TlsCert = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(help="PEM file with the certificate chain; enables TLS. Reloaded when renewed."),
+]
+TlsKey = Annotated[Optional[Path], typer.Option(help="PEM file with the private key.")]  # noqa: UP045
+PolicyPlace = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Policy to schedule with: policy.py or package.module:policy."),
+]
+HookTimeout = Annotated[
+    float,
+    typer.Option(
+        min=0.05,
+        max=3600,
+        help="Seconds a plugin call may take before it is interrupted.",
+    ),
+]
+Reload = Annotated[bool, typer.Option("--reload", help="Reload the policy when its file changes.")]
+LogLines = Annotated[LogFormat, typer.Option(help="Format of log lines.")]
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        metavar="",
+        show_default=False,
+        help="Log every binding, verdict and score; -vv logs everything.",
+    ),
+]
