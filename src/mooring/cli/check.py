@@ -1,11 +1,9 @@
 """``moor check``: whether a policy can work, and what it says about a made-up cluster."""
 
 import contextlib
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
@@ -81,24 +79,17 @@ def check(
 
 
 def _loaded(place: str) -> "Policy":
+    from mooring.cli.hook_limit import hook_limit
     from mooring.framework.loading import load
 
-    def too_long(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        raise PolicyFileError(
-            f"{place} is still loading after {_LOAD_SECONDS} seconds; correct what it does there"
-        )
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(_LOAD_SECONDS)
     try:
-        return load(place)
+        with hook_limit(_LOAD_SECONDS) as deadline:
+            deadline.begin(what="loading it")
+            return load(place)
     except PolicyFileError as error:
         for problem in error.problems:
             print_error(problem)
         raise typer.Exit(2) from None
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _trial(
