@@ -16,6 +16,7 @@ from mooring.cli.cluster_reader import (
 )
 from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
 from mooring.errors import ApiError, InputError, MooringError
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer
@@ -57,7 +58,7 @@ def bind(
         _check(config, found, node)
     uid = found.uid if found is not None else ""
     asyncio.run(_bind(config, namespace, name, uid, node))
-    typer.echo(f"{namespace}/{name} is bound to {node}")
+    typer.echo(escaped(f"{namespace}/{name} is bound to {node}"))
 
 
 async def _look_up(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from mooring.cli.standard_streams import print_error
+from mooring.cli.standard_streams import print_error, print_json
 from mooring.errors import InputError, PolicyError, PolicyFileError
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ def check(
             pods = trial.run()
     failures = list(dict.fromkeys(one for pod in pods for one in pod.failures))
     if output is CheckOutput.JSON:
-        import msgspec
-
-        text = msgspec.json.encode(as_dict(loaded, policy, pods, failures))
-        typer.echo(msgspec.json.format(text, indent=2).decode())
+        print_json(as_dict(loaded, policy, pods, failures))
     else:
         from mooring.cli.check_view import CheckView
 

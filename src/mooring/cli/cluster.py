@@ -11,6 +11,7 @@ import typer
 from mooring.cli.cluster_reader import say
 from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
 from mooring.errors import InputError
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.embedded.resources import Obj
@@ -310,7 +311,7 @@ def _announce(
         f"    kubectl create deployment web --image=nginx --replicas=10"
     )
     if options.scheduler:
-        who = f" with the policy {options.policy}" if options.policy is not None else ""
+        who = f" with the policy {escaped(options.policy)}" if options.policy is not None else ""
         typer.echo(f"\nmooring's scheduler{who} places the pods.")
         for sentence in says:
             typer.echo(f"The {sentence}.")

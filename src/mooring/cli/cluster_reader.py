@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
-
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, KubeError
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ async def _read(config: "ClusterConfig", keep_source: bool) -> "Snapshot":
 
 def say(sentence: str) -> None:
     """One line on standard error."""
-    typer.echo(f"moor: {sentence}", err=True)
+    print_error(sentence)
 
 
 @contextmanager

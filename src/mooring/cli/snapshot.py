@@ -13,10 +13,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
-from mooring.cli.log_lines import escaped
 from mooring.cli.output_files import same_place, written
 from mooring.errors import InputError
-from mooring.wording import are, counted
+from mooring.wording import are, counted, escaped
 
 if TYPE_CHECKING:
     import msgspec

@@ -13,9 +13,10 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from mooring.errors import InputError
+from mooring.wording import escaped, escaped_json
 
 #: For terminals without UTF-8, of the same width: names and numbers stay in their columns.
 _PLAIN: Final = {
@@ -78,9 +79,22 @@ def reporting_output_errors() -> Iterator[None]:
 
 def print_error(sentence: str) -> None:
     """Say what is wrong on standard error, if anybody can read it."""
+    print_note(f"moor: {sentence}")
+
+
+def print_note(line: str) -> None:
+    """One line on standard error; names in it may be anything and must not move the cursor."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"moor: {sentence}\n")
+        sys.stderr.write(f"{escaped(line)}\n")
         sys.stderr.flush()
+
+
+def print_json(data: Any) -> None:
+    """Print an object as JSON."""
+    import msgspec
+
+    text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+    sys.stdout.write(f"{escaped_json(text)}\n")
 
 
 def forget_output(*numbers: int) -> None:
