@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -87,6 +88,17 @@ def print_note(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"{escaped(line)}\n")
         sys.stderr.flush()
+
+
+class NoteHandler(logging.Handler):
+    """Log lines of commands that do not log: warnings, as sentences like all others."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it."""
+        try:
+            print_error(record.getMessage())
+        except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
+            self.handleError(record)
 
 
 def print_json(data: Any) -> None:
