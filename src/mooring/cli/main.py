@@ -5,6 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
+import logging
 import sys
 from typing import Annotated, Final, NoReturn, cast
 
@@ -22,6 +23,7 @@ from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    NoteHandler,
     forget_output,
     open_standard_streams,
     print_error,
@@ -83,6 +85,7 @@ def main() -> None:
     """Run the command line."""
     open_standard_streams()
     catch_foreign_exits()
+    logging.lastResort = NoteHandler(logging.WARNING)
     try:
         _run()
     except MooringError as error:
