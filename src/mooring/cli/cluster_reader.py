@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, KubeError
 
 if TYPE_CHECKING:
