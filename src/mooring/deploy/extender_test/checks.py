@@ -70,9 +70,9 @@ CHECKS: Final[dict[str, Check]] = {
             "answer with status 200; report errors of filter and bind in the field Error",
         ),
         Check(
-            "answers", _B, "answers completely and in time",
-            "treats the call as failed", "find out in its log why it closed the connection or "
-            "did not answer",
+            "answers", _B, "sends a complete answer in time",
+            "treats the call as failed", "look in its log for why it closed the connection or did "
+            "not answer",
         ),
         Check(
             "redirect", _C, "answers without a redirect",
@@ -95,18 +95,18 @@ CHECKS: Final[dict[str, Check]] = {
             "serve each connection in a thread or task of its own",
         ),
         Check(
-            "slow-callers", _C, "answers while another caller has sent half of a request",
+            "slow-callers", _C, "answers while another caller is in the middle of a request",
             "waits behind a caller that may never finish",
             "serve each connection in a thread or task of its own",
         ),
         Check(
-            "concurrency", _B, "answers calls that come at the same time, each on its own",
+            "concurrency", _B, "answers concurrent calls independently of each other",
             "binds pods while it filters for the next ones, and gets errors or answers that "
             "belong to another pod", "keep no state of a request in variables that requests share",
         ),
         Check(
-            "hang-up", _B, "goes on after a caller has hung up",
-            "hangs up after httpTimeout, and its next call fails",
+            "hang-up", _B, "keeps working after a caller hangs up",
+            "hangs up after httpTimeout, and the next call fails",
             "handle errors while reading a request and writing an answer",
         ),
         # -- the form of answers
@@ -137,8 +137,8 @@ CHECKS: Final[dict[str, Check]] = {
         ),
         Check(
             "filter-mode", _B, "keeps nodes in the list that fits nodeCacheCapable",
-            "reads NodeNames only if nodeCacheCapable is true, and Nodes otherwise; without that "
-            "list no node is left", "answer with NodeNames if NodeNames came, and with Nodes if "
+            "reads NodeNames if nodeCacheCapable is true, and Nodes otherwise; without that list, "
+            "no node is left", "answer with NodeNames if NodeNames came, and with Nodes if "
             "Nodes came",
         ),
         Check(
@@ -200,7 +200,7 @@ CHECKS: Final[dict[str, Check]] = {
         ),
         Check(
             "preempt-null", _B, "has no null among nodes and victims",
-            "crashes on it: kube-scheduler restarts", "leave the node or the victim out",
+            "dereferences a nil pointer and crashes", "leave the node or the victim out",
         ),
         Check(
             "preempt-nodes", _B, "names only nodes it was asked about",
@@ -219,19 +219,19 @@ CHECKS: Final[dict[str, Check]] = {
             "preempts it twice", "name each victim once",
         ),
         Check(
-            "preempt-violations", _C, "counts violated disruption budgets from 0 to its victims",
+            "preempt-violations", _C, "reports NumPDBViolations from 0 to its number of victims",
             "compares nodes by this number and chooses the wrong one",
             "return NumPDBViolations as it came, or less if victims are fewer",
         ),
         # -- bind
         Check(
-            "bind-missing-pod", _B, "does not claim to have bound a pod that does not exist",
+            "bind-missing-pod", _B, "reports an error for a pod that does not exist",
             "believes it: the pod stays pending, and its place on the node is taken until "
             "kube-scheduler restarts", "create the Binding, and put the API server's error into "
             "Error",
         ),
         Check(
-            "bind-incomplete", _C, "does not claim to have bound a pod without a name",
+            "bind-incomplete", _C, "reports an error for a pod without a name",
             "never sends this; other callers get a wrong answer", "check the request",
         ),
         Check(
@@ -250,8 +250,8 @@ CHECKS: Final[dict[str, Check]] = {
             "ignore fields that the extender does not use",
         ),
         Check(
-            "minimal-pod", _B, "takes a pod without labels, annotations, requests and owner",
-            "gets no usable answer for such pods", "expect every optional field to be absent",
+            "minimal-pod", _B, "takes a pod without labels, annotations or requests",
+            "gets no usable answer for such pods", "expect that optional fields are absent",
         ),
         Check(
             "unknown-fields", _B, "takes fields that it does not know",
@@ -277,12 +277,12 @@ CHECKS: Final[dict[str, Check]] = {
         ),
         Check(
             "repeatable", _H, "answers the same question in the same way",
-            "places pods unpredictably", "leave randomness out; this is fine if the answer "
+            "places pods unpredictably", "avoid randomness; ignore this if the answer "
             "depends on live data",
         ),
         # -- bad bodies
         Check(
-            "body-not-json", _H, "rejects a body that is no JSON", "never sends this",
+            "body-not-json", _H, "rejects a body that is not JSON", "never sends this",
             "answer with status 400, or with Error",
         ),
         Check(
@@ -298,28 +298,28 @@ CHECKS: Final[dict[str, Check]] = {
             "answer with status 400, or with Error",
         ),
         Check(
-            "body-deep", _H, "answers JSON that is nested 100,000 deep", "never sends this",
+            "body-deep", _H, "answers JSON with 100,000 nested lists", "never sends this",
             "limit the depth, or use a parser that does",
         ),
         Check(
-            "body-huge", _H, "answers a body of 16 MiB in one way or another",
+            "body-huge", _H, "answers a body of 16 MiB, if only with an error",
             "sends more than that with whole nodes of a large cluster",
-            "limit the size of bodies above what kube-scheduler sends",
+            "set the limit of body sizes above what kube-scheduler sends",
         ),
         Check(
-            "survives", _B, "answers ordinary questions after all bad ones",
-            "cannot call it any more after one bad caller",
-            "catch errors of one request where it is served",
+            "survives", _B, "still answers ordinary questions after all bad bodies",
+            "cannot call it any more after one bad request",
+            "let an error end only the request that caused it",
         ),
         # -- time
         Check(
             "latency", _B, "answers within httpTimeout at every number of nodes",
-            "gives the call up after httpTimeout", "make it faster, raise httpTimeout, or set "
+            "gives up on the call after httpTimeout", "make it faster, raise httpTimeout, or set "
             "nodeCacheCapable: true",
         ),
         Check(
-            "latency-margin", _H, "answers 99 of 100 questions in half of httpTimeout",
-            "gives calls up when the extender is a little slower", "raise httpTimeout",
+            "latency-margin", _H, "answers 99 % of the calls within half of httpTimeout",
+            "gives up on calls as soon as the extender is a little slower", "raise httpTimeout",
         ),
     )
 }  # fmt: skip

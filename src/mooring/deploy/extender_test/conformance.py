@@ -143,12 +143,13 @@ class _Run:
             await check_survival(self._subject, verb, mode, usual)
 
     def _note_unserved(self, verbs: Sequence[Verb]) -> None:
-        findings, words = self._subject.findings, " and ".join(verbs)
+        findings = self._subject.findings
         if verbs and len(verbs) == len(self._verbs()):
             sent = f"POST to {self._subject.caller.shown_url('')} and each verb"
             findings.failed("served", sent=sent, came=f"no verb is served: {', '.join(verbs)}")
         elif verbs:
-            findings.notes.append(f"It does not serve {words}; leave these verbs unset.")
+            fields = " and ".join(f"{verb}Verb" for verb in verbs)
+            findings.notes.append(f"It does not serve {' and '.join(verbs)}; leave {fields} unset.")
 
     def _verbs(self) -> list[Verb]:
         return [one for one in VERBS if verb_path(self._subject.settings, one)]
