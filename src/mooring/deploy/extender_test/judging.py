@@ -26,7 +26,7 @@ from mooring.deploy.extender_test.decoding import (
     read_victims,
     shortened,
 )
-from mooring.deploy.extender_test.questions import Question
+from mooring.deploy.extender_test.questions import ExtenderQuestion
 
 #: Statuses that say that nobody serves a verb.
 NOT_SERVED: Final = frozenset((404, 405, 501))
@@ -74,7 +74,7 @@ class Judgement:
         return FATAL.isdisjoint(self.problems)
 
 
-def judge(question: Question, reply: Reply) -> Judgement:
+def judge(question: ExtenderQuestion, reply: Reply) -> Judgement:
     """Look at an answer as kube-scheduler does."""
     found = Judgement()
     found.problems |= transfer_problems(reply)
@@ -140,7 +140,7 @@ def unknown_fields(verb: str, value: Any) -> list[str]:
     return []
 
 
-def _judge_filter(question: Question, answer: FilterAnswer, found: Judgement) -> None:
+def _judge_filter(question: ExtenderQuestion, answer: FilterAnswer, found: Judgement) -> None:
     # parity v1.36.4: extender.go Filter, schedule_one.go findNodesThatPassExtenders
     problems = found.problems
     if answer.error:
@@ -185,7 +185,7 @@ def _judge_filter(question: Question, answer: FilterAnswer, found: Judgement) ->
 
 
 def _compare_nodes(
-    question: Question,
+    question: ExtenderQuestion,
     nodes: Iterable[tuple[str, Mapping[str, Any]]],
     problems: dict[str, str],
 ) -> None:
@@ -205,7 +205,9 @@ def _field(node: Mapping[str, Any], part: str, key: str) -> Any:
     return (inner.get(key) if isinstance(inner, dict) else None) or None
 
 
-def _judge_scores(question: Question, scores: list[tuple[str, int]], found: Judgement) -> None:
+def _judge_scores(
+    question: ExtenderQuestion, scores: list[tuple[str, int]], found: Judgement
+) -> None:
     # parity v1.36.4: schedule_one.go prioritizeNodes
     asked = set(question.nodes)
     hosts = [host for host, _ in scores]
@@ -222,7 +224,7 @@ def _judge_scores(question: Question, scores: list[tuple[str, int]], found: Judg
 
 
 def _judge_victims(
-    question: Question,
+    question: ExtenderQuestion,
     value: Any,
     answer: Mapping[str, VictimsAnswer | None],
     found: Judgement,
