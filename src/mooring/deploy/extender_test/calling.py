@@ -109,6 +109,10 @@ class Caller:
         if self._http is not None:
             await self._http.close()
 
+    def another(self) -> "Caller":
+        """One that calls the same extender over connections of its own."""
+        return Caller(self.settings, max_reply=self._max_reply)
+
     @property
     def secure(self) -> bool:
         """Whether the connection is encrypted."""

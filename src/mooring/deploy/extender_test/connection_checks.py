@@ -9,7 +9,6 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from mooring.deploy.extender_test.calling import Caller
 from mooring.deploy.extender_test.findings import Mode, Verb
 from mooring.deploy.extender_test.judging import FATAL, Judgement
 from mooring.deploy.extender_test.made_up_objects import ordinary_pod
@@ -70,7 +69,7 @@ async def _check_beside(
         async with subject.caller.silent_connection() as (_, writer):
             writer.write(beside)
             await writer.drain()
-            async with Caller(subject.settings) as other:
+            async with subject.caller.another() as other:
                 found = await replace(subject, caller=other).ask(question)
     except (OSError, TimeoutError) as error:
         came = f"no connection: {type(error).__name__}"

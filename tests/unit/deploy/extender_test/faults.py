@@ -334,16 +334,16 @@ FAULTS: dict[str, Fault] = {
     ),
     "recursive": Fault(verb="prioritize", checks={"body-deep"}, raw=_deeply_hurt),
     "chokes": Fault(
-        verb="filter", checks={"body-huge"}, seconds=1.0,
+        verb="filter", checks={"body-huge"}, seconds=2.0,
         hangs=lambda request: request["Pod"]["metadata"]["name"] == "huge",
     ),
     "mixes-requests": Fault(verb="filter", checks={"concurrency"}),
     "one-at-a-time": Fault(
         verb="filter", checks={"concurrency", "idle-connections", "slow-callers"},
-        serial=True, seconds=1.0,
+        serial=True, seconds=2.0,
     ),
     "hangs-at-forty": Fault(
-        verb="filter", checks={"latency"}, seconds=1.0,
+        verb="filter", checks={"latency"}, seconds=2.0,
         hangs=lambda request: len(nodes_of(request)) == 40,
     ),
 }  # fmt: skip
