@@ -85,6 +85,11 @@ CHECKS: Final[dict[str, ExtenderCheck]] = {
             "send the body uncompressed, or with gzip",
         ),
         ExtenderCheck(
+            "size", _C, "answers with no more than 256 MiB",
+            "reads all of it into memory, however much it is",
+            "send only what extender/v1 has, or set nodeCacheCapable: true",
+        ),
+        ExtenderCheck(
             "keep-alive", _C, "keeps the connection open after an answer",
             "opens a new connection (and TLS session) for every call",
             "speak HTTP/1.1 and do not send Connection: close",
@@ -140,6 +145,11 @@ CHECKS: Final[dict[str, ExtenderCheck]] = {
             "reads NodeNames if nodeCacheCapable is true, and Nodes otherwise; without that list, "
             "no node is left", "answer with NodeNames if NodeNames came, and with Nodes if "
             "Nodes came",
+        ),
+        ExtenderCheck(
+            "filter-names", _C, "answers names with names",
+            "takes the nodes of the answer, and its own scores see them without pods",
+            "answer with NodeNames if NodeNames came",
         ),
         ExtenderCheck(
             "filter-subset", _B, "keeps only nodes it was asked about",

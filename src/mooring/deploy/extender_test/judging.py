@@ -32,7 +32,7 @@ from mooring.deploy.extender_test.questions import ExtenderQuestion
 NOT_SERVED: Final = frozenset((404, 405, 501))
 #: Problems after which there is no answer to compare with anything.
 FATAL: Final = frozenset(
-    ("served", "status", "answers", "encoding", "json", "types", "filter-error")
+    ("served", "status", "answers", "encoding", "size", "json", "types", "filter-error")
 )
 
 _FIELDS: Final[dict[str, frozenset[str]]] = {
@@ -94,7 +94,11 @@ def judge(question: ExtenderQuestion, reply: Reply) -> Judgement:
         else:
             found.meaning = read_bind(value)
     except NotJson as error:
-        found.problems["json"] = f"status 200 and {error}"
+        if reply.encoding:
+            packed = f"a body with Content-Encoding {shortened(reply.encoding)}, which is no JSON"
+            found.problems["encoding"] = packed
+        else:
+            found.problems["json"] = f"status 200 and {error}"
         return found
     except WrongType as error:
         found.problems["types"] = str(error)
@@ -115,6 +119,8 @@ def transfer_problems(reply: Reply) -> dict[str, str]:
         problems["status"] = reply.problem
     elif reply.failure == "encoding":
         problems["encoding"] = reply.problem
+    elif reply.failure == "large":
+        problems["size"] = reply.problem
     elif reply.failure:
         problems["answers"] = reply.problem
     elif reply.status in NOT_SERVED:
@@ -150,9 +156,7 @@ def _judge_filter(question: ExtenderQuestion, answer: FilterAnswer, found: Judge
     if question.mode == "names":
         kept = answer.names if answer.names is not None else whole
         if answer.names is None and answer.nodes is not None:
-            problems["filter-mode"] = (
-                "Nodes instead of NodeNames, which kube-scheduler takes as well"
-            )
+            problems["filter-names"] = "Nodes and no NodeNames"
     else:
         kept = whole
         if answer.nodes is None and answer.names:

@@ -35,7 +35,7 @@ from mooring.deploy.extender_test.questions import (
 )
 
 _FORM: Final = (
-    "served", "status", "answers", "redirect", "encoding", "json", "types", "fields",
+    "served", "status", "answers", "redirect", "encoding", "size", "json", "types", "fields",
     "trailing-data",
 )  # fmt: skip
 _UNUSUAL: Final = (
@@ -80,8 +80,8 @@ class Subject:
 
 def own_checks(verb: Verb, mode: Mode) -> list[str]:
     """The checks of the content of a verb's answers."""
-    found = [name for name in CHECKS if name.startswith(f"{verb}-")]
-    return [name for name in found if name != "filter-whole-nodes" or mode == "whole"]
+    other = "filter-names" if mode == "whole" else "filter-whole-nodes"
+    return [name for name in CHECKS if name.startswith(f"{verb}-") and name != other]
 
 
 async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:
@@ -89,16 +89,9 @@ async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:
     findings = subject.findings
     question = subject.usual(verb, mode)
     usual = await subject.ask(question)
-    # A form that fits no other mode is judged where nodes are not lost by it.
-    lenient = {"filter-mode": Severity.COSTS} if mode == "names" else {}
     for name in (*_FORM, *own_checks(verb, mode)):
         if name in usual.problems:
-            came = usual.problems[name]
-            lost = "no node is left" in came
-            findings.failed(
-                name, verb, mode, sent=question.sent, came=came,
-                severity=None if lost else lenient.get(name),
-            )  # fmt: skip
+            findings.failed(name, verb, mode, sent=question.sent, came=usual.problems[name])
         elif usual.usable:
             findings.passed(name, verb, mode)
     if not usual.usable:
