@@ -17,6 +17,7 @@ from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
+from mooring.cli.migrate import migrate
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
@@ -56,6 +57,7 @@ app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
 app.command()(bind)
+app.command()(migrate)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:
