@@ -15,6 +15,8 @@ from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.deploy.init import init
+from mooring.cli.deploy.manifests import manifests
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
@@ -57,6 +59,8 @@ app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
 app.command()(bind)
+app.command()(init)
+app.command()(manifests)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:
