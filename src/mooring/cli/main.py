@@ -5,6 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
+import logging
 import sys
 from typing import Annotated, Final, NoReturn, cast
 
@@ -23,6 +24,7 @@ from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    NoteHandler,
     forget_output,
     open_standard_streams,
     print_error,
@@ -32,6 +34,7 @@ from mooring.cli.usage.help_text import MoorCommand, MoorGroup
 from mooring.cli.usage.program_name import as_typed, program_name
 from mooring.cli.usage.wrong_usage import usage_sentence
 from mooring.errors import InputError, MooringError
+from mooring.process.foreign_exits import catch_foreign_exits
 from mooring.version import __version__
 
 #: Wrong usage, of whatever kind. It has no public name of its own.
@@ -83,6 +86,8 @@ def _moor(
 def main() -> None:
     """Run the command line."""
     open_standard_streams()
+    catch_foreign_exits()
+    logging.lastResort = NoteHandler(logging.WARNING)
     try:
         _run()
     except MooringError as error:
