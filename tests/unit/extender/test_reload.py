@@ -37,7 +37,7 @@ class TestReload:
         made: list[int] = []
         plain = policy_reloading._stamps
 
-        def look(files: set[Path]) -> dict[Path, int]:
+        def look(files: set[Path]) -> policy_reloading.Stamps:
             made.append(len(files))
             return plain(files)
 
