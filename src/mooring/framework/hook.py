@@ -98,6 +98,10 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: Further kinds that it looks up, but only if they are watched for another plugin; only tests
     #: use this so far.
     reads_if_watched: Collection[type[KubeObject]] = ()
+    #: The kinds of objects that its plans patch, and those that they create; manifests get the
+    #: permissions for it from here.
+    patches: Collection[type[KubeObject]] = ()
+    creates: Collection[type[KubeObject]] = ()
     #: What its filter depends on in addition to the pod.
     filter_scope: Scope = Scope.CLUSTER
     #: What its score depends on in addition to the pod; only tests use this so far.

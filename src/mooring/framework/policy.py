@@ -307,7 +307,7 @@ class Policy:
         if kind == "bind" and rules:
             raise InputError(
                 f"policy {self.name!r} has two bind functions, {rules[0].name!r} and {name!r}; "
-                f"a pod is bound once, so keep one"
+                "keep one, because a pod is bound only once"
             )
         if any(rule.name == name for rule in rules):
             raise InputError(f"policy {self.name!r} has two {kind} functions named {name!r}")

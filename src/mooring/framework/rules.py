@@ -298,8 +298,10 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
         invented = [one.key for one in answer if id(one) not in known]
         if invented:
             raise self.wrong(
-                f"named {invented[0]} on node {node.name}, which is none of the victims; "
-                f"it may drop victims, never add any",
+                (
+                    f"named {invented[0]} on node {node.name}, which is not one of the victims; it "
+                    "may remove victims, but not add any"
+                ),
                 "named others",
                 node.name,
             )

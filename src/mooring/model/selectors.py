@@ -26,8 +26,8 @@ class Requirement(KubeStruct, frozen=True, rename="camel"):
         test = _OPERATORS.get(self.operator)
         if test is None:
             raise InputError(
-                f"operator {self.operator!r} for key {self.key!r} is unknown; "
-                f"use one of {', '.join(_OPERATORS)}"
+                f"operator {self.operator!r} for key {self.key!r} is not supported; use one of "
+                f"{', '.join(_OPERATORS)}"
             )
         return test(labels.get(self.key), self.values or [])
 

@@ -259,13 +259,28 @@ class TestRejections:
             ("x", "a KubeSchedulerConfiguration must be an object, not 'x'"),
             (
                 {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "foo": 1},
-                ("apiVersion: 'kubescheduler.config.k8s.io/v1beta3' is not a supported "
-                 "version: convert the file to kubescheduler.config.k8s.io/v1"),
+                ("apiVersion: kubescheduler.config.k8s.io/v1beta3 is an old format; moor migrate "
+                "FILE rewrites it to kubescheduler.config.k8s.io/v1"),
             ),
             (
-                {"apiVersion": "v1", "kind": "Policy"},
+                {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"},
+                ("apiVersion: componentconfig/v1alpha1 is an old format; moor migrate FILE "
+                "rewrites it to kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"apiVersion": "v1", "kind": "Policy", "extenders": []},
+                ("kind: Policy is an old format; moor migrate FILE rewrites it to "
+                "kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"predicates": []},
+                ("predicates: Policy is an old format; moor migrate FILE rewrites it to "
+                "kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"apiVersion": "v1", "kind": "Pod"},
                 ("apiVersion: 'v1' is not supported: must be kubescheduler.config.k8s.io/v1; "
-                "kind: 'Policy' is not supported: must be KubeSchedulerConfiguration"),
+                "kind: 'Pod' is not supported: must be KubeSchedulerConfiguration"),
             ),
             (
                 {"profils": []},

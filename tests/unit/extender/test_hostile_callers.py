@@ -377,12 +377,7 @@ class TestConnections:
                 assert await rig.well_behaved() == ["a", "b"]
                 assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
                 assert await idle[0].ended() == b""
-                await eventually(
-                    lambda: (
-                        "those that have kept the server waiting the longest are closed"
-                        in caplog.text
-                    )
-                )
+                await eventually(lambda: "kept the server waiting the longest" in caplog.text)
 
         run(main)
 

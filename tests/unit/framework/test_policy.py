@@ -174,7 +174,7 @@ def test_one_name_may_serve_at_several_points() -> None:
 def test_a_second_bind_function_is_rejected() -> None:
     policy = mr.Policy("p")
     policy.bind(name="one")(lambda _: None)
-    with pytest.raises(mr.InputError, match=r"two bind functions, 'one' and 'two'; .* keep one"):
+    with pytest.raises(mr.InputError, match=r"two bind functions, 'one' and 'two'; keep one"):
         policy.bind(name="two")(lambda _: None)
 
 
