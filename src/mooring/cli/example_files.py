@@ -87,13 +87,17 @@ def copy_example(example: Example, folder: Path) -> list[str]:
     Raises:
         InputError: the folder exists already or cannot be written.
     """
-    if folder.exists():
+    if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} exists already, and nothing is overwritten; remove it first")
     names = [name for name in _COPIED if (example.folder / name).is_file()]
     try:
         folder.mkdir()
-        for name in names:
-            shutil.copyfile(example.folder / name, folder / name)
+        try:
+            for name in names:
+                shutil.copyfile(example.folder / name, folder / name)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)  # a part of it would only be in the way
+            raise
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}") from error
     return names

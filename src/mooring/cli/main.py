@@ -5,6 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
+import logging
 import sys
 from typing import Annotated, Final, NoReturn, cast
 
@@ -19,11 +20,13 @@ from mooring.cli.deploy.init import init
 from mooring.cli.deploy.manifests import manifests
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
+from mooring.cli.extender_test import extender_test
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    NoteHandler,
     forget_output,
     open_standard_streams,
     print_error,
@@ -61,6 +64,7 @@ app.command()(snapshot)
 app.command()(bind)
 app.command()(init)
 app.command()(manifests)
+app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:
@@ -87,6 +91,7 @@ def main() -> None:
     """Run the command line."""
     open_standard_streams()
     catch_foreign_exits()
+    logging.lastResort = NoteHandler(logging.WARNING)
     try:
         _run()
     except MooringError as error:

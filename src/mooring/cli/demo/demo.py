@@ -46,9 +46,8 @@ def demo(
     explains one placement and the pending pod. With --example, an example's own workload is placed
     twice instead, without its policy and with it.
     """
-    from rich.console import Console
-
     from mooring.cli.demo.workload import equip
+    from mooring.cli.terminal_output import make_console
     from mooring.embedded.fleet import make_fleet
     from mooring.framework.loading import load
     from mooring.process.file_descriptors import allow_descriptors
@@ -70,7 +69,7 @@ def demo(
         show_example(found, hook_timeout)
         return
     loaded = load(policy) if policy is not None else None
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = make_console()
     fleet = make_fleet(nodes)
     equip(fleet)
     console.print(
