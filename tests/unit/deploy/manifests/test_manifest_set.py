@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import mooring as mr
+from mooring import hook, kinds
 from mooring.config.configuration import read_configuration
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.helm_writer import chart
@@ -235,6 +236,29 @@ class TestPermissions:
             ("create", "events.events.k8s.io"), ("patch", "events.events.k8s.io"),
         }  # fmt: skip
         assert config_of(made)["profiles"][0]["schedulerName"] == NAME
+
+    def test_of_somebodys_plugin_are_what_it_declares(self) -> None:
+        class Disks(hook.Reserve):
+            name = "Disks"
+            reads = (kinds.PriorityClass,)
+            patches = (kinds.StorageClass,)
+            creates = (kinds.PersistentVolume,)
+
+            def reserve(self, cycle: hook.Cycle, node: mr.Node) -> None:
+                return None
+
+            def unreserve(self, cycle: hook.Cycle, node: mr.Node) -> None:
+                return None
+
+        policy = a_policy()
+        policy.add(Disks())
+        more = rules_of(objects(installation(Mode.SCHEDULER, policy=PolicyFile(policy, text=TEXT))))
+        assert more - rules_of(objects(installation(Mode.SCHEDULER))) == {
+            ("list", "priorityclasses.scheduling.k8s.io"),
+            ("watch", "priorityclasses.scheduling.k8s.io"),
+            ("patch", "storageclasses.storage.k8s.io"),
+            ("create", "persistentvolumes"),
+        }
 
     def test_in_place_of_kube_scheduler_its_own_lease_is_held(self) -> None:
         made = objects(installation(Mode.SCHEDULER, scheduler_name="default-scheduler"))
