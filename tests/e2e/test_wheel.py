@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mooring.deploy.scaffold.project import project_files
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -73,6 +75,33 @@ def test_the_copied_policy_passes_its_copied_tests(installed: Path, tmp_path: Pa
         env={**os.environ, "PYTHONPATH": str(installed)},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+def test_a_new_project_passes_its_tests_and_shows_its_policy(
+    installed: Path, tmp_path: Path
+) -> None:
+    moor(installed, tmp_path, "init", "spot-first")
+    done = subprocess.run(
+        ["make", "test", "demo", f"PYTHON={sys.executable}"],
+        capture_output=True, text=True, check=False, cwd=tmp_path / "spot-first", timeout=300,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert "2 passed" in done.stdout
+    written = {str(file.relative_to(tmp_path / "spot-first")) for file in _files(tmp_path)}
+    assert set(project_files("spot-first")) <= written
+    placed = re.findall(r"^(\S+) +\d+ +(\d+)$", done.stdout, re.MULTILINE)
+    assert dict(placed) == {
+        "dear-1": "0",
+        "dear-2": "0",
+        "cheap-1": "5",
+        "cheap-2": "5",
+        "red": "0",
+    }
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]
 
 
 def test_the_wheel_has_no_waste(installed: Path) -> None:

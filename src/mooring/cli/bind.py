@@ -12,9 +12,9 @@ from mooring.cli.cluster_reader import (
     as_input_error,
     find_cluster,
     read_live,
-    say,
 )
 from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
+from mooring.cli.standard_streams import print_error
 from mooring.errors import ApiError, InputError, MooringError
 from mooring.wording import escaped
 
@@ -108,7 +108,7 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
             raise MooringError(f"pod {pod.key} is held back: {found.record.message}")
         raise MooringError(f"pod {pod.key} does not fit on {node}; --force binds it all the same")
     for claim in _unbound_claims(explainer, pod):
-        say(f"claim {claim} has no volume yet, and binding by hand does not get it one")
+        print_error(f"claim {claim} has no volume yet, and binding by hand does not get it one")
 
 
 def _why_not(explainer: "Explainer", node: str) -> str:

@@ -3,13 +3,13 @@
 import contextlib
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from mooring.cli.standard_streams import print_error, print_json
+from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, PolicyError, PolicyFileError
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 _LOAD_SECONDS = 60
 
 
-class CheckOutput(StrEnum):
-    """How the result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def check(
     policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
     config: Annotated[
@@ -42,8 +35,8 @@ def check(
         typer.Option("--bind", help="Run the bind function as well; it may have side effects."),
     ] = False,
     output: Annotated[
-        CheckOutput, typer.Option("--output", "-o", help="Text for people, or JSON.")
-    ] = CheckOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="Text for people, or JSON.")
+    ] = TableOrJson.TABLE,
     hook_timeout: Annotated[
         float,
         typer.Option(
@@ -71,7 +64,7 @@ def check(
             trial = _trial(loaded, policy, config, deadline.begin, run_bind)
             pods = trial.run()
     failures = list(dict.fromkeys(one for pod in pods for one in pod.failures))
-    if output is CheckOutput.JSON:
+    if output is TableOrJson.JSON:
         print_json(as_dict(loaded, policy, pods, failures))
     else:
         from mooring.cli.check_view import CheckView

@@ -104,7 +104,7 @@ async def _read(config: "ClusterConfig", keep_source: bool) -> "Snapshot":
 
     snapshot = Snapshot(strict=False)
     async with Client(config) as client:
-        async for kind, page in read_kinds(client, say):
+        async for kind, page in read_kinds(client, print_error):
             for raw in page:
                 try:
                     thing = kind.type.from_json(memoryview(raw), keep_source=keep_source)
@@ -113,11 +113,6 @@ async def _read(config: "ClusterConfig", keep_source: bool) -> "Snapshot":
                 else:
                     snapshot.add(thing)
     return snapshot
-
-
-def say(sentence: str) -> None:
-    """One line on standard error."""
-    print_error(sentence)
 
 
 @contextmanager

@@ -25,11 +25,13 @@ class Example(NamedTuple):
         name: what to call it, such as ``fair-gpus``.
         summary: what it shows, in a few words.
         folder: where its files are.
+        own: it is a folder of the user's, and none of mooring's.
     """
 
     name: str
     summary: str
     folder: Path
+    own: bool = False
 
     @property
     def policy(self) -> Path:
@@ -65,6 +67,18 @@ def find_example(name: str) -> Example:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
     raise InputError(f"there is no example {name!r}; {hint}")
+
+
+def folder_example(folder: Path) -> Example:
+    """A folder with a policy, nodes and a workload, as `moor init` makes it.
+
+    Raises:
+        InputError: it does not have them.
+    """
+    for name in ("policy.py", "nodes.yaml", "workload.yaml"):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder} has no {name}; moor init NAME makes a folder that has it")
+    return Example(folder.resolve().name, "the policy of this folder", folder, own=True)
 
 
 def copy_example(example: Example, folder: Path) -> list[str]:

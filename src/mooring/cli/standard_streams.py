@@ -14,10 +14,10 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from mooring.errors import InputError
-from mooring.wording import escaped, escaped_json
+from mooring.wording import escaped
 
 #: For terminals without UTF-8, of the same width: names and numbers stay in their columns.
 _PLAIN: Final = {
@@ -99,14 +99,6 @@ class NoteHandler(logging.Handler):
             print_error(record.getMessage())
         except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
             self.handleError(record)
-
-
-def print_json(data: Any) -> None:
-    """Print an object as JSON."""
-    import msgspec
-
-    text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
-    sys.stdout.write(f"{escaped_json(text)}\n")
 
 
 def forget_output(*numbers: int) -> None:

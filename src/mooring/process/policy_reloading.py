@@ -54,7 +54,7 @@ async def reload(
     # Files are never left out again: one that cannot be imported now may be mended.
     files = set(source_files(source))
     stamps = _stamps(files)
-    refused: Stamps = {}
+    rejected: Stamps = {}
     abandoned = AbandonedThreads()
     while True:
         await asyncio.sleep(seconds)
@@ -66,13 +66,13 @@ async def reload(
         if now == stamps:
             continue
         if left >= _MOST_ABANDONED:
-            if now != refused:
+            if now != rejected:
                 log.error(
                     "kept the old policy: %d earlier versions of %s are still loading and cannot "
                     "be interrupted; restart the process to load this one",
                     left, source,
                 )  # fmt: skip
-            refused = now
+            rejected = now
             continue
         stamps = now
         loading = _Loading(source, files)

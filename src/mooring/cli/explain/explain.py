@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 import typer
 
 from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
-from mooring.cli.standard_streams import print_error, print_json, print_note
+from mooring.cli.output_formats import print_json
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
+from mooring.cli.standard_streams import print_error, print_note
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
@@ -70,10 +72,7 @@ def explain(
         str,
         typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
     ] = "",
-    policy: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     ask_extenders: Annotated[
         bool, typer.Option("--ask-extenders", help="Ask the extenders of the configuration.")
     ] = False,
@@ -84,12 +83,7 @@ def explain(
     ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
-        ),
-    ] = 5.0,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Explain where a pod goes, or why it goes nowhere and what would help.
 
@@ -180,7 +174,7 @@ def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
 
             decide = asking(extenders)
         elif extenders:
-            print_error(f"{inputs.not_asked(extenders)}")
+            print_error(inputs.not_asked(extenders))
         with hook_limit(settings.hook_timeout) as deadline:
             yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
     except (PluginError, PolicyError) as error:
@@ -307,5 +301,5 @@ def _report_broken(found: "Explanation") -> bool:
 
     failures = plugin_failures(found.record)
     for one in failures:
-        print_error(f"{one}")
+        print_error(one)
     return bool(failures)
