@@ -1,5 +1,6 @@
 """``moor examples``: policies to begin with."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from mooring.cli.example_files import Example
 
 
+class ExamplesOutput(StrEnum):
+    """How the list is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 def examples(
     name: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
@@ -19,6 +27,9 @@ def examples(
     copy: Annotated[
         bool, typer.Option("--copy", help="Copy the example into a new folder of its name.")
     ] = False,
+    output: Annotated[
+        ExamplesOutput, typer.Option("--output", "-o", help="The list as a table, or as JSON.")
+    ] = ExamplesOutput.TABLE,
 ) -> None:
     """List the example policies that come with mooring, print one, or copy one to begin with.
 
@@ -30,13 +41,23 @@ def examples(
     if name is None:
         if copy:
             raise InputError("--copy needs the name of an example; moor examples lists them")
-        _list(all_examples())
+        if output is ExamplesOutput.JSON:
+            _print_json(all_examples())
+        else:
+            _list(all_examples())
         return
     example = find_example(name)
     if copy:
         _copy(example)
     else:
         typer.echo(example.policy.read_text(encoding="utf-8"), nl=False)
+
+
+def _print_json(found: "list[Example]") -> None:
+    import msgspec
+
+    data = [{"name": one.name, "summary": one.summary} for one in found]
+    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
 def _list(found: "list[Example]") -> None:
@@ -57,8 +78,9 @@ def _copy(example: "Example") -> None:
     from mooring.cli.example_files import copy_example
 
     names = copy_example(example, Path(example.name))
+    files = "\n".join(f"    {example.name}/{name}" for name in names)
     typer.echo(
-        f"{example.name} has {', '.join(names)}.\n\n"
+        f"Copied:\n\n{files}\n\n"
         f"Try it on a cluster in memory:\n\n"
         f"    cd {example.name}\n"
         f"    moor cluster --nodes-file nodes.yaml --scheduler --policy policy.py\n\n"

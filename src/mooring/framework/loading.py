@@ -73,8 +73,7 @@ def _pick(module: ModuleType, place: str, name: str) -> Policy:
 
 def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
-        raise PolicyFileError(f"{path} {what}; give a Python file or package.module:policy")
+        raise _no_file(path)
     # A file may import its neighbours, as a script may.
     _search_first(path.resolve().parent)
     name = f"mooring_policy_{path.stem.replace('-', '_')}"
@@ -94,7 +93,7 @@ def _run_file(path: Path) -> ModuleType:
 def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except (Exception, SystemExit, GeneratorExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
@@ -103,6 +102,16 @@ def _import(name: str) -> ModuleType:
                 f"give a Python file or package.module:policy"
             ) from error
         raise _not_run(name, error) from error
+    if getattr(module, "__file__", None) is None and Path(name).is_dir():
+        raise _no_file(Path(name))  # Python imports any folder, and finds nothing in it
+    return module
+
+
+def _no_file(path: Path) -> PolicyFileError:
+    what = "is a folder" if path.is_dir() else "does not exist"
+    inside = path / "policy.py"
+    give = str(inside) if inside.is_file() else "a Python file or package.module:policy"
+    return PolicyFileError(f"{path} {what}; give {give}")
 
 
 def _search_first(folder: Path) -> None:
@@ -114,7 +123,7 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
     said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return PolicyFileError(
-            f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
+            f"{_named(error.filename, place)}, line {error.lineno}: {error.msg}; correct the syntax"
         )
     where = place
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -129,6 +138,11 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
         return PolicyFileError(f"{where}: {said}")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return PolicyFileError(f"{where} raised {what}{_meant(error)}")
+
+
+def _named(file: str | None, place: str) -> str:
+    """A file, as it was typed if it is the policy's own."""
+    return place if file is None or Path(file) == Path(place).resolve() else file
 
 
 def _wrong_decorator(place: str, error: BaseException) -> Problem | None:

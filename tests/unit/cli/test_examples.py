@@ -1,5 +1,6 @@
 """``moor examples`` and ``moor demo --example``: examples by name, wherever mooring is."""
 
+import json
 import re
 import subprocess
 import sys
@@ -38,6 +39,12 @@ class TestExamples:
         assert "moor demo --example fair-gpus" in done.stdout
         assert [one.name for one in all_examples()] == NAMES
 
+    def test_they_are_listed_as_json(self, tmp_path: Path) -> None:
+        done = moor(tmp_path, "examples", "-o", "json")
+        found = json.loads(done.stdout)
+        assert [one["name"] for one in found] == NAMES
+        assert all(one["summary"] for one in found)
+
     @pytest.mark.parametrize("name", ["ssd-filter", "04-ssd-filter"])
     def test_a_policy_is_printed(self, tmp_path: Path, name: str) -> None:
         done = moor(tmp_path, "examples", name)
@@ -52,6 +59,7 @@ class TestExamples:
         assert {"policy.py", "test_policy.py", "nodes.yaml", "workload.yaml"} <= copied.keys()
         assert copied == {name: (original / name).read_text() for name in copied}
         assert "    cd fair-gpus\n" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
             "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
         )

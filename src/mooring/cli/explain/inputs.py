@@ -119,6 +119,7 @@ def _configz(url: str) -> dict[str, Any]:
             found = json.loads(answer.read(_MOST_BYTES))
     except (urllib.error.URLError, OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
         raise InputError(
             f"{address} cannot be read: {reason}; save it with kubectl get --raw and give the file"
         ) from error
