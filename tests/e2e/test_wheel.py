@@ -1,9 +1,11 @@
 """The built package has all that README's first five minutes need, without the repository."""
 
+import re
 import subprocess
 import zipfile
 from pathlib import Path
 
+from mooring.deploy.scaffold.project import project_files
 from tests.e2e.installed_package import ROOT, InstalledPackage
 
 
@@ -31,6 +33,29 @@ def test_examples_are_copied(installed: InstalledPackage, tmp_path: Path) -> Non
     for file in copied:
         assert file.read_text() == (ROOT / "examples/06-fair-gpus" / file.name).read_text()
     run(installed, tmp_path, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "fair-gpus")
+
+
+def test_a_new_project_passes_its_tests_and_shows_its_policy(
+    installed: InstalledPackage, tmp_path: Path
+) -> None:
+    run(installed, tmp_path, "moor", "init", "spot-first")
+    project = tmp_path / "spot-first"
+    done = subprocess.run(
+        ["make", "test", "demo", f"PYTHON={installed.scripts / 'python'}"],
+        capture_output=True, text=True, check=False, cwd=project, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert "2 passed" in done.stdout
+    written = {str(file.relative_to(project)) for file in project.rglob("*") if file.is_file()}
+    assert set(project_files("spot-first")) <= written
+    placed = re.findall(r"^(\S+) +\d+ +(\d+)$", done.stdout, re.MULTILINE)
+    assert dict(placed) == {
+        "dear-1": "0",
+        "dear-2": "0",
+        "cheap-1": "5",
+        "cheap-2": "5",
+        "red": "0",
+    }
 
 
 def test_the_wheel_has_no_waste(installed: InstalledPackage) -> None:

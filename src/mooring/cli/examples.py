@@ -1,22 +1,15 @@
 """``moor examples``: policies to begin with."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from mooring.cli.output_formats import TableOrJson, print_json
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.cli.example_files import Example
-
-
-class ExamplesOutput(StrEnum):
-    """How the list is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def examples(
@@ -28,8 +21,8 @@ def examples(
         bool, typer.Option("--copy", help="Copy the example into a new folder of its name.")
     ] = False,
     output: Annotated[
-        ExamplesOutput, typer.Option("--output", "-o", help="The list as a table, or as JSON.")
-    ] = ExamplesOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="The list as a table, or as JSON.")
+    ] = TableOrJson.TABLE,
 ) -> None:
     """List the example policies that come with mooring, print one, or copy one to begin with.
 
@@ -41,23 +34,17 @@ def examples(
     if name is None:
         if copy:
             raise InputError("--copy needs the name of an example; moor examples lists them")
-        if output is ExamplesOutput.JSON:
-            _print_json(all_examples())
+        found = all_examples()
+        if output is TableOrJson.JSON:
+            print_json([{"name": one.name, "summary": one.summary} for one in found])
         else:
-            _list(all_examples())
+            _list(found)
         return
     example = find_example(name)
     if copy:
         _copy(example)
     else:
         typer.echo(example.policy.read_text(encoding="utf-8"), nl=False)
-
-
-def _print_json(found: "list[Example]") -> None:
-    import msgspec
-
-    data = [{"name": one.name, "summary": one.summary} for one in found]
-    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
 def _list(found: "list[Example]") -> None:

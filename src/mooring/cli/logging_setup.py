@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from mooring.cli.log_floods import FloodHandler
-from mooring.cli.log_lines import TracebackFormatter, escaped
+from mooring.cli.log_lines import TracebackFormatter
 from mooring.log_kinds import TRACE
+from mooring.wording import escaped, escaped_json
 
 _LEVELS: Final = {
     "TRACE": TRACE,
@@ -64,11 +65,9 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_text:
             fields["traceback"] = record.exc_text
-        return msgspec.json.encode(fields).decode()
+        return escaped_json(msgspec.json.encode(fields).decode())
 
 
-#: What to say of ``-v`` in every command.
-VERBOSE_HELP: Final = "Log more: every binding, verdict and score; -vv logs everything."
 #: By how often ``-v`` is given.
 _VERBOSE: Final = ("", "DEBUG", "TRACE")
 

@@ -5,6 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
+import logging
 import sys
 from typing import Annotated, Final, NoReturn, cast
 
@@ -15,13 +16,18 @@ from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.deploy.init import init
+from mooring.cli.deploy.manifests import manifests
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
+from mooring.cli.extender_test import extender_test
+from mooring.cli.migrate import migrate
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    NoteHandler,
     forget_output,
     open_standard_streams,
     print_error,
@@ -31,6 +37,7 @@ from mooring.cli.usage.help_text import MoorCommand, MoorGroup
 from mooring.cli.usage.program_name import as_typed, program_name
 from mooring.cli.usage.wrong_usage import usage_sentence
 from mooring.errors import InputError, MooringError
+from mooring.process.foreign_exits import catch_foreign_exits
 from mooring.version import __version__
 
 #: Wrong usage, of whatever kind. It has no public name of its own.
@@ -50,12 +57,16 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(examples)
 app.command()(cluster)
+app.command()(init)
 app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
 app.command()(bind)
+app.command()(manifests)
+app.command()(migrate)
+app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:
@@ -81,6 +92,8 @@ def _moor(
 def main() -> None:
     """Run the command line."""
     open_standard_streams()
+    catch_foreign_exits()
+    logging.lastResort = NoteHandler(logging.WARNING)
     try:
         _run()
     except MooringError as error:

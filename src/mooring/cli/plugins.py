@@ -1,9 +1,11 @@
 """``moor plugins``: what a configuration can name."""
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+
+from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.config.registry import Registry
@@ -11,17 +13,10 @@ if TYPE_CHECKING:
 _INDENT: Final = 4
 
 
-class PluginsOutput(StrEnum):
-    """How a list is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def plugins(
     output: Annotated[
-        PluginsOutput, typer.Option("--output", "-o", help="A table for people, or JSON.")
-    ] = PluginsOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = TableOrJson.TABLE,
 ) -> None:
     """List the plugins that a scheduler configuration can name.
 
@@ -32,10 +27,8 @@ def plugins(
     from mooring.plugins.in_tree import default_registry
 
     found = describe(default_registry())
-    if output is PluginsOutput.JSON:
-        import msgspec
-
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    if output is TableOrJson.JSON:
+        print_json(found)
     else:
         _print(found)
 
@@ -79,11 +72,12 @@ def _arguments(kind: Any) -> dict[str, Any]:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    from mooring.cli.terminal_output import make_console
+
+    console = make_console()
     if not console.is_terminal:
         _print_plain(found)
         return
@@ -111,7 +105,7 @@ def _print_plain(found: list[dict[str, Any]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        typer.echo("  ".join(cells).rstrip())
+        typer.echo(escaped("  ".join(cells).rstrip()))
 
 
 def _cells(one: dict[str, Any]) -> tuple[str, str, str, list[str], str]:

@@ -3,13 +3,17 @@
 import logging
 import math
 import re
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import AllowHosts, LogLines, Reload, TlsCert, TlsKey, Verbose
 from mooring.errors import InputError
 from mooring.kube.cluster_config import ClusterConfig
 
@@ -45,19 +49,22 @@ def serve(
         Optional[str],  # noqa: UP045
         typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
     ] = None,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
-    ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    allow_host: AllowHosts = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     client_ca: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Only clients with a certificate of this authority are served."),
     ] = None,
+    health_port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Serve only probes and metrics on this port, too, over plain HTTP.",
+        ),
+    ] = None,
+    health_host: Annotated[str, typer.Option(help="Address for --health-port.")] = "0.0.0.0",  # noqa: S104
     workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
     max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
     max_held: Annotated[
@@ -89,16 +96,9 @@ def serve(
     drain: Annotated[
         float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
     ] = 3.0,
-    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
-    reload: Annotated[
-        bool, typer.Option(help="Load the policy again when its file changes.")
-    ] = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
+    reload: Reload = False,
 ) -> None:
     """Serve a policy as a scheduler extender that kube-scheduler calls.
 
@@ -106,7 +106,7 @@ def serve(
     """
     from mooring.extender.app import Routes
     from mooring.extender.server import ServeOptions, run
-    from mooring.extender.workers import inherited_socket, supervise, worker_command
+    from mooring.extender.workers import inherited_sockets, supervise, worker_command
     from mooring.framework.loading import load
     from mooring.http.origin import read_allowed_hosts
     from mooring.http.sockets import listen
@@ -124,7 +124,7 @@ def serve(
             f"--max-held {max_held} is less than --max-body {max_body}, so the largest body would "
             f"never find room; raise the one or lower the other"
         )
-    sock = inherited_socket()
+    inherited = inherited_sockets()
     options = ServeOptions(
         policy=policy,
         host=host,
@@ -146,18 +146,27 @@ def serve(
         client_ca=client_ca,
         node_cache=node_cache is not False,
         reload=reload,
-        worker=sock is not None,
+        worker=bool(inherited),
     )
     config = _cluster(node_cache, kubeconfig, context)
-    if sock is not None or workers == 1:
-        with sock if sock is not None else listen(host, port) as own:
-            code = run(options, config, own)
+
+    def sockets() -> Iterator[socket.socket]:
+        yield listen(host, port)
+        if health_port is not None:
+            yield listen(
+                health_host, health_port, option="--health-host", port_option="--health-port"
+            )
+
+    if inherited or workers == 1:
+        with ExitStack() as stack:
+            code = run(options, config, *map(stack.enter_context, inherited or sockets()))
         exit_soon(code)
         raise typer.Exit(code)
     # A policy or certificate that cannot be used is reported once, before any worker starts.
     load(policy)
     options.certificates()
-    with listen(host, port) as shared:
+    with ExitStack() as stack:
+        shared = [stack.enter_context(one) for one in sockets()]
         command = worker_command(sys.argv[1:])
         raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + 5))
 

@@ -7,23 +7,19 @@ without user names, passwords and queries. An extender that does not answer with
 
 import asyncio
 import io
-import os
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 
-from mooring.config.types import Extender, ExtenderTLSConfig
-from mooring.errors import InputError, KubeError
+from mooring.config.types import Extender
+from mooring.errors import KubeError
 from mooring.extender import client_bodies as bodies
+from mooring.extender.address import is_address, one_line, server_of, shown, timeout_seconds, why
 from mooring.extender.wire import HostPriority, MetaVictims
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Candidate
-from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.credentials import Credentials
 from mooring.kube.session import CONNECTION_ERRORS
 from mooring.kube.transport import Tls, proxy_for
@@ -34,8 +30,6 @@ T = TypeVar("T")
 
 #: A reply larger than this is an error; 5,000 whole nodes are about 35 MB.
 MAX_REPLY_BYTES: Final = 256 << 20
-_DEFAULT_SECONDS: Final = 5.0
-_SHOWN_CHARACTERS: Final = 200
 _READ_BUFFER_BYTES: Final = 2**18
 
 
@@ -86,16 +80,14 @@ class HttpExtender:
         max_reply: int = MAX_REPLY_BYTES,
     ) -> None:
         self.settings = settings
-        self.name = _shown(settings.url_prefix)
+        self.name = shown(settings.url_prefix)
         self._http = http
         self._max_reply = max_reply
         self._resources = frozenset(one.name for one in settings.managed_resources)
-        # parity v1.36.4: extender.go NewHTTPExtender; less than none is no time either
-        seconds = settings.http_timeout.seconds
-        self._seconds = seconds if seconds > 0 else _DEFAULT_SECONDS
-        self._server = _server(settings, self.name)
+        self._seconds = timeout_seconds(settings)
+        self._server = server_of(settings)
         # A broken address is reported with each question: an ignorable extender may have one.
-        self._reachable = _is_address(settings.url_prefix)
+        self._reachable = is_address(settings.url_prefix)
         self._proxy = proxy_for(self._server) if self._reachable else None
         self._tls = Tls(self._server) if self._reachable and self._server.secure else None
         if self._tls is not None:
@@ -130,7 +122,7 @@ class HttpExtender:
             await self._send(verb, body),
         )
         if reply.error:
-            raise self.error(f"extender {self.name} failed {verb}: {_line(reply.error)}")
+            raise self.error(f"extender {self.name} failed {verb}: {one_line(reply.error)}")
         known = {node.name for node in nodes}
         for name in reply.kept:
             if name not in known:
@@ -172,7 +164,7 @@ class HttpExtender:
         answer = await self._send(verb, bodies.binding(binding), repeat=False)
         problem = self._read(verb, bodies.read_bind_error, answer)
         if problem:
-            raise self.error(f"extender {self.name} failed {verb}: {_line(problem)}")
+            raise self.error(f"extender {self.name} failed {verb}: {one_line(problem)}")
 
     def error(self, sentence: str) -> ExtenderError:
         """The error for something the extender did wrong."""
@@ -208,7 +200,7 @@ class HttpExtender:
         except CONNECTION_ERRORS as error:
             if self._tls is not None:
                 self._tls.forget()  # its files may have been replaced since
-            raise self.error(f"extender {self.name} failed {verb}: {_why(error)}") from error
+            raise self.error(f"extender {self.name} failed {verb}: {why(error)}") from error
 
     async def _post(self, verb: str, body: bytes) -> bytes:
         url = f"{self.settings.url_prefix.rstrip('/')}/{verb}"
@@ -220,7 +212,7 @@ class HttpExtender:
             server_hostname=self._server.tls_server_name or None,
         ) as response:
             if response.status != HTTPStatus.OK:
-                said = _line((await self._whole(response, 4096)).decode(errors="replace"))
+                said = one_line((await self._whole(response, 4096)).decode(errors="replace"))
                 raise self.error(
                     f"failed {verb} with extender at URL {self.name.rstrip('/')}/{verb}, "
                     f"code {response.status}{f': {said}' if said else ''}"
@@ -245,76 +237,8 @@ class HttpExtender:
         return b"".join(chunks)
 
 
-def _server(settings: Extender, name: str) -> ClusterConfig:
-    """The extender's address and trust, in the terms of the API server's client."""
-    # parity v1.36.4: extender.go makeTransport, client-go/transport/transport.go TLSConfigFor
-    tls = settings.tls_config or ExtenderTLSConfig()
-    has_ca = bool(tls.ca_file or tls.ca_data)
-    if tls.insecure and has_ca:
-        raise InputError(
-            f"extender {name}: tlsConfig.insecure and a certificate authority exclude each other; "
-            f"write one of them"
-        )
-    return ClusterConfig(
-        server=settings.url_prefix,
-        source=f"extender {name}",
-        ca_file=Path(tls.ca_file) if tls.ca_file else None,
-        ca_data=tls.ca_data,
-        insecure=tls.insecure or (settings.enable_https and not has_ca),
-        tls_server_name=tls.server_name,
-        cert_file=Path(tls.cert_file) if tls.cert_file else None,
-        cert_data=tls.cert_data,
-        key_file=Path(tls.key_file) if tls.key_file else None,
-        key_data=tls.key_data,
-    )
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _shown(url: str) -> str:
-    if not _is_address(url):
-        return "without an address"
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-
-
 def _stale(error: Exception) -> bool:
     """Whether this happens to a connection that the other side closed while it was idle."""
     if isinstance(error, aiohttp.ClientConnectorError):
         return False
     return isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-
-
-def _line(text: str) -> str:
-    """The extender's own words on one line, not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}…"
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        cause = error.certificate_error
-        return f"its certificate is not trusted: {getattr(cause, 'verify_message', '') or cause}"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return f"it cannot be reached: {_os_words(error.os_error)}"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "it closed the connection"
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "its answer was cut off"
-    if isinstance(error, OSError):
-        return f"the connection broke: {_os_words(error)}"
-    return f"the exchange broke: {type(error).__name__}"
-
-
-def _os_words(error: OSError) -> str:
-    if isinstance(error, ssl.SSLError):
-        return (error.reason or "TLS failed").lower().replace("_", " ")
-    if error.errno is not None and error.errno > 0:  # names that are not found have negative ones
-        return os.strerror(error.errno).lower()
-    return (error.strerror or str(error) or type(error).__name__).rstrip(".")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.example_files import all_examples
+from tests.unit.cli.command_line import Run
 from tests.unit.cli.moor import environment
 
 ROOT = Path(__file__).parents[3]
@@ -39,9 +40,10 @@ class TestExamples:
         assert "moor demo --example fair-gpus" in done.stdout
         assert [one.name for one in all_examples()] == NAMES
 
-    def test_they_are_listed_as_json(self, tmp_path: Path) -> None:
-        done = moor(tmp_path, "examples", "-o", "json")
-        found = json.loads(done.stdout)
+    def test_as_json(self, command_line: Run) -> None:
+        code, out, err = command_line("examples", "-o", "json")
+        assert (code, err) == (0, "")
+        found = json.loads(out)
         assert [one["name"] for one in found] == NAMES
         assert all(one["summary"] for one in found)
 
@@ -63,6 +65,22 @@ class TestExamples:
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
             "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
         )
+
+    def test_nothing_is_copied_through_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "fair-gpus").symlink_to(tmp_path / "elsewhere")
+        assert "fair-gpus exists already" in sentence(
+            moor(tmp_path, "examples", "fair-gpus", "--copy")
+        )
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_nothing_is_left_if_it_cannot_be_copied(self, tmp_path: Path) -> None:
+        command = f"ulimit -f 0; {sys.executable} -m mooring.cli examples fair-gpus --copy"
+        done = subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=environment(tmp_path),
+        )  # fmt: skip
+        assert sentence(done) == "moor: fair-gpus cannot be written: File too large\n"
+        assert not (tmp_path / "fair-gpus").exists()
 
     @pytest.mark.parametrize("command", [["examples"], ["demo", "--example"]])
     def test_a_name_that_is_nearly_right(self, tmp_path: Path, command: list[str]) -> None:

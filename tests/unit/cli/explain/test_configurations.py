@@ -1,20 +1,20 @@
 """Which profile decides, from a file or a running scheduler, and extenders that are asked."""
 
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.testing import make_node, make_pod
+from tests.unit.cli.command_line import Run as Explain
+from tests.unit.cli.command_line import snapshot_text
 
-Explain = Callable[..., tuple[int, str, str]]
 PROFILES = {
     "profiles": [
         {"schedulerName": "default-scheduler"},
@@ -57,9 +57,7 @@ def http_server(answer: Callable[[str, Any], Any]) -> Iterator[str]:
 
 
 @pytest.fixture
-def explain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Explain:
+def explain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Explain) -> Explain:
     monkeypatch.chdir(tmp_path)
     things = [
         make_node("off", unschedulable=True),
@@ -67,17 +65,8 @@ def explain(
         make_pod("web", requests={"cpu": "2"}, spec={"schedulerName": "lenient"}),
         make_pod("plain", requests={"cpu": "1"}),
     ]
-    items = [{"apiVersion": "v1", "kind": one.kind_name, **one.raw} for one in things]
-    Path("dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["moor", "explain", "-s", "dump.json", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    Path("dump.json").write_text(snapshot_text(things))
+    return partial(command_line, "explain", "-s", "dump.json")
 
 
 class TestProfiles:
@@ -155,6 +144,28 @@ class TestExtenders:
         assert (code, err) == (1, "")
         assert out.startswith("✗ default/plain is pending: it is rejected by Extender: no licence.")
         assert "✗ 1  small  Extender: no licence" in out
+
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            ({"FailedNodes": {"small": "two\nlines\x1b[2J"}}, r"two lines\x1b[2J"),
+            ({}, "no reason given"),
+            (None, "no reason given"),
+        ],
+    )
+    def test_what_they_reject_is_not_promised(
+        self, explain: Explain, tmp_path: Path, reply: Any, why: str
+    ) -> None:
+        with http_server(lambda *_: reply) as url:
+            config = self.config(tmp_path, url)
+            code, out, _ = explain("plain", "--config", config, "--ask-extenders")
+        assert code == 1
+        assert f"✗ 1  small  Extender: {why}\n" in out
+        # Nobody knows what would help against an extender; another node's taint may be removed.
+        assert "fits then on small" not in out
+        assert "Smallest change that helps: ." not in out
+        assert "like small" not in out
+        assert "1. uncordon off" in out
 
     def test_which_were_not_asked(self, explain: Explain, tmp_path: Path) -> None:
         config = self.config(tmp_path, "http://me:secret@one/a", "http://two")

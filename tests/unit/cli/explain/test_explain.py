@@ -4,32 +4,15 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
-from mooring.cli import main as cli
-from mooring.model.meta import KubeObject
 from mooring.testing import make_node, make_pod
-
-Result = tuple[int, str, str]
-Explain = Callable[..., Result]
-
-
-def plain(thing: KubeObject | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(thing, dict):
-        return thing
-    return {"apiVersion": "v1", "kind": thing.kind_name, **thing.raw}
-
-
-def snapshot(*things: KubeObject | dict[str, Any]) -> str:
-    items = [plain(one) for one in things]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-
+from tests.unit.cli.command_line import Run as Explain
+from tests.unit.cli.command_line import as_object, rejected, snapshot_text
 
 WAITING = make_pod("web", namespace="shop", requests={"cpu": "2", "memory": "1Gi"})
 NODES = [
@@ -39,45 +22,6 @@ NODES = [
 ]
 INTERRUPTED = "it was interrupted because the decision took longer than 0.1 seconds"
 BUSY = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Explain:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str | Path) -> Result:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "explain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return code if isinstance(code, int) else 0, out, err
-
-    return call
-
-
-@pytest.fixture
-def explain(run: Explain, tmp_path: Path) -> Explain:
-    """Explains a pod on a cluster given as objects; further arguments are options."""
-
-    def call(pod: str, things: list[Any], *options: str | Path) -> Result:
-        file = tmp_path / "dump.json"
-        file.write_text(snapshot(*things))
-        return run(pod, "--snapshot", file, *options)
-
-    return call
-
-
-def rejected(result: Result) -> str:
-    """The one sentence of a rejection."""
-    code, out, err = result
-    assert (code, out) == (2, "")
-    assert err.startswith("moor: ")
-    assert err.count("\n") == 1
-    return err.removeprefix("moor: ").strip()
 
 
 class TestTable:
@@ -238,30 +182,6 @@ class TestTable:
         assert "would make room: preempt 1 pod of lower priority on a: default/x.\n" in out
 
 
-class TestWide:
-    def test_every_node_and_every_plugin(self, explain: Explain) -> None:
-        nodes = [make_node(f"n{number}", unschedulable=number == 7) for number in range(30)]
-        code, out, _ = explain("shop/web", [*nodes, WAITING], "-o", "wide")
-        assert code == 0
-        header = next(line for line in out.splitlines() if line.startswith("node  fits"))
-        assert header.split() == [
-            "node", "fits", "NodeUnschedulable", "NodeName", "TaintToleration",
-            "NodeResourcesFit", "why", "not",
-        ]  # fmt: skip
-        verdicts = out.partition("Points")[0].splitlines()
-        rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in verdicts if line[:1] == "n"}
-        assert rows["n6"] == ["✓"] * 5
-        assert rows["n7"] == [
-            "✗",
-            "✗",
-            "✓",
-            "✓",
-            "✓",
-            "NodeUnschedulable: may not use a cordoned node",
-        ]
-        assert sum(line.startswith("n29 ") for line in out.splitlines()) == 2
-
-
 class TestNode:
     def test_a_node_that_fits_but_is_not_the_best(self, explain: Explain) -> None:
         things = [make_node("a", cpu="4"), make_node("b", cpu="16"), WAITING]
@@ -330,15 +250,15 @@ class TestSnapshots:
     def test_a_folder_of_files(self, run: Explain, tmp_path: Path) -> None:
         folder = tmp_path / "dump"
         (folder / "deep").mkdir(parents=True)
-        (folder / "nodes.yaml").write_text(yaml.safe_dump_all([plain(one) for one in NODES]))
-        (folder / "deep" / "pods.json").write_text(snapshot(WAITING))
+        (folder / "nodes.yaml").write_text(yaml.safe_dump_all([as_object(one) for one in NODES]))
+        (folder / "deep" / "pods.json").write_text(snapshot_text([WAITING]))
         (folder / "README.md").write_text("not a snapshot")
         code, out, err = run("shop/web", "-s", folder)
         assert (code, err) == (0, "")
         assert "2 of 3 nodes fit" in out
 
     def test_standard_input(self, run: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
-        data = io.TextIOWrapper(io.BytesIO(snapshot(*NODES, WAITING).encode()))
+        data = io.TextIOWrapper(io.BytesIO(snapshot_text([*NODES, WAITING]).encode()))
         monkeypatch.setattr(sys, "stdin", data)
         assert run("shop/web", "-s", "-")[0] == 0
 
@@ -351,7 +271,7 @@ class TestSnapshots:
 
     def test_a_manifest_with_two_pods(self, explain: Explain, tmp_path: Path) -> None:
         file = tmp_path / "pods.json"
-        file.write_text(snapshot(WAITING, make_pod()))
+        file.write_text(snapshot_text([WAITING, make_pod()]))
         assert rejected(explain(str(file), NODES)).endswith(
             "holds 2 pods; give a file with exactly one"
         )
@@ -459,7 +379,7 @@ class TestConfigurationAndPolicy:
             "def zoned(pod, node):\n"
             "    return mr.accept_if(node.raw['spec'].get('podCIDR'), 'no pod network')\n"
         )
-        node = plain(NODES[1])
+        node = as_object(NODES[1])
         with_network = {**node, "spec": {"podCIDR": "10.0.0.0/24"}}
         things = [NODES[0], with_network, WAITING]
         code, out, _ = explain("shop/web", things, "--policy", "mine.py")
@@ -594,28 +514,3 @@ def test_json_is_what_the_library_says(explain: Explain) -> None:
     found = json.loads(out)
     expected = msgspec.json.decode(msgspec.json.encode(library(things, "shop/web").to_dict()))
     assert {key: found[key] for key in expected} == expected
-
-
-ROOT = Path(__file__).parents[4]
-SHOWN = [
-    (page.name, *found)
-    for page in (ROOT / "README.md", ROOT / "docs" / "guide" / "explain.md")
-    for found in re.findall(
-        r"^```console\n\$ moor explain (.*?)\n(.*?)^```$",
-        page.read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [found for _, *found in SHOWN],
-    ids=[f"{page}: {one}" for page, one, _ in SHOWN],
-)
-def test_a_page_shows_what_is_printed(
-    run: Explain, monkeypatch: pytest.MonkeyPatch, arguments: str, shown: str
-) -> None:
-    monkeypatch.chdir(ROOT / "docs" / "samples")
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run(*arguments.split())[1] == shown
