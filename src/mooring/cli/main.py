@@ -15,6 +15,7 @@ from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
@@ -54,6 +55,7 @@ app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
+app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(plugins)
