@@ -216,9 +216,15 @@ def _fix(files: dict[str, str], results: "Sequence[CheckResult]", *, quiet: bool
     """Correct the files; whether any was changed."""
     from mooring.cli.doctor_fixes import write_fixes
     from mooring.deploy.doctor.fixes import fixed_texts
-    from mooring.deploy.migration import migrate  # type: ignore[import-untyped]
 
     findings = [one for result in results for one in result.findings]
-    changed = fixed_texts(files, findings, lambda text, source: migrate(text, source=source).text)
+    changed = fixed_texts(files, findings, _migrated)
     write_fixes(files, changed, quiet=quiet)
     return bool(changed)
+
+
+def _migrated(text: str, source: str) -> str:
+    """The text of an old configuration as v1."""
+    from mooring.deploy.migration import migrate  # type: ignore[import-untyped]
+
+    return str(migrate(text, source=source).text)

@@ -48,3 +48,4 @@ def _print_diff(file: str, before: str, after: str) -> None:
         before.splitlines(), after.splitlines(), file, file, lineterm=""
     ):
         typer.echo(line)
+    typer.echo()

@@ -30,7 +30,7 @@ FOUND = {
         "config-version", "image-version", "node-cache-scores", "policy-say", "probe-port",
         "rbac-wide", "scheduler-twice",
     },
-    # A static pod with a ConfigMap, more documents than one, a backup beside it; no pod asks for it.
+    # A static pod with a ConfigMap, two documents, a backup beside it; no pod asks for it.
     "003": {
         "config-version", "image-version", "scheduler-twice", "scheduler-unused",
         "static-pod-backup", "static-pod-parses", "static-pod-references",

@@ -44,7 +44,7 @@ _MOVED: Final = frozenset(
 
 def is_old(configuration: FoundConfiguration) -> bool:
     """Whether it is of a version that today's kube-scheduler does not read."""
-    version = configuration.data.get("apiVersion", API_VERSION)
+    version = str(configuration.data.get("apiVersion", API_VERSION))
     return configuration.data.get("kind") != KIND or version in _LAST_READ_BY
 
 

@@ -263,6 +263,15 @@ def _needs_names(evidence: Evidence) -> str:
     )
 
 
+def _needs_other_pods(evidence: Evidence) -> str:
+    own = {id(one.template.owner) for one in processes(evidence)}
+    if any(id(one.owner) not in own for one in templates(evidence)):
+        return ""
+    if evidence.cluster is not None and not evidence.cluster.problem:
+        return ""
+    return "neither a cluster nor manifests of pods besides the schedulers' own were given"
+
+
 CHECKS: Final = (
     DoctorCheck(
         id="scheduler-name",
@@ -278,7 +287,7 @@ CHECKS: Final = (
         why="A pod without schedulerName is placed by default-scheduler, even if there is only one "
         "profile and it has another name.",
         judge=_unused,
-        lacks=lambda evidence: needs.configurations(evidence) or needs.pods(evidence),
+        lacks=lambda evidence: needs.configurations(evidence) or _needs_other_pods(evidence),
     ),
     DoctorCheck(
         id="scheduler-twice",

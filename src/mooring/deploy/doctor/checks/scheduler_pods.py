@@ -141,7 +141,8 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
         new = f"--config={folder}/{fitting[0]}" if len(fitting) == 1 else ""
         inline = new and "=" in _word(process, flag_path)
         yield DoctorFinding(
-            what=f"ConfigMap {config_map.name} has no key {key_in_volume(where)}, so there is no file {file}.",
+            what=f"ConfigMap {config_map.name} has no key {key_in_volume(where)}, so there is no "
+            f"file {file}.",
             advice=f"Write {new}." if new else f"Name one of its keys: {', '.join(keys)}.",
             place=process.place(flag_path),
             edits=owner.document.replaced(flag_path, new)
