@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.cli.log_floods import FloodHandler
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
-from mooring.extender import bodies, decision_turns
+from mooring.extender import address, bodies, decision_turns
 from mooring.extender import http_extender as caller
 from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
@@ -81,7 +81,7 @@ LIMITS = {
     ),
     "writes of `moor run` under way or waiting": number(loop._MOST_WRITES),
     "reply of an extender that `moor run` asks": (
-        f"{size(caller.MAX_REPLY_BYTES)}, {seconds(caller._DEFAULT_SECONDS)}"
+        f"{size(caller.MAX_REPLY_BYTES)}, {seconds(address._DEFAULT_SECONDS)}"
     ),
     "request to the API server": seconds(DEFAULT_LIMITS.request_seconds),
     "connection to the API server": seconds(DEFAULT_LIMITS.connect_seconds),

@@ -18,6 +18,7 @@ from mooring.cli.demo.demo import demo
 from mooring.cli.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
+from mooring.cli.extender_test import extender_test
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
@@ -58,6 +59,7 @@ app.command()(explain)
 app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
+app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:

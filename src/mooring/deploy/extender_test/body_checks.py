@@ -17,7 +17,8 @@ from mooring.deploy.extender_test.questions import USUAL_NODES, about_nodes
 from mooring.deploy.extender_test.verb_checks import Subject
 
 _DEEP: Final = 100_000
-_HUGE: Final = 16 << 20
+#: How large the largest body is.
+HUGE: Final = 16 << 20
 _WRONG: Final = (
     b'{"Pod":5,"Nodes":"all","NodeNames":{"a":1},"NodeNameToVictims":[1],'
     b'"NodeNameToMetaVictims":"x","PodName":7,"Node":[]}'
@@ -31,8 +32,8 @@ _BAD: Final = {
 }
 
 
-async def check_bodies(subject: Subject, verb: Verb, mode: Mode) -> None:
-    """Send bad bodies to a verb."""
+async def check_bodies(subject: Subject, verb: Verb, mode: Mode, *, huge: int = HUGE) -> None:
+    """Send bad bodies to a verb, and one of so many bytes."""
     path = verb_path(subject.settings, verb)
     for check, (body, sent) in _BAD.items():
         reply = await subject.caller.post(path, body)
@@ -47,9 +48,9 @@ async def check_bodies(subject: Subject, verb: Verb, mode: Mode) -> None:
     await _send_any(subject, "body-deep", verb, deep, f"lists, nested {_DEEP:,} deep")
     if verb in ("filter", "prioritize"):
         pod = ordinary_pod("huge", managed(subject.settings))
-        pod["metadata"]["annotations"]["example.com/huge"] = "x" * _HUGE
-        huge = about_nodes(verb, mode, pod, subject.nodes.some(USUAL_NODES), "").body
-        await _send_any(subject, "body-huge", verb, huge, "an annotation of 16 MiB")
+        pod["metadata"]["annotations"]["example.com/huge"] = "x" * huge
+        body = about_nodes(verb, mode, pod, subject.nodes.some(USUAL_NODES), "").body
+        await _send_any(subject, "body-huge", verb, body, f"an annotation of {huge >> 20} MiB")
 
 
 async def check_survival(subject: Subject, verb: Verb, mode: Mode, usual: Judgement) -> None:

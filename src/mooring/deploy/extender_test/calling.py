@@ -148,10 +148,14 @@ class Caller:
             )
         return replace(reply, seconds=time.perf_counter() - start)
 
-    async def hang_up(self, verb: str, body: bytes) -> None:
-        """Send a request and close the connection without waiting for the answer."""
+    async def hang_up(self, sent: bytes) -> None:
+        """Send a request or a part of one, and close the connection without waiting.
+
+        Raises:
+            OSError: there is no connection.
+        """
         async with self.silent_connection() as (_, writer):
-            writer.write(self.head(verb, len(body)) + body)
+            writer.write(sent)
             await writer.drain()
 
     @asynccontextmanager
@@ -175,7 +179,7 @@ class Caller:
         try:
             yield reader, writer
         finally:
-            writer.transport.abort()
+            writer.close()
 
     def head(self, verb: str, length: int) -> bytes:
         """The head of a request for `silent_connection`."""

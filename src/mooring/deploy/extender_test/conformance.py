@@ -5,16 +5,23 @@ concurrency is checked. Nothing is bound unless the plan has a real binding, and
 does is never an exception.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from mooring.config.types import Extender
 from mooring.deploy.extender_test.bind_checks import RealBinding, check_bind, is_bind_served
-from mooring.deploy.extender_test.body_checks import check_bodies, check_survival
+from mooring.deploy.extender_test.body_checks import HUGE, check_bodies, check_survival
 from mooring.deploy.extender_test.calling import Caller
 from mooring.deploy.extender_test.connection_checks import check_connections
-from mooring.deploy.extender_test.findings import VERBS, ExtenderReport, Findings, Mode, Verb
-from mooring.deploy.extender_test.judging import Judgement, judge
+from mooring.deploy.extender_test.findings import (
+    MODE_WORDS,
+    VERBS,
+    ExtenderReport,
+    Findings,
+    Mode,
+    Verb,
+)
+from mooring.deploy.extender_test.judging import NOT_SERVED, Judgement, judge
 from mooring.deploy.extender_test.latency_checks import check_latency
 from mooring.deploy.extender_test.made_up_objects import Object
 from mooring.deploy.extender_test.probes import managed, verb_path
@@ -34,9 +41,12 @@ class ConformancePlan:
         sizes: the numbers of nodes at which it is measured.
         requests: how many requests are measured for each number.
         nodes: real nodes as JSON, to send instead of made-up ones.
+        pods: real pods on these nodes as JSON, to send as victims.
         skip: the ids of checks to leave out.
         real_binding: a pod to bind.
         max_reply: the largest answer in bytes.
+        huge: the size of the largest body that is sent to a verb, in bytes.
+        progress: called with a few words about what is being done.
     """
 
     settings: Extender
@@ -45,9 +55,12 @@ class ConformancePlan:
     sizes: Sequence[int] = (10, 100, 1000, 5000)
     requests: int = 20
     nodes: Sequence[Object] = ()
+    pods: Sequence[Object] = ()
     skip: Collection[str] = ()
     real_binding: RealBinding | None = None
     max_reply: int = MAX_REPLY_BYTES
+    huge: int = HUGE
+    progress: Callable[[str], None] = lambda _: None
 
 
 async def run_conformance(plan: ConformancePlan) -> ExtenderReport:
@@ -59,13 +72,17 @@ async def run_conformance(plan: ConformancePlan) -> ExtenderReport:
     settings = plan.settings
     findings = Findings(ignorable=settings.ignorable, skip=plan.skip)
     async with Caller(settings, max_reply=plan.max_reply) as caller:
-        nodes = Nodes(plan.nodes, managed(settings))
+        nodes = Nodes(plan.nodes, managed(settings), plan.pods)
         run = _Run(plan, Subject(caller=caller, settings=settings, nodes=nodes, findings=findings))
         reachable = await run.is_reachable()
         if reachable:
             await run.everything()
     return ExtenderReport(
-        url=caller.name, reachable=reachable, findings=findings.all, latency=findings.latency
+        url=caller.name,
+        reachable=reachable,
+        findings=findings.all,
+        notes=findings.notes,
+        latency=findings.latency,
     )
 
 
@@ -92,28 +109,46 @@ class _Run:
 
     async def everything(self) -> None:
         """All checks, the hard ones last."""
+        unserved: list[Verb] = []
         for verb in self._verbs():
+            self._plan.progress(f"asking {verb}")
             if verb == "bind":
                 if "bind" not in self._plan.optional or await is_bind_served(self._subject):
                     await check_bind(self._subject, self._plan.real_binding)
+                else:
+                    unserved.append(verb)
                 continue
-            for mode in await self._modes(verb):
+            modes = await self._modes(verb)
+            if not modes:
+                unserved.append(verb)
+            for mode in modes:
                 self._usual[verb, mode] = await check_verb(self._subject, verb, mode)
+        self._note_unserved(unserved)
         usable = {key: one for key, one in self._usual.items() if one.usable}
         for (verb, mode), usual in usable.items():
+            self._plan.progress(f"measuring {verb}, {MODE_WORDS[mode]}")
             await check_latency(
                 self._subject, verb, mode, usual,
                 sizes=self._plan.sizes, requests=self._plan.requests,
             )  # fmt: skip
+        self._plan.progress("trying connections and bad bodies")
         if usable:
             (verb, mode), usual = next(iter(usable.items()))
             await check_connections(self._subject, verb, mode, usual)
         for verb, mode in dict(usable.keys()).items():  # in one mode of each verb
-            await check_bodies(self._subject, verb, mode)
+            await check_bodies(self._subject, verb, mode, huge=self._plan.huge)
         if self._subject.findings.served("bind"):
             await check_bodies(self._subject, "bind", "names")
         for (verb, mode), usual in usable.items():
             await check_survival(self._subject, verb, mode, usual)
+
+    def _note_unserved(self, verbs: Sequence[Verb]) -> None:
+        findings, words = self._subject.findings, " and ".join(verbs)
+        if verbs and len(verbs) == len(self._verbs()):
+            sent = f"POST to {self._subject.caller.shown_url('')} and each verb"
+            findings.failed("served", sent=sent, came=f"no verb is served: {', '.join(verbs)}")
+        elif verbs:
+            findings.notes.append(f"It does not serve {words}; leave these verbs unset.")
 
     def _verbs(self) -> list[Verb]:
         return [one for one in VERBS if verb_path(self._subject.settings, one)]
@@ -124,9 +159,17 @@ class _Run:
         if verb not in self._plan.optional and len(asked) == 1:
             return asked
         found = [mode for mode in asked if await self._is_meant(verb, mode)]
-        if found or verb in self._plan.optional:
+        if found and len(found) < len(asked):
+            lost = next(mode for mode in asked if mode not in found)
+            setting = "true" if lost == "whole" else "false"
+            words = f"{verb} does not take {MODE_WORDS[lost]}; set nodeCacheCapable: {setting}."
+            self._subject.findings.notes.append(words)
+        if found:
             return found
-        return asked[:1]
+        path = verb_path(self._subject.settings, verb)
+        reply = await self._subject.caller.post(path, b"moor")
+        gone = reply.status in NOT_SERVED and verb in self._plan.optional
+        return () if gone else asked[:1]
 
     async def _is_meant(self, verb: Verb, mode: Mode) -> bool:
         """Whether a verb that nobody promised seems to be there, and to take this mode."""
@@ -136,4 +179,6 @@ class _Run:
         found = judge(question, reply)
         if "served" in found.problems and verb in self._plan.optional:
             return False
-        return len(self._plan.modes) == 1 or (found.usable and found.answered > 0)
+        # A preempt that keeps no candidate is an answer, too.
+        spoke = found.answered > 0 or verb == "preempt"
+        return len(self._plan.modes) == 1 or (found.usable and spoke)

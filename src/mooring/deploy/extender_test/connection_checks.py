@@ -20,7 +20,6 @@ from mooring.deploy.extender_test.verb_checks import Subject, compare
 #: How many calls come at the same time.
 AT_ONCE: Final = 16
 _EACH: Final = 4
-_HANG_UPS: Final = 3
 
 
 async def check_connections(subject: Subject, verb: Verb, mode: Mode, usual: Judgement) -> None:
@@ -50,9 +49,9 @@ def _own_question(subject: Subject, verb: Verb, mode: Mode, number: int) -> Ques
     resources = managed(subject.settings)
     nodes = subject.nodes.slice(number * _EACH, _EACH)
     pod = ordinary_pod(f"ordinary-{number}", resources)
-    sent = described("an ordinary pod", len(nodes), mode)
+    sent = described("an ordinary pod", len(nodes), mode, made_up=not subject.nodes.real)
     if verb == "preempt":
-        return about_victims(mode, pod, nodes, sent, resources=resources)
+        return about_victims(mode, pod, subject.nodes.victims(nodes), sent)
     return about_nodes(verb, mode, pod, nodes, sent)
 
 
@@ -77,10 +76,11 @@ async def _check_beside(
 
 async def _check_hang_up(subject: Subject, question: Question, usual: Judgement) -> None:
     path = verb_path(subject.settings, question.verb)
-    words = f"{_HANG_UPS} requests whose caller hung up, then {question.sent}"
+    words = f"3 requests whose caller hung up, then {question.sent}"
     try:
-        for _ in range(_HANG_UPS):
-            await subject.caller.hang_up(path, question.body)
+        head = subject.caller.head(path, len(question.body))
+        for sent in (len(question.body), len(question.body) // 2, 0):
+            await subject.caller.hang_up(head + question.body[:sent])
     except (OSError, TimeoutError) as error:
         came = f"no connection: {type(error).__name__}"
         subject.findings.failed("hang-up", question.verb, question.mode, sent=words, came=came)

@@ -13,10 +13,10 @@ import msgspec
 
 from mooring.embedded.schema.definitions import definition_of_kind
 from mooring.embedded.schema.field_validation import check_fields
-from mooring.errors import MooringError
+from mooring.embedded.status_errors import StatusError
 
 _INT64: Final = range(-(2**63), 2**63)
-_SHOWN: Final = 60
+_SHOWN: Final = 160
 
 
 class NotJson(Exception):  # noqa: N818 - what Go says of the body
@@ -86,8 +86,9 @@ def decode(body: bytes) -> Decoded:
 
 
 def shortened(text: str) -> str:
-    """A text on one line, not too long."""
-    line = " ".join(text.split())
+    """A text on one line, not too long, and without anything that a terminal would obey."""
+    line = " ".join(text[: 16 * _SHOWN].split())
+    line = "".join(one if one.isprintable() else "�" for one in line)
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
@@ -183,7 +184,7 @@ def _node(value: Any, place: int) -> tuple[str, Mapping[str, Any]]:
         # On a copy: what it does not know is taken out.
         node = definition_of_kind("", "v1", "Node")
         check_fields(node, msgspec.json.decode(msgspec.json.encode(value)), strict=False)
-    except MooringError as error:
+    except StatusError as error:
         problem = str(error).partition("cannot be handled as a Node: ")[2] or str(error)
         raise WrongType(f"{where} is no Node: {shortened(problem)}") from error
     return name if isinstance(name, str) else "", value

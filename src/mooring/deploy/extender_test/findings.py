@@ -19,6 +19,8 @@ AnyVerb = Literal["filter", "prioritize", "preempt", "bind", ""]
 AnyMode = Literal["names", "whole", ""]
 Outcome = Literal["passed", "failed", "skipped"]
 
+#: Modes in words.
+MODE_WORDS: Final[dict[str, str]] = {"names": "nodes by name", "whole": "whole nodes", "": ""}
 VERBS: Final[tuple[Verb, ...]] = ("filter", "prioritize", "preempt", "bind")
 
 
@@ -85,6 +87,7 @@ class Findings:
         self._skip = frozenset(skip)
         self._found: dict[tuple[str, str, str], Finding] = {}
         self.latency: list[LatencyRow] = []
+        self.notes: list[str] = []
 
     @property
     def all(self) -> list[Finding]:
@@ -134,7 +137,7 @@ class Findings:
             outcome="failed",
             severity=self._severity(severity or about.severity, verb),
             sent=sent,
-            came=came,
+            came="".join(one if one.isprintable() else "�" for one in came),
             kube_scheduler=self._consequence(about.consequence, verb),
             advice=about.advice,
         )
@@ -173,12 +176,14 @@ class ExtenderReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         url: its address, without credentials.
         reachable: whether it answered at all.
         findings: one for each check, verb and mode.
+        notes: what was not asked, and why; one sentence each.
         latency: one row for each verb, mode and number of nodes.
     """
 
     url: str
     reachable: bool
     findings: list[Finding]
+    notes: list[str]
     latency: list[LatencyRow]
 
     @property

@@ -26,7 +26,7 @@ from mooring.deploy.extender_test.questions import (
 )
 
 #: No cell of a table of latencies takes longer than this, in seconds.
-MEASURE_SECONDS = 10.0
+MEASURE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +153,11 @@ def usual_question(
         sent = f"a pod that does not exist, {NAMESPACE}/moor-extender-test-missing"
         return Question(verb=verb, mode=mode, body=body, sent=sent)
     pod = ordinary_pod("ordinary", resources)
+    sent = described("an ordinary pod", len(some), mode, made_up=not nodes.real)
     if verb == "preempt":
         pod["spec"]["priority"] = 1000
-        sent = described("an ordinary pod", len(some), mode).replace("nodes", "nodes with victims")
-        return about_victims(mode, pod, some, sent, resources=resources)
-    return about_nodes(verb, mode, pod, some, described("an ordinary pod", len(some), mode))
+        return about_victims(mode, pod, nodes.victims(some), f"{sent}, with victims")
+    return about_nodes(verb, mode, pod, some, sent)
 
 
 async def measure(caller: Caller, path: str, question: Question, requests: int) -> LatencyRow:

@@ -56,9 +56,18 @@ class Nodes:
     Args:
         given: whole nodes as JSON; none to make them up.
         resources: extended resources that made-up nodes offer.
+        pods: pods on the given nodes as JSON, which can be victims.
     """
 
-    def __init__(self, given: Sequence[Object] = (), resources: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        given: Sequence[Object] = (),
+        resources: Sequence[str] = (),
+        pods: Sequence[Object] = (),
+    ) -> None:
+        self._pods: dict[str, list[Object]] = {}
+        for one in pods:
+            self._pods.setdefault(one["spec"].get("nodeName", ""), []).append(_as_sent(one))
         self._given = {one["metadata"]["name"]: _encoded(_as_sent(one)) for one in given}
         self._names = list(self._given)
         self._resources = tuple(resources)
@@ -74,6 +83,14 @@ class Nodes:
         if self.real:
             return {name: self._given[name] for name in self._names[:count]}
         return {node_name(one): _made_up(one, self._resources) for one in range(1, count + 1)}
+
+    def victims(self, nodes: Iterable[str], most: int = 2) -> dict[str, list[Object]]:
+        """Victims on nodes: pods that are there, or made-up ones if no pods were given."""
+        if not self._pods:
+            return {
+                node: [_victim(node, one, self._resources) for one in range(most)] for node in nodes
+            }
+        return {node: self._pods[node][:most] for node in nodes if node in self._pods}
 
     def slice(self, start: int, count: int) -> dict[str, bytes]:
         """Other nodes than those of another start, as far as there are enough."""
@@ -105,22 +122,15 @@ def about_nodes(
 
 
 def about_victims(
-    mode: Mode,
-    pod: Object,
-    nodes: Iterable[str],
-    sent: str,
-    *,
-    victims: int = 2,
-    resources: Sequence[str] = (),
+    mode: Mode, pod: Object, victims: Mapping[str, Sequence[Object]], sent: str
 ) -> Question:
-    """A question of preempt, with so many victims on each node."""
+    """A question of preempt, with the victims on each node."""
     ids: dict[str, tuple[str, ...]] = {}
     by_node: dict[str, Any] = {}
-    for node in nodes:
-        pods = [_victim(node, one, resources) for one in range(victims)]
+    for node, pods in victims.items():
         ids[node] = tuple(one["metadata"]["uid"] for one in pods)
-        listed = pods if mode == "whole" else [{"UID": one} for one in ids[node]]
-        by_node[node] = {"Pods": listed, "NumPDBViolations": 1 if victims else 0}
+        listed = list(pods) if mode == "whole" else [{"UID": one} for one in ids[node]]
+        by_node[node] = {"Pods": listed, "NumPDBViolations": 1 if pods else 0}
     body = {
         "Pod": pod,
         "NodeNameToVictims": by_node if mode == "whole" else None,
@@ -136,10 +146,11 @@ def to_bind(name: str, namespace: str, pod_uid: str, node: str) -> bytes:
     return _encoded({"PodName": name, "PodNamespace": namespace, "PodUID": pod_uid, "Node": node})
 
 
-def described(pod: str, count: int, mode: Mode) -> str:
-    """A question in a few words, such as ``an ordinary pod, 12 nodes by name``."""
-    nodes = counted(count, "node") + (" by name" if mode == "names" else "")
-    return f"{pod}, {nodes if mode == 'names' else nodes.replace(' node', ' whole node', 1)}"
+def described(pod: str, count: int, mode: Mode, *, made_up: bool) -> str:
+    """A question in a few words, such as ``an ordinary pod, 12 made-up nodes by name``."""
+    kind = "whole " if mode == "whole" else ""
+    nodes = counted(count, f"{kind}{'made-up ' if made_up else ''}node")
+    return f"{pod}, {nodes}{' by name' if mode == 'names' else ''}"
 
 
 def _victim(node: str, number: int, resources: Sequence[str]) -> Object:
@@ -149,9 +160,9 @@ def _victim(node: str, number: int, resources: Sequence[str]) -> Object:
     return pod
 
 
-def _as_sent(node: Object) -> Object:
-    """A node from a file as kube-scheduler sends it: without kind and version."""
-    return {key: value for key, value in node.items() if key not in ("kind", "apiVersion")}
+def _as_sent(thing: Object) -> Object:
+    """An object from a file as kube-scheduler sends it: without kind and version."""
+    return {key: value for key, value in thing.items() if key not in ("kind", "apiVersion")}
 
 
 def _encoded(value: Any) -> bytes:

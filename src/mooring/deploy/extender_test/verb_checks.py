@@ -75,10 +75,7 @@ class Subject:
 
     def usual(self, verb: Verb, mode: Mode, count: int = USUAL_NODES) -> Question:
         """An ordinary question."""
-        found = usual_question(self.settings, verb, self.nodes, count, mode)
-        if self.nodes.real or verb == "bind":
-            return found
-        return replace(found, sent=f"{found.sent}, made up")
+        return usual_question(self.settings, verb, self.nodes, count, mode)
 
 
 def own_checks(verb: Verb, mode: Mode) -> list[str]:
@@ -152,11 +149,12 @@ def _unusual_questions(subject: Subject, verb: Verb, mode: Mode) -> Iterable[tup
     resources = managed(subject.settings)
     some = subject.nodes.some(USUAL_NODES)
     plain = ordinary_pod("ordinary", resources)
+    made_up = not subject.nodes.real
 
     def about(pod: Object, nodes: Mapping[str, bytes], words: str) -> Question:
-        sent = described(words, len(nodes), mode)
+        sent = described(words, len(nodes), mode, made_up=made_up)
         if verb == "preempt":
-            return about_victims(mode, pod, nodes, sent, resources=resources)
+            return about_victims(mode, pod, subject.nodes.victims(nodes), sent)
         return about_nodes(verb, mode, pod, nodes, sent)
 
     yield "every-field", about(every_field_pod(resources), some, "a pod with every field")
@@ -166,8 +164,8 @@ def _unusual_questions(subject: Subject, verb: Verb, mode: Mode) -> Iterable[tup
     yield "unknown-fields", about(newer, _with_field(some, stranger), "a pod with unknown fields")
     yield "single-node", about(plain, dict(list(some.items())[:1]), "an ordinary pod")
     if verb == "preempt":
-        sent = f"{described('an ordinary pod', len(some), mode)} with empty lists of victims"
-        yield "empty-list", about_victims(mode, plain, some, sent, victims=0)
+        sent = described("an ordinary pod", len(some), mode, made_up=made_up) + ", without victims"
+        yield "empty-list", about_victims(mode, plain, {node: [] for node in some}, sent)
         return
     yield "empty-list", about(plain, {}, "an ordinary pod")
     if mode == "names":
@@ -182,6 +180,6 @@ def _with_field(nodes: Mapping[str, bytes], extra: Object) -> dict[str, bytes]:
     found = {}
     for name, encoded in nodes.items():
         node = msgspec.json.decode(encoded)
-        node["spec"] = {**node.get("spec", {}), **extra}
+        node["spec"] = {**(node.get("spec") or {}), **extra}
         found[name] = msgspec.json.encode(node)
     return found
