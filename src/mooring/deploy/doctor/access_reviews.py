@@ -69,6 +69,7 @@ async def _allowed(client: Client, user: str, permission: Permission) -> bool:
         "resource": resource,
         "subresource": subresource,
         "namespace": permission.namespace,
+        "name": permission.name,
     }
     spec: dict[str, Any] = {"resourceAttributes": attributes}
     kind = "SelfSubjectAccessReview"

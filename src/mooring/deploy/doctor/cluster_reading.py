@@ -23,8 +23,10 @@ from mooring.deploy.doctor.evidence import (
 from mooring.deploy.doctor.permissions import permissions_of
 from mooring.deploy.doctor.schedulers import (
     MOOR_RUN,
+    MOOR_SERVE,
     configuration_of,
     elects,
+    lease_of,
     processes,
     templates,
 )
@@ -35,7 +37,6 @@ from mooring.kube.listing import list_pages
 from mooring.kube.session import DEFAULT_LIMITS, ApiRequest, Session
 
 _HIDDEN: Final = (403, 404)
-_LEASE_NAMESPACE: Final = "kube-system"
 #: What the specification of a pod that runs a scheduler contains.
 _SCHEDULER_WORDS: Final = (b"kube-scheduler", b'"moor"')
 #: Events are only looked through for the names of schedulers.
@@ -208,21 +209,19 @@ def _config_maps(evidence: Evidence) -> set[tuple[str, str]]:
 
 def _askers(evidence: Evidence, user: str) -> Iterator[Asker]:
     binds = any(one.settings.bind_verb for one in evidence.extenders)
-    found: set[tuple[str, str, str]] = set()
+    found: dict[tuple[str, str, tuple[str, str] | None], None] = {}
     for process in processes(evidence):
         spec, namespace = process.template.spec, process.template.owner.namespace
         if process.template.owner.file in evidence.static_files:
             account = "system:kube-scheduler"  # kubeadm's scheduler.conf
         else:
-            account = (
-                f"system:serviceaccount:{namespace}:{spec.get('serviceAccountName', 'default')}"
-            )
-        lease = ""
-        if process.program != "moor serve" and elects(evidence, process):
-            configuration = configuration_of(evidence, process)
-            data = configuration.data if configuration is not None else {}
-            election = mapping(data.get("leaderElection"))
-            lease = str(election.get("resourceNamespace") or _LEASE_NAMESPACE)
-        found.add((user or account, process.program, lease))
-    for who, program, lease in sorted(found) or [(user, MOOR_RUN, _LEASE_NAMESPACE)]:
-        yield Asker(who, program, permissions_of(program, lease_namespace=lease, binds=binds))
+            name = spec.get("serviceAccountName") or "default"
+            account = f"system:serviceaccount:{namespace}:{name}"
+        takes_part = process.program != MOOR_SERVE and elects(evidence, process)
+        lease = lease_of(process, configuration_of(evidence, process)) if takes_part else None
+        found[user or account, process.program, lease] = None
+    if not found:
+        configuration = next(iter(evidence.configurations), None)
+        found[user, MOOR_RUN, lease_of(None, configuration)] = None
+    for who, program, lease in found:
+        yield Asker(who, program, permissions_of(program, lease=lease, binds=binds))

@@ -165,16 +165,24 @@ class ExtenderProbe(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """A verb on a resource; the resource may be ``pods/binding``."""
+    """A verb on a resource; the resource may be ``pods/binding``.
+
+    Attributes:
+        name: of the one object that is needed; empty for all.
+    """
 
     verb: str
     resource: str
     group: str = ""
     namespace: str = ""
+    name: str = ""
 
-    def __str__(self) -> str:
-        name = f"{self.resource}.{self.group}" if self.group else self.resource
-        return f"{self.verb} {name}" + (f" in {self.namespace}" if self.namespace else "")
+    @property
+    def target(self) -> str:
+        """What the verb is for, such as ``leases.coordination.k8s.io in kube-system``."""
+        kind = f"{self.resource}.{self.group}" if self.group else self.resource
+        named = f"{kind} {self.name}" if self.name else kind
+        return f"{named} in {self.namespace}" if self.namespace else named
 
 
 class PermissionAnswer(NamedTuple):

@@ -4,6 +4,7 @@
 with the role in docs/samples.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from mooring.deploy.doctor.evidence import Permission
@@ -33,11 +34,11 @@ _WRITTEN: Final = (
 _LEASES: Final = "coordination.k8s.io"
 
 
-def scheduler_permissions(lease_namespace: str = "") -> tuple[Permission, ...]:
+def scheduler_permissions(lease: tuple[str, str] | None = None) -> tuple[Permission, ...]:
     """What a scheduler with the default plugins needs.
 
     Args:
-        lease_namespace: where its Lease is; empty if it does not take part in leader election.
+        lease: namespace and name of its Lease; None if it does not take part in leader election.
     """
     read = tuple(
         Permission(verb, resource, group)
@@ -45,12 +46,17 @@ def scheduler_permissions(lease_namespace: str = "") -> tuple[Permission, ...]:
         for resource in resources
         for verb in _READ
     )
-    lease = tuple(
-        Permission(verb, "leases", _LEASES, lease_namespace)
-        for verb in ("create", "get", "update")
-        if lease_namespace
+    if lease is None:
+        return read + _WRITTEN
+    namespace, name = lease
+    return (
+        *read,
+        *_WRITTEN,
+        # A permission to create cannot be limited to a name.
+        Permission("create", "leases", _LEASES, namespace),
+        Permission("get", "leases", _LEASES, namespace, name),
+        Permission("update", "leases", _LEASES, namespace, name),
     )
-    return read + _WRITTEN + lease
 
 
 def extender_permissions(*, binds: bool) -> tuple[Permission, ...]:
@@ -59,14 +65,29 @@ def extender_permissions(*, binds: bool) -> tuple[Permission, ...]:
     return read + ((Permission("create", "pods/binding"),) if binds else ())
 
 
-def permissions_of(program: str, *, lease_namespace: str, binds: bool) -> tuple[Permission, ...]:
+def permissions_of(
+    program: str, *, lease: tuple[str, str] | None, binds: bool
+) -> tuple[Permission, ...]:
     """What a program needs.
 
     Args:
         program: one of `schedulers`.
-        lease_namespace: see `scheduler_permissions`.
+        lease: see `scheduler_permissions`.
         binds: whether an extender of a configuration binds pods.
     """
     if program == MOOR_SERVE:
         return extender_permissions(binds=binds)
-    return scheduler_permissions(lease_namespace)
+    return scheduler_permissions(lease)
+
+
+def in_words(permissions: Iterable[Permission]) -> str:
+    """Permissions as ``get, list, watch nodes, pods; create pods/binding``."""
+    verbs: dict[str, list[str]] = {}
+    for one in permissions:
+        verbs.setdefault(one.target, []).append(one.verb)
+    targets: dict[tuple[str, ...], list[str]] = {}
+    for target, several in verbs.items():
+        targets.setdefault(tuple(several), []).append(target)
+    return "; ".join(
+        f"{', '.join(several)} {', '.join(named)}" for several, named in targets.items()
+    )

@@ -24,6 +24,13 @@ from mooring.deploy.doctor.findings import Place
 KUBE_SCHEDULER: Final = "kube-scheduler"
 MOOR_RUN: Final = "moor run"
 MOOR_SERVE: Final = "moor serve"
+#: Namespace and name of kube-scheduler's own Lease.
+KUBE_SCHEDULER_LEASE: Final = ("kube-system", "kube-scheduler")
+#: How both are set: an argument, a field, and the field of older versions.
+_LEASE_SETTINGS: Final = (
+    ("leader-elect-resource-namespace", "resourceNamespace", "lockObjectNamespace"),
+    ("leader-elect-resource-name", "resourceName", "lockObjectName"),
+)
 #: Where the template of a pod is in the objects that make pods.
 _TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "Pod": (),
@@ -236,6 +243,20 @@ def elects(evidence: Evidence, process: SchedulerProcess) -> bool:
     found = configuration_of(evidence, process)
     election = mapping(found.data.get("leaderElection")) if found is not None else {}
     return election.get("leaderElect") is not False
+
+
+def lease_of(
+    process: SchedulerProcess | None, configuration: FoundConfiguration | None
+) -> tuple[str, str]:
+    """Namespace and name of the Lease with which a scheduler elects a leader."""
+    data = configuration.data if configuration is not None else {}
+    election = mapping(data.get("leaderElection"))
+    found = []
+    for place, (flag, field, old) in enumerate(_LEASE_SETTINGS):
+        given = process.flag(flag) if process is not None else None
+        fields = election.get(field) or election.get(old)
+        found.append(str(given or fields or KUBE_SCHEDULER_LEASE[place]))
+    return found[0], found[1]
 
 
 def host_of(extender: FoundExtender) -> tuple[str, int]:

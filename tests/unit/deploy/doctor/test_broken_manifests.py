@@ -14,7 +14,22 @@ from mooring.deploy.doctor.registry import run_checks
 from tests.unit.deploy.doctor.cases import RIGHT, STATIC, STATIC_POD
 
 DOCUMENTS = Path(__file__).with_name("documents")
-JUNK = (None, 0, -1, True, "", "x", "http://[", [], {}, [None], [[]], {"x": None}, 1.5, "*")
+JUNK: tuple[Any, ...] = (
+    None,
+    0,
+    -1,
+    True,
+    "",
+    "x",
+    "http://[",
+    [],
+    {},
+    [None],
+    [[]],
+    {"x": None},
+    1.5,
+    "*",
+)
 
 
 def broken(data: Any, chance: random.Random) -> Any:
@@ -41,7 +56,7 @@ def test_any_value_may_be_anything(seed: int) -> None:
     for files in texts:
         wrong = {
             name: "---\n".join(
-                yaml.safe_dump(broken(document, chance), default_flow_style=chance.choice([0, 1]))
+                yaml.safe_dump(broken(document, chance), default_flow_style=chance.random() < 0.5)
                 for document in yaml.safe_load_all(text)
             )
             for name, text in files.items()

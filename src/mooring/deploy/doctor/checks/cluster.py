@@ -8,8 +8,9 @@ from typing import Any, Final
 from mooring.config.types import DEFAULT_SCHEDULER
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.checks.scheduler_pods import TESTED
-from mooring.deploy.doctor.evidence import ClusterEvidence, Evidence, mapping
+from mooring.deploy.doctor.evidence import ClusterEvidence, Evidence, Permission, mapping
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
+from mooring.deploy.doctor.permissions import in_words
 from mooring.wording import counted
 
 _SKEW_SECONDS: Final = 5
@@ -73,14 +74,14 @@ def _clock(evidence: Evidence) -> Iterator[DoctorFinding]:
 
 
 def _permissions(evidence: Evidence) -> Iterator[DoctorFinding]:
-    missing: dict[tuple[str, str], list[str]] = defaultdict(list)
+    missing: dict[tuple[str, str], list[Permission]] = defaultdict(list)
     for one in _cluster(evidence).permissions:
         if not one.allowed:
-            missing[one.user, one.program].append(str(one.permission))
+            missing[one.user, one.program].append(one.permission)
     for (user, program), lacks in missing.items():
         yield DoctorFinding(
             what=f"{user} lacks {counted(len(lacks), 'permission')} that {program} needs: "
-            f"{', '.join(lacks)}.",
+            f"{in_words(lacks)}.",
             advice="Bind a role with them to it; docs/guide/scheduler.md has one for moor run.",
         )
 

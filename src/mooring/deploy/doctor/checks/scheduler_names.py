@@ -10,10 +10,12 @@ from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration, mapping, sequence
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
 from mooring.deploy.doctor.schedulers import (
+    KUBE_SCHEDULER_LEASE,
     PodTemplate,
     SchedulerProcess,
     configuration_of,
     elects,
+    lease_of,
     names_of,
     processes,
     scheduler_names,
@@ -22,8 +24,6 @@ from mooring.deploy.doctor.schedulers import (
 )
 from mooring.wording import counted
 
-#: kube-scheduler's own Lease.
-_LEASE: Final = ("kube-system", "kube-scheduler")
 _SHOWN: Final = 3
 
 
@@ -117,7 +117,7 @@ def _twice(evidence: Evidence) -> Iterator[DoctorFinding]:
     by_name: dict[str, list[_Served]] = defaultdict(list)
     for process in schedulers(evidence):
         found = configuration_of(evidence, process)
-        one = _Served(process, found, elects(evidence, process), _lease(process, found))
+        one = _Served(process, found, elects(evidence, process), lease_of(process, found))
         for name in names_of(evidence, process):
             by_name[name].append(one)
         if process.template.replicas > 1 and not one.elects:
@@ -174,7 +174,7 @@ def _shared_lease(evidence: Evidence) -> Iterator[DoctorFinding]:
         names = names_of(evidence, process)
         if not names or DEFAULT_SCHEDULER in names or not elects(evidence, process):
             continue
-        if _lease(process, found) != _LEASE or found is None:
+        if lease_of(process, found) != KUBE_SCHEDULER_LEASE or found is None:
             continue
         election = mapping(found.data.get("leaderElection"))
         field = f"resourceName: {names[0]}"
@@ -197,17 +197,6 @@ def _shared_lease(evidence: Evidence) -> Iterator[DoctorFinding]:
         )
 
 
-def _lease(process: SchedulerProcess, found: FoundConfiguration | None) -> tuple[str, str]:
-    election = mapping(found.data.get("leaderElection")) if found is not None else {}
-    namespace = process.flag("leader-elect-resource-namespace")
-    name = process.flag("leader-elect-resource-name")
-    old = election.get("lockObjectNamespace"), election.get("lockObjectName")
-    return (
-        str(namespace or election.get("resourceNamespace") or old[0] or _LEASE[0]),
-        str(name or election.get("resourceName") or old[1] or _LEASE[1]),
-    )
-
-
 def _rolls(process: SchedulerProcess) -> bool:
     owner = process.template.owner
     strategy = mapping(mapping(owner.data.get("spec")).get("strategy"))
@@ -226,12 +215,9 @@ def _recreate(process: SchedulerProcess) -> tuple[Edit, ...]:
 
 def _is_the_cluster_s(process: SchedulerProcess) -> bool:
     """Whether it is the control plane's own: kubeadm's static pod has this name."""
-    owner = process.template.owner
-    return (
-        owner.kind == "Pod"
-        and owner.namespace == _LEASE[0]
-        and (owner.name == _LEASE[1] or owner.name.startswith(f"{_LEASE[1]}-"))
-    )
+    owner, (namespace, name) = process.template.owner, KUBE_SCHEDULER_LEASE
+    named = owner.name == name or owner.name.startswith(f"{name}-")
+    return owner.kind == "Pod" and owner.namespace == namespace and named
 
 
 def _name(pod: object) -> str:
