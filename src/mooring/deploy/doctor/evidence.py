@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mooring.config.types import Extender
-from mooring.deploy.doctor.findings import Place
+from mooring.deploy.doctor.findings import FindingPlace
 from mooring.deploy.doctor.located_yaml import LocatedDocument, Path
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class FoundObject:
         """What to call it."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
-    def place(self, path: Path = ()) -> Place:
+    def place(self, path: Path = ()) -> FindingPlace:
         """Where a field of it is."""
         if self.document is None:
-            return Place(subject=self.title)
-        return Place(self.file, self.document.line(path), self.title)
+            return FindingPlace(subject=self.title)
+        return FindingPlace(self.file, self.document.line(path), self.title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,12 +85,12 @@ class FoundConfiguration:
         """The file that the user gave; empty for the cluster."""
         return self.document.file if self.document is not None else ""
 
-    def place(self, path: Path = ()) -> Place:
+    def place(self, path: Path = ()) -> FindingPlace:
         """Where a field of it is."""
         subject = f"{self.owner.title}, {self.key}" if self.owner is not None else ""
         if self.document is None:
-            return Place(self.source if self.owner is None else "", 0, subject)
-        return Place(self.document.file, self.document.line(path), subject)
+            return FindingPlace(self.source if self.owner is None else "", 0, subject)
+        return FindingPlace(self.document.file, self.document.line(path), subject)
 
 
 class FoundExtender(NamedTuple):
@@ -114,7 +114,7 @@ class FoundExtender(NamedTuple):
         shown = f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
         return shown or "without an address"
 
-    def place(self, name: str = "") -> Place:
+    def place(self, name: str = "") -> FindingPlace:
         """Where it is, or a field of it."""
         path: tuple[str | int, ...] = ("extenders", self.number)
         return self.configuration.place((*path, name) if name else path)

@@ -21,7 +21,7 @@ class DoctorSeverity(StrEnum):
     NOT_CHECKED = "not checked"
 
 
-class Place(NamedTuple):
+class FindingPlace(NamedTuple):
     """Where something was found.
 
     Attributes:
@@ -57,7 +57,7 @@ class Edit(NamedTuple):
     new: str
 
 
-NOWHERE: Final = Place()
+NOWHERE: Final = FindingPlace()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class DoctorFinding:
 
     what: str
     advice: str
-    place: Place = NOWHERE
+    place: FindingPlace = NOWHERE
     severity: DoctorSeverity = DoctorSeverity.ERROR
     edits: tuple[Edit, ...] = ()
     safe: bool = False

@@ -19,7 +19,7 @@ from mooring.deploy.doctor.evidence import (
     mapping,
     sequence,
 )
-from mooring.deploy.doctor.findings import Place
+from mooring.deploy.doctor.findings import FindingPlace
 
 KUBE_SCHEDULER: Final = "kube-scheduler"
 MOOR_RUN: Final = "moor run"
@@ -103,7 +103,7 @@ class SchedulerProcess(NamedTuple):
         found = self.flags.get(name)
         return found[0] if found is not None else None
 
-    def place(self, path: tuple[str | int, ...] = ()) -> Place:
+    def place(self, path: tuple[str | int, ...] = ()) -> FindingPlace:
         """Where it is, or something in its object."""
         return self.template.owner.place(path or self.path)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.doctor import _read_files
+from mooring.cli.doctor.doctor import _read_files
 from mooring.deploy.doctor.fixes import fixed_texts
 from mooring.deploy.doctor.gathering import evidence_of
 from mooring.deploy.doctor.registry import run_checks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.cli.doctor import _read_files
+from mooring.cli.doctor.doctor import _read_files
 from mooring.deploy.doctor.gathering import evidence_of
 from mooring.deploy.doctor.registry import run_checks
 

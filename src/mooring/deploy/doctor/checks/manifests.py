@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, FoundObject, mapping, sequence
-from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Place
+from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, FindingPlace
 from mooring.deploy.doctor.schedulers import (
     MOOR_SERVE,
     PodTemplate,
@@ -25,7 +25,7 @@ def _unparsable(evidence: Evidence) -> Iterator[DoctorFinding]:
             yield DoctorFinding(
                 what=f"The file cannot be read: {one.problem}.",
                 advice="Correct the line.",
-                place=Place(one.file, one.line),
+                place=FindingPlace(one.file, one.line),
             )
 
 
@@ -36,7 +36,7 @@ def _static_unparsable(evidence: Evidence) -> Iterator[DoctorFinding]:
             yield DoctorFinding(
                 what=f"The kubelet cannot read the file ({one.problem}), so the pod disappears.",
                 advice=advice,
-                place=Place(one.file, one.line),
+                place=FindingPlace(one.file, one.line),
             )
     seen: set[str] = set()
     for found in evidence.objects:
@@ -48,7 +48,7 @@ def _static_unparsable(evidence: Evidence) -> Iterator[DoctorFinding]:
                 what=f"The file has {found.documents} documents, and the kubelet reads the first "
                 "one alone.",
                 advice="Leave only the Pod in the file, and apply the others with kubectl apply.",
-                place=Place(found.file, 1, found.title),
+                place=FindingPlace(found.file, 1, found.title),
             )
         problem = _not_a_pod(found)
         if problem:
@@ -123,7 +123,7 @@ def _backups(evidence: Evidence) -> Iterator[DoctorFinding]:
                 what=f"The kubelet reads {name}, too, whatever its ending is: two pods of one "
                 "name.",
                 advice=f"Move it out of the folder, or run mv {file} {hidden}.",
-                place=Place(file),
+                place=FindingPlace(file),
             )
 
 

@@ -7,7 +7,7 @@ from mooring.config.policy_say import KUBE_SCHEDULER_WEIGHT, PolicySay, policy_s
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.checks.extenders import extender_field
 from mooring.deploy.doctor.evidence import Evidence
-from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Place
+from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, FindingPlace
 
 #: From so many nodes on, sending all of them with each request costs more than deciding.
 MANY_NODES: Final = 200
@@ -62,7 +62,7 @@ def _say(evidence: Evidence) -> Iterator[DoctorFinding]:
             )
     if evidence.policy is None or not evidence.policy.policy.scores:
         return
-    policy, where = evidence.policy.policy, Place(evidence.policy.place)
+    policy, where = evidence.policy.policy, FindingPlace(evidence.policy.place)
     for name, profile in evidence.policy.profiles.items():
         found = policy_say(policy, profile, evidence.policy.extenders)
         if found is None:

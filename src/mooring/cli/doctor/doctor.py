@@ -84,7 +84,7 @@ def doctor(
     Exit code 0 if no check found an error, 1 if one did, 2 if something in the input is wrong.
     """
     if list_checks:
-        from mooring.cli.doctor_view import print_checks
+        from mooring.cli.doctor.view import print_checks
 
         print_checks(as_json=output is DoctorOutput.JSON)
         return
@@ -100,7 +100,7 @@ def doctor(
         results = _examine(
             _read_files(config, manifest or ()), policy, cluster, as_user, ask=ask_extenders
         )
-    from mooring.cli.doctor_view import print_results
+    from mooring.cli.doctor.view import print_results
 
     print_results(results, verbose=verbose, as_json=output is DoctorOutput.JSON)
     from mooring.deploy.doctor.findings import DoctorSeverity
@@ -214,7 +214,7 @@ def _with_cluster(
 
 def _fix(files: dict[str, str], results: "Sequence[CheckResult]", *, quiet: bool) -> bool:
     """Correct the files; whether any was changed."""
-    from mooring.cli.doctor_fixes import write_fixes
+    from mooring.cli.doctor.fixes import write_fixes
     from mooring.deploy.doctor.fixes import fixed_texts
 
     findings = [one for result in results for one in result.findings]

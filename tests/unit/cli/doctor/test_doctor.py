@@ -14,7 +14,7 @@ from mooring.deploy.doctor.registry import CHECKS
 from mooring.testing.embedded_cluster import TestCluster
 from tests.unit.deploy.doctor.cases import CONFIG, POD, RIGHT, STATIC, STATIC_POD, changed
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 GUIDE = ROOT / "docs" / "guide" / "doctor.md"
 Run = Callable[..., tuple[int, str, str]]
 
