@@ -17,7 +17,7 @@ QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,colu
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak conformance docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -111,8 +111,12 @@ conformance: setup ## Kubernetes' own end-to-end tests of scheduling on moor clu
 	tools/kube/build-e2e.sh
 	$(BIN)/python -m tools.conformance $(ARGS)
 
-docs: setup ## write docs/reference anew from the code
+release-check: setup ## wheel, sdist, alerts and dashboard; needs the package index and Debian's prometheus
+	$(BIN)/python -m pytest -q -p no:cacheprovider $(PYTEST_ARGS) tools/release
+
+docs: setup ## write docs/reference and the dashboard anew from the code
 	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.dashboard
 
 lock: setup ## write locks/ anew after a change of constraints.txt (asks the package index)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable . --group dev hatchling

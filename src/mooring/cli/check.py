@@ -1,16 +1,14 @@
 """``moor check``: whether a policy can work, and what it says about a made-up cluster."""
 
 import contextlib
-import signal
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from mooring.cli.output_formats import TableOrJson, print_json
 from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, PolicyError, PolicyFileError
 
@@ -26,13 +24,6 @@ if TYPE_CHECKING:
 _LOAD_SECONDS = 60
 
 
-class CheckOutput(StrEnum):
-    """How the result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def check(
     policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
     config: Annotated[
@@ -44,8 +35,8 @@ def check(
         typer.Option("--bind", help="Run the bind function as well; it may have side effects."),
     ] = False,
     output: Annotated[
-        CheckOutput, typer.Option("--output", "-o", help="Text for people, or JSON.")
-    ] = CheckOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="Text for people, or JSON.")
+    ] = TableOrJson.TABLE,
     hook_timeout: Annotated[
         float,
         typer.Option(
@@ -73,11 +64,8 @@ def check(
             trial = _trial(loaded, policy, config, deadline.begin, run_bind)
             pods = trial.run()
     failures = list(dict.fromkeys(one for pod in pods for one in pod.failures))
-    if output is CheckOutput.JSON:
-        import msgspec
-
-        text = msgspec.json.encode(as_dict(loaded, policy, pods, failures))
-        typer.echo(msgspec.json.format(text, indent=2).decode())
+    if output is TableOrJson.JSON:
+        print_json(as_dict(loaded, policy, pods, failures))
     else:
         from mooring.cli.check_view import CheckView
 
@@ -91,24 +79,17 @@ def check(
 
 
 def _loaded(place: str) -> "Policy":
+    from mooring.cli.hook_limit import hook_limit
     from mooring.framework.loading import load
 
-    def too_long(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        raise PolicyFileError(
-            f"{place} is still loading after {_LOAD_SECONDS} seconds; correct what it does there"
-        )
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(_LOAD_SECONDS)
     try:
-        return load(place)
+        with hook_limit(_LOAD_SECONDS) as deadline:
+            deadline.begin(what="loading it")
+            return load(place)
     except PolicyFileError as error:
         for problem in error.problems:
             print_error(problem)
         raise typer.Exit(2) from None
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _trial(

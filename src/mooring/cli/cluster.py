@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 import typer
 
 from mooring.cli.cluster_reader import say
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import (
+    AllowHosts,
+    HookTimeout,
+    LogLines,
+    Reload,
+    TlsCert,
+    TlsKey,
+    Verbose,
+)
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +48,7 @@ class ClusterOptions(NamedTuple):
     kubelet: bool
     job_seconds: float | None
     scheduler: bool
+    config: Path | None
     policy: str | None
     hook_timeout: float
     reload: bool
@@ -68,10 +78,7 @@ def cluster(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
     ] = 8880,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
-    ] = None,
+    allow_host: AllowHosts = None,
     kubeconfig: Annotated[
         Path, typer.Option(metavar="FILE", help="Where to write the kubeconfig.")
     ] = Path("mooring.kubeconfig"),
@@ -79,11 +86,8 @@ def cluster(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="Allowed tokens: a line token,user for each. With TLS."),
     ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     kubelet: Annotated[bool, typer.Option("--kubelet/--no-kubelet", help="Bound pods run.")] = True,
     job_seconds: Annotated[
         Optional[float],  # noqa: UP045
@@ -96,24 +100,14 @@ def cluster(
         Optional[str],  # noqa: UP045
         typer.Option(help="A policy for the scheduler inside: policy.py or package.module:policy."),
     ] = None,
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds after which a plugin that does not return is interrupted.",
-        ),
-    ] = 5.0,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Load the policy again when its file changes.")
-    ] = False,
-    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="A KubeSchedulerConfiguration for the scheduler inside."),
+    ] = None,
+    hook_timeout: HookTimeout = 5.0,
+    reload: Reload = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
 ) -> None:
     """Serve a Kubernetes cluster from memory, with fake nodes, for kubectl and schedulers.
 
@@ -125,8 +119,9 @@ def cluster(
 
     if nodes is not None and nodes_file is not None:
         raise InputError("--nodes and --nodes-file exclude each other; give one of them")
-    if policy is not None and not scheduler:
-        raise InputError("--policy is for the scheduler inside; add --scheduler")
+    for option, value in (("--policy", policy), ("--config", config)):
+        if value is not None and not scheduler:
+            raise InputError(f"{option} is for the scheduler inside; add --scheduler")
     if reload and policy is None:
         raise InputError("--reload loads a policy's file again; name it with --policy")
     certificates = _certificates(tls_cert, tls_key)
@@ -152,6 +147,7 @@ def cluster(
         kubelet=kubelet,
         job_seconds=job_seconds,
         scheduler=scheduler,
+        config=config,
         policy=policy,
         hook_timeout=hook_timeout,
         reload=reload,
@@ -233,7 +229,7 @@ async def _start(
     settings = _settings(options) if options.scheduler else None
     if settings is not None:
         await stack.enter_async_context(scheduling(settings, exit_now=exit_now))
-    _announce(options, cluster, url, settings.says() if settings is not None else [])
+    _announce(options, cluster, url, settings)
 
 
 def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
@@ -271,17 +267,28 @@ def _load(options: ClusterOptions, cluster: "EmbeddedCluster") -> None:
 
 
 def _settings(options: ClusterOptions) -> "SchedulerSettings":
+    from mooring.cli.input_files import read_mapping
     from mooring.live.options import HookLimits, RunOptions, read_settings
 
     return read_settings(
         RunOptions(
             policy=options.policy,
+            config=read_mapping(options.config) if options.config is not None else None,
+            config_name=str(options.config),
             kubeconfig=options.kubeconfig,
             leader_elect=False,
             hook_limits=HookLimits(options.hook_timeout),
             reload=options.reload,
         )
     )
+
+
+def _whose(settings: "SchedulerSettings") -> str:
+    """Which pods the scheduler places, if not those that name no scheduler."""
+    from mooring.config.types import DEFAULT_SCHEDULER
+
+    names = list(settings.profiles)
+    return "" if DEFAULT_SCHEDULER in names else f" whose schedulerName is {' or '.join(names)}"
 
 
 def _reachable(url: str, host: str) -> str:
@@ -293,7 +300,10 @@ def _reachable(url: str, host: str) -> str:
 
 
 def _announce(
-    options: ClusterOptions, cluster: "EmbeddedCluster", url: str, says: list[str]
+    options: ClusterOptions,
+    cluster: "EmbeddedCluster",
+    url: str,
+    settings: "SchedulerSettings | None",
 ) -> None:
     from mooring.cli.cluster_files import shown
     from mooring.embedded.resources import NODES, PODS
@@ -309,10 +319,10 @@ def _announce(
         f"    kubectl get nodes\n"
         f"    kubectl create deployment web --image=nginx --replicas=10"
     )
-    if options.scheduler:
+    if settings is not None:
         who = f" with the policy {options.policy}" if options.policy is not None else ""
-        typer.echo(f"\nmooring's scheduler{who} places the pods.")
-        for sentence in says:
+        typer.echo(f"\nmooring's scheduler{who} places the pods{_whose(settings)}.")
+        for sentence in settings.says():
             typer.echo(f"The {sentence}.")
     else:
         typer.echo(

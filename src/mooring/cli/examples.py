@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from mooring.cli.output_formats import TableOrJson, print_json
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ def examples(
     copy: Annotated[
         bool, typer.Option("--copy", help="Copy the example into a new folder of its name.")
     ] = False,
+    output: Annotated[
+        TableOrJson, typer.Option("--output", "-o", help="The list as a table, or as JSON.")
+    ] = TableOrJson.TABLE,
 ) -> None:
     """List the example policies that come with mooring, print one, or copy one to begin with.
 
@@ -30,7 +34,11 @@ def examples(
     if name is None:
         if copy:
             raise InputError("--copy needs the name of an example; moor examples lists them")
-        _list(all_examples())
+        found = all_examples()
+        if output is TableOrJson.JSON:
+            print_json([{"name": one.name, "summary": one.summary} for one in found])
+        else:
+            _list(found)
         return
     example = find_example(name)
     if copy:

@@ -67,8 +67,6 @@ class JsonFormatter(logging.Formatter):
         return msgspec.json.encode(fields).decode()
 
 
-#: What to say of ``-v`` in every command.
-VERBOSE_HELP: Final = "Log more: every binding, verdict and score; -vv logs everything."
 #: By how often ``-v`` is given.
 _VERBOSE: Final = ("", "DEBUG", "TRACE")
 

@@ -33,6 +33,7 @@ from mooring.cli.usage.help_text import MoorCommand, MoorGroup
 from mooring.cli.usage.program_name import as_typed, program_name
 from mooring.cli.usage.wrong_usage import usage_sentence
 from mooring.errors import InputError, MooringError
+from mooring.process.foreign_exits import catch_foreign_exits
 from mooring.version import __version__
 
 #: Wrong usage, of whatever kind. It has no public name of its own.
@@ -85,6 +86,7 @@ def _moor(
 def main() -> None:
     """Run the command line."""
     open_standard_streams()
+    catch_foreign_exits()
     try:
         _run()
     except MooringError as error:

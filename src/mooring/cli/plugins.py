@@ -1,9 +1,10 @@
 """``moor plugins``: what a configuration can name."""
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+
+from mooring.cli.output_formats import TableOrJson, print_json
 
 if TYPE_CHECKING:
     from mooring.config.registry import Registry
@@ -11,17 +12,10 @@ if TYPE_CHECKING:
 _INDENT: Final = 4
 
 
-class PluginsOutput(StrEnum):
-    """How a list is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def plugins(
     output: Annotated[
-        PluginsOutput, typer.Option("--output", "-o", help="A table for people, or JSON.")
-    ] = PluginsOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = TableOrJson.TABLE,
 ) -> None:
     """List the plugins that a scheduler configuration can name.
 
@@ -32,10 +26,8 @@ def plugins(
     from mooring.plugins.in_tree import default_registry
 
     found = describe(default_registry())
-    if output is PluginsOutput.JSON:
-        import msgspec
-
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    if output is TableOrJson.JSON:
+        print_json(found)
     else:
         _print(found)
 

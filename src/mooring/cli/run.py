@@ -5,7 +5,16 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import (
+    AllowHosts,
+    HookTimeout,
+    LogLines,
+    Reload,
+    TlsCert,
+    TlsKey,
+    Verbose,
+)
 
 
 def run(
@@ -48,23 +57,10 @@ def run(
             help="Port for them; 0 takes a free one. kube-scheduler has the same default.",
         ),
     ] = 10259,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
-    ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds after which a plugin that does not return is interrupted.",
-        ),
-    ] = 5.0,
+    allow_host: AllowHosts = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
+    hook_timeout: HookTimeout = 5.0,
     bind_hook_timeout: Annotated[
         float,
         typer.Option(
@@ -73,16 +69,9 @@ def run(
             help="Seconds after which an async pre_bind, bind or post_bind is cancelled.",
         ),
     ] = 600.0,
-    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
-    reload: Annotated[
-        bool, typer.Option("--reload", help="Load the policy again when its file changes.")
-    ] = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
+    reload: Reload = False,
 ) -> None:
     """Schedule pods, in place of kube-scheduler or beside it.
 

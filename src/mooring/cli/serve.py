@@ -9,7 +9,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from mooring.cli.logging_setup import VERBOSE_HELP, LogFormat, set_up_logging
+from mooring.cli.logging_setup import LogFormat, set_up_logging
+from mooring.cli.shared_options import AllowHosts, LogLines, Reload, TlsCert, TlsKey, Verbose
 from mooring.errors import InputError
 from mooring.kube.cluster_config import ClusterConfig
 
@@ -45,15 +46,9 @@ def serve(
         Optional[str],  # noqa: UP045
         typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
     ] = None,
-    allow_host: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
-    ] = None,
-    tls_cert: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
-    ] = None,
-    tls_key: Annotated[Optional[Path], typer.Option(help="The certificate's key.")] = None,  # noqa: UP045
+    allow_host: AllowHosts = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     client_ca: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="Only clients with a certificate of this authority are served."),
@@ -89,16 +84,9 @@ def serve(
     drain: Annotated[
         float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
     ] = 3.0,
-    log_format: Annotated[LogFormat, typer.Option(help="How log lines look.")] = LogFormat.TEXT,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, metavar="", show_default=False, help=VERBOSE_HELP
-        ),
-    ] = 0,
-    reload: Annotated[
-        bool, typer.Option(help="Load the policy again when its file changes.")
-    ] = False,
+    log_format: LogLines = LogFormat.TEXT,
+    verbose: Verbose = 0,
+    reload: Reload = False,
 ) -> None:
     """Serve a policy as a scheduler extender that kube-scheduler calls.
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 
 from mooring.errors import InputError, NotAvailable
-from mooring.extender.wire import ExtenderArgs
+from mooring.extender.wire import ExtenderArgs, LongExtenderArgs
 from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus, Usage
 from mooring.model.pod import Pod
@@ -37,6 +37,8 @@ _KEEP_NAMES: Final = 100_000
 #: A short text becomes a large object: bytes alone bound neither the memory nor the time they cost.
 _MOST_NODES: Final = 100_000
 _MOST_PARTS: Final = 10_000_000
+#: The names of a shorter request cost little, however many they are.
+_LONG_BYTES: Final = 1 << 20
 #: The API server takes none that is larger.
 _LARGEST_POD_BYTES: Final = 3 << 20
 #: No node has a longer name, so nobody will ask for it again.
@@ -46,6 +48,7 @@ _LONGEST_NAME: Final = 253
 UsageOf = Callable[[str], Usage | None]
 
 _args = msgspec.json.Decoder(ExtenderArgs)
+_long_args = msgspec.json.Decoder(LongExtenderArgs)
 _names = msgspec.json.Decoder(list[str] | None)
 
 
@@ -237,11 +240,11 @@ class BodyReader:
                 raise _UnusualLayout
         self._forget_some(nodes)
         # What is left once the nodes are cut out must be a request with just that place empty.
-        args = _decode(_args, body[:start] + _PLACEHOLDER + body[end:])
+        args = _read_args(body[:start] + _PLACEHOLDER + body[end:])
         items = args.nodes.items if args.nodes is not None else None
         if items is None or len(items) != 1 or bytes(items[0]) != _PLACEHOLDER:
             raise _UnusualLayout
-        return Question(read_pod(args.pod), nodes, _node_names(args), body, spans, decoded)
+        return Question(read_pod(args.pod), nodes, args.node_names, body, spans, decoded)
 
     def _learn(self, body: bytes, position: int, name: bytes) -> tuple[Node, int]:
         """Decode the node that starts here; it ends where the next one or the list's end follows.
@@ -276,8 +279,8 @@ class BodyReader:
             self._known_bytes = sum(map(_size, current))
 
     def _read_all(self, body: bytes) -> Question:
-        args = _decode(_args, body)
-        pod, names = read_pod(args.pod), _node_names(args)
+        args = _read_args(body)
+        pod, names = read_pod(args.pod), args.node_names
         if args.nodes is None:
             if names is None:
                 raise InputError("the request has neither Nodes nor NodeNames")
@@ -313,13 +316,17 @@ def _size(node: Node) -> int:
     return len(node.source or b"")
 
 
-def _node_names(args: ExtenderArgs) -> list[str] | None:
-    raw = bytes(args.node_names)
-    # Fewer bytes cannot have so many commas.
-    if len(raw) >= _MOST_NODES and raw.count(b",") >= _MOST_NODES:
+def _read_args(body: bytes) -> ExtenderArgs:
+    if len(body) < _LONG_BYTES:
+        args = _decode(_args, body)
+    else:
+        long = _decode(_long_args, body)
+        if bytes(long.node_names).count(b",") >= _MOST_NODES:
+            raise _too_many_nodes()
+        args = ExtenderArgs(long.pod, long.nodes, _decode(_names, bytes(long.node_names)))
+    if len(args.node_names or ()) > _MOST_NODES:
         raise _too_many_nodes()
-    names: list[str] | None = _decode(_names, raw)
-    return names
+    return args
 
 
 def _too_many_nodes() -> InputError:

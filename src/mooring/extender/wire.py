@@ -22,6 +22,14 @@ class ExtenderArgs(msgspec.Struct, rename="pascal"):
 
     pod: msgspec.Raw = msgspec.Raw(b"null")
     nodes: NodeList | None = None
+    node_names: list[str] | None = None
+
+
+class LongExtenderArgs(msgspec.Struct, rename="pascal"):
+    """The same of a long request, whose names are counted before they are read."""
+
+    pod: msgspec.Raw = msgspec.Raw(b"null")
+    nodes: NodeList | None = None
     node_names: msgspec.Raw = msgspec.Raw(b"null")
 
 

@@ -1,9 +1,10 @@
 """The border to code that is not mooring's own: hooks of plugins and functions of policies.
 
-Every call across it goes through `call` or `wait`. Whatever that code raises, an ordinary exception
-comes out, so a plugin can fail but never end the process. And whoever limits its time can see from
-the stack whether foreign code runs at this moment (`crossing`): mooring's own code, which may be in
-the middle of changing the state, must never be interrupted.
+Every call across it goes through `call` or `wait`, and a policy's file through `run`. Whatever that
+code raises, an ordinary exception comes out, so a plugin can fail but never end the process. And
+whoever limits its time can see from the stack whether foreign code runs at this moment
+(`crossing`): mooring's own code, which may be in the middle of changing the state, must never be
+interrupted.
 
     turn of the scheduler ─> runtime ─> call ─┆─> plugin ─> its libraries      may be interrupted
                                               ┆      └────> node.free ─> state  may not, just now
@@ -42,6 +43,19 @@ def call(function: Callable[..., T], *args: Any) -> T:
     except Exception:
         raise
     except BaseException as error:
+        raise _escape(error) from error
+
+
+def run(function: Callable[..., T], *args: Any) -> T:
+    """Run the code of a module, on behalf of somebody who may want to interrupt it.
+
+    Raises:
+        EscapeError: it was interrupted.
+        BaseException: whatever else it raised, Ctrl-C included.
+    """
+    try:
+        return _cross(function, args)
+    except Interruption as error:
         raise _escape(error) from error
 
 
@@ -112,6 +126,8 @@ _LOCKING: Final = frozenset(
         getattr(logging, "_releaseLock", logging.Handler.release),
     )
 )
+#: So is a lock that all threads need to import a module.
+_IMPORTING: Final = "importlib._bootstrap"
 #: These only look at what foreign code returned, logs or gave them, which may be foreign code again
 #: (an iterator, a property, an array): they change nothing and may be interrupted in the middle.
 _TRANSPARENT: Final = frozenset(
@@ -130,7 +146,9 @@ def crossing(frame: FrameType | None) -> FrameType | None:
     Args:
         frame: the innermost frame. Libraries belong to whoever called them.
     """
-    if frame is not None and frame.f_code in _LOCKING:
+    if frame is not None and (
+        frame.f_code in _LOCKING or dict.get(frame.f_globals, "__name__") == _IMPORTING
+    ):
         return None
     while frame is not None and not _is_own(frame):
         frame = frame.f_back

@@ -13,15 +13,14 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from mooring.errors import InputError, PolicyFileError
+from mooring.errors import EscapeError, InputError, PolicyFileError
 from mooring.framework import foreign
+from mooring.framework.interruptions import why_interrupted
 from mooring.framework.policy import Policy
 from mooring.framework.policy_checks.decorators import decorator_problems
 from mooring.framework.policy_checks.policy_check import policy_problems
-from mooring.framework.policy_checks.sources import Problem, Sources
+from mooring.framework.policy_checks.sources import OUR_MODULES, Problem, Sources, neighbours
 from mooring.wording import counted
-
-_OURS = ("mooring", "mooring.hook")
 
 
 def load(source: str | Path) -> Policy:
@@ -84,7 +83,7 @@ def _run_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        foreign.run(spec.loader.exec_module, module)
     except (Exception, SystemExit, GeneratorExit) as error:
         del sys.modules[name]
         raise _not_run(str(path), error) from error
@@ -94,7 +93,7 @@ def _run_file(path: Path) -> ModuleType:
 def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     try:
-        return importlib.import_module(name)
+        return foreign.run(importlib.import_module, name)
     except (Exception, SystemExit, GeneratorExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
@@ -113,11 +112,11 @@ def _search_first(folder: Path) -> None:
 def _not_run(place: str, error: BaseException) -> PolicyFileError:
     said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
-        return PolicyFileError(
-            f"{error.filename or place}, line {error.lineno}: {error.msg}; correct the syntax"
-        )
+        file = Sources(place).shown(error.filename or place)
+        return PolicyFileError(f"{file}, line {error.lineno}: {error.msg}; correct the syntax")
     where = place
-    for frame, line in traceback.walk_tb(error.__traceback__):
+    raised = error.__cause__ if isinstance(error, EscapeError) else error
+    for frame, line in traceback.walk_tb(raised.__traceback__ if raised is not None else None):
         file = frame.f_code.co_filename
         named = file.endswith(place) or place.replace(".", "/") in file
         if named and not foreign.is_ours(frame):  # our files may be called the same
@@ -125,6 +124,9 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
     wrong = _wrong_decorator(place, error)
     if wrong is not None:
         return PolicyFileError(str(wrong))
+    if isinstance(error, EscapeError):
+        why = why_interrupted(said) or "loading it was interrupted"
+        return PolicyFileError(f"{where}: {why}; correct what it does there")
     if isinstance(error, InputError):
         return PolicyFileError(f"{where}: {said}")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
@@ -149,7 +151,9 @@ def _meant(error: BaseException) -> str:
     if type(error) is not AttributeError or error.name is None:
         return ""
     owner = error.obj
-    ours = isinstance(owner, Policy) or (isinstance(owner, ModuleType) and owner.__name__ in _OURS)
+    ours = isinstance(owner, Policy) or (
+        isinstance(owner, ModuleType) and owner.__name__ in OUR_MODULES
+    )
     near = difflib.get_close_matches(error.name, dir(owner), n=1) if ours else []
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -159,10 +163,4 @@ def source_files(source: str | Path) -> list[Path]:
     place = str(source).partition(":")[0]
     module = sys.modules.get(place)
     own = Path(module.__file__ if module and module.__file__ else place).absolute()
-    folder = own.resolve().parent
-    found = {own}
-    for other in list(sys.modules.values()):
-        name = getattr(other, "__file__", None)
-        if name and Path(name).parent == folder:
-            found.add(Path(name))
-    return sorted(found)
+    return sorted({own, *neighbours(own)})

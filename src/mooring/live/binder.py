@@ -94,10 +94,10 @@ class Binder:
                 raise
             return BindFailed(pod, node, in_pre_bind.message)
         except PlanFailed as error:
-            return BindFailed(pod, node, str(error), error.plugin, error.rejected)
+            return BindFailed(pod, node, str(error), error.rejected)
         except PluginError as error:
             _log_plugin(error)
-            return BindFailed(pod, node, str(error), error.plugin)
+            return BindFailed(pod, node, str(error))
         except MooringError as error:
             return BindFailed(pod, node, str(error))
         except Exception as error:
@@ -251,7 +251,7 @@ def _rejected(effect: Bind, point: str, rejection: Rejection) -> BindFailed:
     failed = rejection.verdict.error
     message = _running(point, name, reasons) if failed else reasons
     node = effect.binding.node_name
-    return BindFailed(effect.pod, node, message, plugin=name, rejected=not failed)
+    return BindFailed(effect.pod, node, message, rejected=not failed)
 
 
 def _running(point: str, plugin: str, text: str) -> str:

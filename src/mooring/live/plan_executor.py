@@ -37,13 +37,11 @@ class PlanFailed(MooringError):  # noqa: N818 - reads as the sentence it is rais
     """A plan could not be carried out; the pod is tried again.
 
     Attributes:
-        plugin: whose plan it is.
         rejected: the plan says no; otherwise something failed.
     """
 
-    def __init__(self, message: str, *, plugin: str, rejected: bool = False) -> None:
+    def __init__(self, message: str, *, rejected: bool = False) -> None:
         super().__init__(message)
-        self.plugin = plugin
         self.rejected = rejected
 
 
@@ -209,14 +207,14 @@ class PlanExecutor:
 def _failed(one: PluginPlan, *texts: str) -> PlanFailed:
     # parity v1.36.4: framework/runtime/framework.go RunPreBindPlugins
     said = (f'running PreBind plugin "{one.plugin}"', one.plan.doing, *texts)
-    return PlanFailed(": ".join(text for text in said if text), plugin=one.plugin)
+    return PlanFailed(": ".join(text for text in said if text))
 
 
 def _rejected(one: PluginPlan, verdict: Verdict) -> PlanFailed:
     reasons = ", ".join(verdict.reasons)
     if verdict.error:
         return _failed(one, reasons)
-    return PlanFailed(reasons, plugin=one.plugin, rejected=True)
+    return PlanFailed(reasons, rejected=True)
 
 
 def _collection_path(write: Write) -> str:

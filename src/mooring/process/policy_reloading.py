@@ -3,6 +3,10 @@
 A broken file leaves the old policy in service. A file may run anything when it is loaded, so that
 happens on a thread that holds up nobody, not even the end. Who runs the policy takes the new one,
 at a moment of its own choice.
+
+A file that does not finish loading is given up. If it computes, it is interrupted until it ends; if
+it waits, its thread stays behind and costs nothing. With too many of those, nothing is loaded until
+one of them ends.
 """
 
 import asyncio
@@ -19,11 +23,14 @@ from mooring.errors import InputError
 from mooring.framework import foreign
 from mooring.framework.loading import load, source_files
 from mooring.framework.policy import Policy
+from mooring.process.computing_threads import AbandonedThreads
 
 log = logging.getLogger("mooring.policy")
 
 #: A file that takes longer to load is left behind; it may hang for ever.
 _LOAD_SECONDS: Final = 30.0
+#: So many threads may be left behind.
+_MOST_ABANDONED: Final = 3
 
 
 async def reload(
@@ -43,16 +50,30 @@ async def reload(
     # Files are never left out again: one that cannot be imported now may be mended.
     files = set(source_files(source))
     stamps = _stamps(files)
+    rejected: dict[Path, int] = {}
+    abandoned = AbandonedThreads()
     while True:
         await asyncio.sleep(seconds)
+        left = abandoned.look()
         files.update(source_files(source))
         now = _stamps(files)
         if now == stamps:
             continue
+        if left >= _MOST_ABANDONED:
+            if now != rejected:
+                log.error(
+                    "kept the old policy: %d earlier versions of %s are still loading and cannot "
+                    "be interrupted; restart the process to load this one",
+                    left, source,
+                )  # fmt: skip
+            rejected = now
+            continue
         stamps = now
+        loading = _Loading(source, files)
         try:
-            policy = await asyncio.wait_for(_elsewhere(source, files), load_seconds)
+            policy = await asyncio.wait_for(loading.done, load_seconds)
         except TimeoutError:
+            abandoned.add(loading.thread)
             log.error(  # noqa: TRY400
                 "kept the old policy: %s is still loading after %g seconds; correct it, and it is "
                 "loaded again",
@@ -68,32 +89,44 @@ async def reload(
         replace(policy)
 
 
-async def _elsewhere(source: str, files: set[Path]) -> Policy:
-    """Load the policy on a thread that does not hold up the end: its file may run anything."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Policy] = loop.create_future()
+class _Loading:
+    """A policy that is loaded on a thread which does not hold up the end: it may run anything.
 
-    def load_it() -> None:
+    Args:
+        source: where the policy is.
+        files: its files.
+
+    Attributes:
+        done: has the policy in the end.
+        thread: loads it.
+    """
+
+    def __init__(self, source: str, files: set[Path]) -> None:
+        self._source = source
+        self._files = files
+        self._loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[Policy] = self._loop.create_future()
+        self.thread = threading.Thread(target=self._load, name="load", daemon=True)
+        self.thread.start()
+
+    def _load(self) -> None:
         policy, problem = None, None
         try:
-            policy = _load_again(source, files)
+            policy = _load_again(self._source, self._files)
         except BaseException as error:  # noqa: BLE001 - raised where it is awaited
             problem = error
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(finish, policy, problem)
+            self._loop.call_soon_threadsafe(self._finish, policy, problem)
 
-    def finish(policy: Policy | None, problem: BaseException | None) -> None:
-        if done.done():
+    def _finish(self, policy: Policy | None, problem: BaseException | None) -> None:
+        if self.done.done():
             return
         if policy is not None:
-            done.set_result(policy)
+            self.done.set_result(policy)
         else:
-            done.set_exception(problem if isinstance(problem, Exception) else InputError(
-                f"{source} tried to end the process: {foreign.text_of(problem, repr)}"
+            self.done.set_exception(problem if isinstance(problem, Exception) else InputError(
+                f"{self._source} tried to end the process: {foreign.text_of(problem, repr)}"
             ))  # fmt: skip
-
-    threading.Thread(target=load_it, name="load", daemon=True).start()
-    return await done
 
 
 def _stamps(files: set[Path]) -> dict[Path, int]:

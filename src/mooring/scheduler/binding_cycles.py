@@ -16,13 +16,13 @@ ends in exactly one report.
 
 # parity v1.36.4: schedule_one.go bindingCycle, handleBindingCycleError
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from msgspec.structs import replace
 
-from mooring.framework.binding_hooks import BindingHooks
+from mooring.framework.binding_hooks import BindingHooks, Waits
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.observer import PERMIT, RESERVE
+from mooring.framework.decisions.observer import PERMIT, RESERVE, Observer
 from mooring.framework.filtering import Candidate, Rejection
 from mooring.framework.fit_error import fit_error
 from mooring.model.node import Node
@@ -95,49 +95,58 @@ class BindingCycles:
     def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give a pod its node in the state, and see whether the plugins agree."""
         pod = queued.pod
-        hooks = self._decider.runtimes[pod.scheduler_name].binding_hooks
-        observer = self._decider.observer(pod)
         self._cluster.assume(pod, node.name)
-        # If a plugin forked the state, only the node that is there now shows the pod.
-        node = self._cluster.nodes[node.name]
-        observer.started(RESERVE)
         try:
-            plans = hooks.reserve(cycle, node)
+            # If a plugin forked the state, only the node that is there now shows the pod.
+            answer = self._ask_plugins(queued, cycle, self._cluster.nodes[node.name])
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
-            observer.failed()
             self._cluster.forget(pod.key)
             return self._failed_attempts.broke(queued, error, now)
-        observer.reserved(plans if isinstance(plans, Rejection) else None)
-        if isinstance(plans, Rejection):
+        if isinstance(answer, Rejection):
             self._cluster.forget(pod.key)
-            return self._failed_attempts.rejected(queued, plans, now)
-        observer.started(PERMIT)
-        try:
-            waits = hooks.permit(cycle, node)
-        except Exception as error:  # noqa: BLE001
-            observer.failed()
-            self._undo(pod, hooks, cycle, node)
-            return self._failed_attempts.broke(queued, error, now)
-        observer.permitted(waits)
-        if isinstance(waits, Rejection):
-            self._undo(pod, hooks, cycle, node)
-            return self._failed_attempts.rejected(queued, waits, now)
-        try:
-            pre_binds = hooks.pre_bind_check(cycle, node)
-        except Exception as error:  # noqa: BLE001
-            self._undo(pod, hooks, cycle, node)
-            return self._failed_attempts.broke(queued, error, now)
-        # Others should know where the pod goes: an autoscaler must keep that node.
-        nominated = bool(waits or plans or pre_binds)
-        placement = Placement(queued, cycle, node, hooks, plans, pre_binds, nominated)
+            return self._failed_attempts.rejected(queued, answer, now)
+        placement, waits = answer
         effects: list[Effect] = []
-        if nominated:
+        if placement.nominated:
             effects.append(PatchStatus(pod, nominated_node=node.name))
         if waits:
             self._waiting.add(WaitingPod(placement, waits, now))
         else:
             effects.append(self._bind(placement, now))
         return effects
+
+    def _ask_plugins(
+        self, queued: QueuedPod, cycle: Cycle, node: Node
+    ) -> Rejection | tuple[Placement, Waits]:
+        """What the plugins say of a pod's node; if it comes to nothing, they know of it no more.
+
+        Raises:
+            Exception: a plugin failed, or who watches.
+        """
+        hooks = self._decider.runtimes[queued.pod.scheduler_name].binding_hooks
+        observer = self._decider.observer(queued.pod)
+        observer.started(RESERVE)
+        try:
+            plans = hooks.reserve(cycle, node)
+        except Exception:
+            observer.failed()
+            raise
+        if isinstance(plans, Rejection):
+            observer.reserved(plans)
+            return plans
+        try:
+            observer.reserved(None)
+            answer = _permit(hooks, observer, cycle, node)
+        except Exception:
+            hooks.unreserve(cycle, node)
+            raise
+        if isinstance(answer, Rejection):
+            hooks.unreserve(cycle, node)
+            return answer
+        waits, pre_binds = answer
+        # Others should know where the pod goes: an autoscaler must keep that node.
+        nominated = bool(waits or plans or pre_binds)
+        return Placement(queued, cycle, node, hooks, plans, pre_binds, nominated), waits
 
     def _bind(self, placement: Placement, now: float) -> Effect:
         self._queue.done(placement.queued)
@@ -211,13 +220,10 @@ class BindingCycles:
         return effects
 
     def _give_back(self, placement: Placement) -> Pod | None:
-        """Undo a placement of a pod that waited or was being bound; as `_undo`."""
-        return self._undo(placement.pod, placement.hooks, placement.cycle, placement.node)
-
-    def _undo(self, pod: Pod, hooks: BindingHooks, cycle: Cycle, node: Node) -> Pod | None:
         """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
+        pod = placement.pod
         placed = self._cluster.pod(pod.namespace, pod.name)
-        hooks.unreserve(cycle, node)
+        placement.hooks.unreserve(placement.cycle, placement.node)
         self._cluster.forget(pod.key, pod.uid)
         return placed if placed is not None and placed.uid == pod.uid else None
 
@@ -245,3 +251,17 @@ class BindingCycles:
             else:
                 others.append(victim)
         return [*events, replace(effect, victims=tuple(others))]
+
+
+def _permit(
+    hooks: BindingHooks, observer: Observer, cycle: Cycle, node: Node
+) -> Rejection | tuple[Waits, Set[str]]:
+    """How long a pod has to wait for which plugins, and who has work to do before its binding."""
+    observer.started(PERMIT)
+    try:
+        waits = hooks.permit(cycle, node)
+    except Exception:
+        observer.failed()
+        raise
+    observer.permitted(waits)
+    return waits if isinstance(waits, Rejection) else (waits, hooks.pre_bind_check(cycle, node))

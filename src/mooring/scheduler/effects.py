@@ -128,15 +128,13 @@ class BindFailed(msgspec.Struct, frozen=True, gc=False):
         pod: the pod.
         node: where it was to go.
         message: why, for the event.
-        plugin: whose hook or plan rejected or failed; empty if the API server did.
-        rejected: the plugin said no, which makes the pod ``Unschedulable``; otherwise something
+        rejected: a plugin said no, which makes the pod ``Unschedulable``; otherwise something
             failed.
     """
 
     pod: Pod
     node: str
     message: str
-    plugin: str = ""
     rejected: bool = False
 
 

@@ -6,15 +6,13 @@ that does not return holds up the scheduler alone.
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import threading
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from mooring.errors import MooringError
-from mooring.framework.foreign import Interruption
+from mooring.process.computing_threads import computes, cpu_seconds, interrupt
 from mooring.testing.stuck_hook import StuckHook
 
 log = logging.getLogger("mooring.testing")
@@ -23,8 +21,6 @@ _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 30
 #: So long foreign code may go on when everything is to end.
 _PATIENCE_SECONDS: Final = 1.0
-#: Foreign code that uses this part of a core computes, and does not wait.
-_COMPUTING: Final = 0.02
 
 
 class LoopThread:
@@ -78,13 +74,13 @@ class LoopThread:
         hook = self.stuck_hook()
         hook.look()
         for _ in range(_STOP_SECONDS):
-            before = _cpu_seconds(self._thread)
+            before = cpu_seconds(self._thread)
             self._thread.join(_PATIENCE_SECONDS)
             if not self._thread.is_alive():
                 return
             if hook.look():
-                if _cpu_seconds(self._thread) - before > _COMPUTING * _PATIENCE_SECONDS:
-                    self._interrupt()
+                if computes(_PATIENCE_SECONDS, cpu_seconds(self._thread) - before):
+                    interrupt(self._thread)  # wherever it is: it is to end
                     self._thread.join(_PATIENCE_SECONDS)
                 if self._thread.is_alive():
                     log.warning("%s; its thread is left behind", hook)
@@ -93,16 +89,6 @@ class LoopThread:
     def stuck_hook(self) -> StuckHook:
         """Whom it waits for, looked at from now on."""
         return StuckHook(self._thread.ident)
-
-    def _interrupt(self) -> None:
-        """End foreign code that computes.
-
-        Whoever sleeps or waits would not hear of it, and until somebody does, Python 3.11 looks for
-        it at every call of every thread: with a trace function, as coverage has, it looks for ever.
-        """
-        # It strikes a moment later, wherever the thread is then. That is no harm: it is to end.
-        thread = ctypes.c_ulong(self._thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Interruption))
 
     # -- in the thread
 
@@ -127,11 +113,3 @@ class LoopThread:
     async def _begin(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
         await self._live()
-
-
-def _cpu_seconds(thread: threading.Thread) -> float:
-    """The CPU time that a thread has used; 0 where that cannot be found out."""
-    try:
-        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident or 0))
-    except (AttributeError, OSError):  # not on this platform, or the thread is gone
-        return 0.0

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cli import main as cli
+from tests.unit.cli.command_line import Result, Run
 from tests.unit.cli.moor import POLICY, Moor
 
 Serve = Callable[..., Moor]
@@ -24,6 +26,23 @@ def same_process(tmp_path: Path) -> Iterator[None]:
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process."""
+
+    def call(*arguments: str | Path, program: str = "moor") -> Result:
+        monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as ended:
+            code = ended.code
+        out, err = capsys.readouterr()
+        return code if isinstance(code, int) else 0, out, err
+
+    return call
 
 
 @pytest.fixture

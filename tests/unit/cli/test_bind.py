@@ -1,17 +1,14 @@
 """``moor bind`` in this process, against an API server in a thread."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.testing import make_node, make_pod
 from tests.unit.cli.cluster_server import ClusterServer, cluster_server
-
-Result = tuple[int, str, str]
-Bind = Callable[..., Result]
+from tests.unit.cli.command_line import Run as Bind
 
 WEB = make_pod(
     "web", namespace="shop", requests={"cpu": "4"}, spec={"schedulerName": "do-it-manually"}
@@ -33,21 +30,11 @@ def bind(
     tmp_path: Path,
     cluster: ClusterServer,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command_line: Bind,
 ) -> Bind:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path)))
-
-    def call(*arguments: str | Path) -> Result:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "bind", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return code if isinstance(code, int) else 0, out, err
-
-    return call
+    return partial(command_line, "bind")
 
 
 def test_a_pod_that_fits_is_bound(bind: Bind, cluster: ClusterServer) -> None:

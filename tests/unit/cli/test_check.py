@@ -2,25 +2,14 @@
 
 import json
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.framework.loading import load
+from tests.unit.cli.command_line import KUBECONFIG, Run
 
 ROOT = Path(__file__).parents[3]
-Run = Callable[..., tuple[int, str, str]]
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://h:6443"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-"""
 BROKEN = """\
 import mooring as mr
 
@@ -90,16 +79,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def moor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code if isinstance(ended.value.code, int) else 0, out, err
-
-    return call
+def moor(command_line: Run) -> Run:
+    return command_line
 
 
 def write(name: str, text: str) -> Path:
@@ -264,6 +245,49 @@ def test_what_hangs_is_interrupted(moor: Run) -> None:
     assert code == 2
     assert "filter team" in out
     assert "policy.py, line 8: filter 'team' was interrupted on node node-a1: " in err
+
+
+@pytest.mark.parametrize(
+    "hangs", ["while True: pass", "import neighbour_that_hangs", "while True: time.sleep(0.01)"]
+)
+def test_a_file_that_hangs_is_interrupted(
+    moor: Run, monkeypatch: pytest.MonkeyPatch, hangs: str
+) -> None:
+    monkeypatch.setattr("mooring.cli.check._LOAD_SECONDS", 0.3)
+    write("neighbour_that_hangs.py", "while True: pass\n")
+    write("policy.py", f"import time\ntry:\n    {hangs}\nexcept Exception: pass\n")
+    assert moor("check", "policy.py") == (2, "", (
+        "moor: policy.py, line 3: loading it took longer than 0.3 seconds; correct what it does "
+        "there\n"
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("leave", ["os._exit(5)", "sys.exit(5)"])
+def test_a_policy_that_ends_the_process_is_told(moor: Run, leave: str) -> None:
+    write("policy.py", f"import os, sys\n{leave}\n")
+    code, out, err = moor("check", "policy.py")
+    assert (code, out) == (2, "")
+    said = leave if "_exit" in leave else "5"
+    assert err == f"moor: policy.py, line 2 raised SystemExit: {said}\n"
+
+
+def test_a_function_that_ends_the_process_is_told(moor: Run) -> None:
+    write(
+        "policy.py",
+        POLICY.replace(
+            '    if pod.labels.get("team")', "    import os\n    os._exit(5)\n    if pod"
+        ),
+    )
+    code, _, err = moor("check", "policy.py")
+    assert code == 2
+    assert "it tried to end the process (SystemExit: os._exit(5))" in err
+
+
+def test_a_child_of_a_policy_may_end_as_it_likes(moor: Run) -> None:
+    child = "import os\nchild = os.fork()\nif not child: os._exit(7)\n"
+    told = "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    write("policy.py", child + told + POLICY)
+    assert moor("check", "policy.py")[0] == 0
 
 
 def test_a_policy_whose_answers_change_is_told(moor: Run) -> None:

@@ -17,10 +17,6 @@ from typing import Any
 
 import pytest
 
-from mooring.cli.cluster_snapshot import load, read_files
-from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES, REPLICA_SETS
-from mooring.embedded.server import EmbeddedCluster, Options
-from mooring.errors import InputError
 from mooring.testing.certificates import Authority
 from mooring.testing.real_kubernetes import Binaries, wait_for
 from tests.unit.cli.moor import environment
@@ -207,6 +203,22 @@ class TestProcess:
 
         assert wait_for(running, "the pod to run") == "node-4"
 
+    def test_a_configuration_for_the_scheduler_inside(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "scheduler.yaml").write_text("profiles: [{schedulerName: packer}]")
+        packed = POD.replace("spec: {", "spec: {schedulerName: packer, ")
+        (tmp_path / "pods.yaml").write_text(f"{packed}---{POD.replace('p}', 'q}')}")
+        cluster = start(
+            "--nodes", "1", "--scheduler", "--config", "scheduler.yaml", "--snapshot", "pods.yaml"
+        )
+        said = "mooring's scheduler places the pods whose schedulerName is packer."
+        assert said in cluster.text
+
+        def placed() -> list[str]:
+            pods = (one for one in cluster.objects() if one["kind"] == "Pod")
+            return [one["metadata"]["name"] for one in pods if "nodeName" in one["spec"]]
+
+        assert wait_for(placed, "a pod to be placed") == ["p"]
+
     def test_the_scheduler_inside_says_what_it_does(self, start: Start, tmp_path: Path) -> None:
         policy = tmp_path / "policy.py"
         policy.write_text(POLICY.replace("node-4", "node-9"))
@@ -318,6 +330,7 @@ class TestWrongUsage:
         [
             (["--nodes", "3", "--nodes-file", "f"], "--nodes and --nodes-file exclude each other"),
             (["--policy", "p.py"], "--policy is for the scheduler inside; add --scheduler"),
+            (["--config", "c.yaml"], "--config is for the scheduler inside; add --scheduler"),
             (["--tls-cert", "c.pem"], "TLS needs both --tls-cert and --tls-key"),
             (["--token-file", "t"], "kubectl sends no token over plain HTTP"),
             (["--snapshot", "none.json"], "none.json does not exist"),
@@ -385,119 +398,6 @@ class TestAPolicyThatCannotBeInterrupted:
         wait_for(ended, "the second signal to end it", 60)
         assert cluster.process.returncode == 1
         assert not cluster.kubeconfig.exists()
-
-
-def embedded() -> EmbeddedCluster:
-    return EmbeddedCluster((), Options(kubelet=None, controllers=False))
-
-
-def pod(name: str, **metadata: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "shop", **metadata},
-        "spec": {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"},
-        "status": {"phase": "Running", "podIP": "10.1.2.3"},
-    }
-
-
-class TestSnapshot:
-    def test_objects_stay_as_they_were(self) -> None:
-        cluster = embedded()
-        found = load(
-            cluster.api,
-            [
-                pod("p", uid="u-1", resourceVersion="7", creationTimestamp="2024-05-01T10:00:00Z"),
-                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
-            ],
-        )
-        assert found.problems == []
-        assert found.counts == {"Pod": 1, "Node": 1}
-        item = cluster.store.get(PODS, "shop", "p")
-        assert item is not None
-        stored = item.obj
-        assert stored["metadata"]["uid"] == "u-1"
-        assert stored["metadata"]["creationTimestamp"] == "2024-05-01T10:00:00Z"
-        assert stored["metadata"]["resourceVersion"] != "7"
-        assert (stored["spec"]["nodeName"], stored["status"]["podIP"]) == ("n", "10.1.2.3")
-
-    def test_owners_that_are_not_there_are_forgotten(self) -> None:
-        def owner(kind: str, uid: str) -> dict[str, Any]:
-            return {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": uid}
-
-        replica_set = {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {
-                "name": "rs", "namespace": "shop", "uid": "rs-1",
-                "ownerReferences": [owner("Deployment", "gone")],
-            },
-            "spec": {
-                "replicas": 1,
-                "selector": {"matchLabels": {"a": "b"}},
-                "template": {
-                    "metadata": {"labels": {"a": "b"}},
-                    "spec": {"containers": [{"name": "c", "image": "i"}]},
-                },
-            },
-        }  # fmt: skip
-        broken = {**replica_set, "metadata": {"name": "No", "namespace": "shop", "uid": "rs-2"}}
-        kept = pod("kept", uid="p-1", ownerReferences=[owner("ReplicaSet", "rs-1")])
-        lost = pod("lost", uid="p-2", ownerReferences=[owner("DaemonSet", "gone")])
-        left = pod("left", uid="p-3", ownerReferences=[owner("ReplicaSet", "rs-2")])
-        cluster = embedded()
-        (problem,) = load(cluster.api, [kept, lost, left, replica_set, broken]).problems
-        assert problem.startswith("ReplicaSet No: ")
-        owners = {
-            item.name: item.obj["metadata"].get("ownerReferences")
-            for resource in (PODS, REPLICA_SETS)
-            for item in cluster.store.all(resource)
-        }
-        assert owners["rs"] is None
-        assert owners["lost"] is None
-        assert owners["left"] is None
-        assert owners["kept"][0]["uid"] == "rs-1"
-
-    def test_what_cannot_be_used_is_named_and_does_no_harm(self) -> None:
-        cluster = embedded()
-        found = load(
-            cluster.api,
-            [
-                {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}},
-                {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "u"}},
-                {"apiVersion": "v1", "kind": "Node", "metadata": {}},
-                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
-                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
-                {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "m"}, "spec": 7},
-                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
-            ],
-        )
-        assert [problem.partition(":")[0] for problem in found.problems] == [
-            "2 of kind Thing of example.com/v1, which the embedded cluster does not have",
-            "a Node has no metadata.name",
-            "Node n is there twice; the first one counts",
-            "Node m",
-        ]
-        assert [item.name for item in cluster.store.all(NODES)] == ["n"]
-
-    def test_a_dump_of_nodes_and_pods_alone_will_do(self) -> None:
-        cluster = embedded()
-        important = pod("p")
-        important["spec"] |= {"priorityClassName": "custom", "priority": 7}
-        assert load(cluster.api, [important]).problems == []
-        item = cluster.store.get(PRIORITY_CLASSES, "", "custom")
-        assert item is not None
-        assert item.obj["value"] == 7
-
-    def test_files_and_folders(self, tmp_path: Path) -> None:
-        node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}}'
-        (tmp_path / "a.json").write_text(node % "a")
-        (tmp_path / "b.yaml").write_text(node % "b")
-        (tmp_path / ".c.yaml").write_text(node % "c")
-        (tmp_path / "d.txt").write_text("nothing")
-        assert [one["metadata"]["name"] for one in read_files(str(tmp_path))] == ["a", "b"]
-        with pytest.raises(InputError, match="has no Kubernetes objects"):
-            read_files(os.devnull)
 
 
 @pytest.mark.parametrize("redact", [False, True])

@@ -1,5 +1,6 @@
 """``moor examples`` and ``moor demo --example``: examples by name, wherever mooring is."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mooring.cli.example_files import all_examples
+from tests.unit.cli.command_line import Run
 from tests.unit.cli.moor import environment
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +39,13 @@ class TestExamples:
             assert re.search(rf"^{name} +\w", done.stdout, re.MULTILINE), name
         assert "moor demo --example fair-gpus" in done.stdout
         assert [one.name for one in all_examples()] == NAMES
+
+    def test_as_json(self, command_line: Run) -> None:
+        code, out, err = command_line("examples", "-o", "json")
+        assert (code, err) == (0, "")
+        found = json.loads(out)
+        assert [one["name"] for one in found] == NAMES
+        assert all(one["summary"] for one in found)
 
     @pytest.mark.parametrize("name", ["ssd-filter", "04-ssd-filter"])
     def test_a_policy_is_printed(self, tmp_path: Path, name: str) -> None:

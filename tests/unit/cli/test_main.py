@@ -1,8 +1,6 @@
 """The command line in this process: what it understands, and how it says no."""
 
 import socket
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,7 @@ from mooring.extender.server import ServeOptions
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.testing.certificates import Authority
 from mooring.version import __version__
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.unit.cli.command_line import KUBECONFIG, Run, rejected
 
 
 @pytest.fixture(autouse=True)
@@ -29,31 +26,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-def rejected(result: tuple[int, str, str]) -> str:
-    """The one sentence of a rejection."""
-    code, out, err = result
-    assert code == 2
-    assert out == ""
-    assert "Traceback" not in err
-    lines = err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("moor: ")
-    return lines[0].removeprefix("moor: ")
+def run(command_line: Run) -> Run:
+    return command_line
 
 
 @pytest.mark.parametrize("command", [("serve", "policy.py"), ("run",), ("cluster",)])
@@ -316,17 +290,9 @@ class TestOptions:
         tmp_path: Path,
         seen: list[tuple[ServeOptions, ClusterConfig | None]],
     ) -> None:
-        text = """
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://h:6443"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-"""
         home = tmp_path / ".kube"
         home.mkdir()
-        (home / "config").write_text(text)
+        (home / "config").write_text(KUBECONFIG)
         run("serve", good, "--port", "0")
         run("serve", good, "--port", "0", "--context", "x")
         run("serve", good, "--port", "0", "--kubeconfig", home / "config")

@@ -2,30 +2,26 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.plugins.in_tree import DEFAULT_PLUGINS
+from tests.unit.cli import command_line as in_process
 
 Run = Callable[..., str]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, command_line: in_process.Run) -> Run:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
 
     def call(*arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["moor", "plugins", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert (ended.value.code or 0, err) == (0, "")
+        code, out, err = command_line("plugins", *arguments)
+        assert (code, err) == (0, "")
         return out
 
     return call

@@ -2,27 +2,16 @@
 
 import logging
 import socket
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.errors import KubeError
 from mooring.live.options import DEFAULT_PORT, RunOptions
 from mooring.log_kinds import TRACE
 from mooring.testing.certificates import Authority
-
-Run = Callable[..., tuple[int, str, str]]
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://h:6443"}}]
-users: [{name: u, user: {token: t}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-"""
+from tests.unit.cli.command_line import KUBECONFIG, Run, rejected
 
 
 @pytest.fixture(autouse=True)
@@ -37,19 +26,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "run", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+def run(command_line: Run) -> Run:
+    return partial(command_line, "run")
 
 
 @pytest.fixture
@@ -60,16 +38,6 @@ def kubeconfig(tmp_path: Path) -> Path:
 def write(file: Path, text: str) -> Path:
     file.write_text(text)
     return file
-
-
-def rejected(result: tuple[int, str, str]) -> str:
-    """The one sentence of a rejection."""
-    code, out, err = result
-    assert (code, out) == (2, "")
-    lines = err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("moor: ")
-    return lines[0].removeprefix("moor: ")
 
 
 class TestOptions:

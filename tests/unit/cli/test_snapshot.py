@@ -2,19 +2,15 @@
 
 import json
 import stat
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.testing import make_node, make_pod
 from tests.unit.cli.cluster_server import ClusterServer, cluster_server
-
-Result = tuple[int, str, str]
-Moor = Callable[..., Result]
+from tests.unit.cli.command_line import Run as Moor
 
 SECRET = "hunter2"
 WEB: dict[str, Any] = {
@@ -75,25 +71,13 @@ def moor(
     tmp_path: Path,
     cluster: ClusterServer,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command_line: Moor,
 ) -> Moor:
     """Runs a command against the cluster; exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path)))
-
-    def call(*arguments: str | Path) -> Result:
-        monkeypatch.setattr(sys, "argv", ["moor", *map(str, arguments)])
-        try:
-            cli.main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        else:
-            code = 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return command_line
 
 
 def by_kind(text: str) -> dict[str, list[dict[str, Any]]]:

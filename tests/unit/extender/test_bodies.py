@@ -234,12 +234,14 @@ def names_only(count: int) -> bytes:
     return compact({"Pod": POD.raw, "Nodes": None, "NodeNames": list(map(str, range(count)))})
 
 
+@pytest.mark.parametrize("long_bytes", [0, bodies._LONG_BYTES], ids=["long", "short"])
 @pytest.mark.parametrize("body", [usual, unusual, names_only])
 def test_more_nodes_than_any_cluster_has_are_rejected(
-    body: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
+    body: Callable[[int], bytes], long_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each costs a thousand bytes and some time, of which a large body could make very many."""
     monkeypatch.setattr(bodies, "_MOST_NODES", 3)
+    monkeypatch.setattr(bodies, "_LONG_BYTES", long_bytes)
     reader = BodyReader()
     question = reader.read(body(3))
     assert len(question.nodes or question.names or ()) == 3

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from mooring.framework.policy import Policy
 from mooring.process.policy_reloading import reload
 from tests.unit.extender.asgi import eventually
 
+#: For policy files that wait.
+GATES: dict[str, threading.Event] = {}
 POLICY = """
 import mooring as mr
 policy = mr.Policy("{}")
@@ -40,3 +43,73 @@ def test_a_file_that_never_loads_is_left_behind(
     assert [one.name for one in taken] == ["new"]
     said = f"kept the old policy: {file} is still loading after 0.1 seconds; correct it, and it is "
     assert said + "loaded again" in caplog.messages
+
+
+LOOPS = """
+import threading
+threading.current_thread().name = "{name}"
+while True:
+    try:
+        while True: pass
+    finally:
+        threading.current_thread().name = "interrupted {name}"
+"""
+
+
+@pytest.mark.parametrize("neighbour", [False, True])
+def test_a_file_that_computes_for_ever_is_interrupted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, neighbour: bool
+) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text(POLICY.format("old"))
+    name = f"loops-{neighbour}"
+    if neighbour:
+        (tmp_path / "looping_neighbour.py").write_text(LOOPS.format(name=name))
+
+    def threads() -> list[str]:
+        return [one.name for one in threading.enumerate() if name in one.name]
+
+    taken: list[Policy] = []
+
+    async def main() -> None:
+        work = asyncio.create_task(reload(str(file), taken.append, 0.01, 0.1))
+        await asyncio.sleep(0)
+        file.write_text("import looping_neighbour" if neighbour else LOOPS.format(name=name))
+        await eventually(lambda: bool(threads()))
+        await eventually(lambda: not threads())
+        work.cancel()
+
+    asyncio.run(main())
+    assert "is still loading after 0.1 seconds" in caplog.text
+
+
+def test_no_more_than_a_few_threads_are_left_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text(POLICY.format("old"))
+    gate = threading.Event()
+    taken: list[Policy] = []
+
+    def said(text: str) -> int:
+        return sum(text in one for one in caplog.messages)
+
+    async def main() -> None:
+        work = asyncio.create_task(reload(str(file), taken.append, 0.01, 0.1))
+        await asyncio.sleep(0)
+        for number in (1, 2, 3):
+            file.write_text(
+                f"# {number}\nfrom {__name__} import GATES\nGATES[{str(tmp_path)!r}].wait()\n"
+            )
+            await eventually(lambda: said("is still loading after") == number)  # noqa: B023
+        file.write_text(POLICY.format("new"))
+        await eventually(lambda: bool(said("3 earlier versions of")))
+        assert taken == []
+        gate.set()
+        await eventually(lambda: bool(taken))
+        work.cancel()
+
+    GATES[str(tmp_path)] = gate
+    asyncio.run(main())
+    assert [one.name for one in taken] == ["new"]
+    assert said("restart the process to load this one") == 1

@@ -1,6 +1,7 @@
 """Binding cycles: what has to be done before a binding, and who fails in them."""
 
 import runpy
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from msgspec.structs import replace
 import mooring as mr
 from mooring import Node, Pod, hook
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.observer import Observer
+from mooring.framework.filtering import Rejection
 from mooring.model.storage import PersistentVolumeClaim
 from mooring.scheduler.effects import Bind, BindFailed, Bound, PatchStatus, PreemptVictims
 from mooring.scheduler.queued_pod import SubQueue
@@ -72,14 +75,20 @@ def pod(name: str, cpu: str = "1", priority: int = 0) -> Pod:
 class BindingWorld(World):
     """One node, a plugin; bindings are made when a test says so."""
 
-    def __init__(self, plugin: hook.Hook | None = None, *pods: Pod) -> None:
+    def __init__(
+        self,
+        plugin: hook.Hook | None = None,
+        *pods: Pod,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> None:
         self.nominated: list[tuple[str, str | None]] = []
         #: Whether the watch shows what is written to pods' statuses.
         self.watched = True
         policy = mr.Policy("test")
         if plugin is not None:
             policy.add(plugin)
-        super().__init__(make_node("a", cpu="4", memory="16Gi"), *pods, policy=policy)
+        node = make_node("a", cpu="4", memory="16Gi")
+        super().__init__(node, *pods, policy=policy, observers=observers)
         self.prompt = False
         self.run()
 
@@ -93,7 +102,7 @@ class BindingWorld(World):
 
     def fail(self, effect: Bind, message: str, *, rejected: bool = False) -> None:
         node = effect.binding.node_name
-        report = BindFailed(effect.pod, node, message, plugin="Careful", rejected=rejected)
+        report = BindFailed(effect.pod, node, message, rejected=rejected)
         self.do(self.core.report(report, self.now))
 
     def sub_queue(self, name: str) -> SubQueue:
@@ -289,6 +298,61 @@ class TestVictims:
         world.evict(world.evicts[0])
         world.wait(1)
         assert [one.pod.name for one in world.binds] == ["vip"]
+
+
+class Failing(Observer):
+    """Fails over one of the steps that it is told of."""
+
+    def __init__(self, step: str) -> None:
+        self.step = step
+
+    def started(self, point: str) -> None:
+        self._fail(f"started {point}")
+
+    def reserved(self, rejection: Rejection | None) -> None:
+        self._fail("reserved")
+
+    def permitted(self, answer: object) -> None:
+        self._fail("permitted")
+
+    def waited(self, code: str, seconds: float) -> None:
+        self._fail("waited")
+
+    def failed(self) -> None:
+        self._fail("failed")
+
+    def _fail(self, step: str) -> None:
+        if step == self.step:
+            raise ZeroDivisionError("the metrics are gone")
+
+
+@pytest.mark.parametrize(
+    ("step", "answers"),
+    [
+        ("started Reserve", {}),
+        ("reserved", {}),
+        ("reserved", {"reserve": mr.reject("no")}),
+        ("failed", {"reserve": 7}),
+        ("started Permit", {}),
+        ("permitted", {}),
+        ("permitted", {"permit": mr.reject("no")}),
+        ("failed", {"permit": 7}),
+        ("waited", {"permit": hook.Wait(1)}),
+    ],
+)
+def test_a_pod_is_not_lost_if_who_watches_fails(step: str, answers: dict[str, Any]) -> None:
+    plugin, observer = Careful(**answers), Failing(step)
+    world = BindingWorld(plugin, pod("p"), observers={"default-scheduler": observer})
+    world.wait(2)
+    assert (world.binds, world.used, plugin.held) == ([], [0], [])
+    assert world.sub_queue("p") is SubQueue.ERROR_BACKOFF
+    assert world.conditions[-1][1:] == (
+        "SchedulerError", "mooring failed: ZeroDivisionError: the metrics are gone",
+    )  # fmt: skip
+    observer.step = ""
+    plugin.answers |= {"reserve": None, "permit": None}
+    world.wait(20)
+    assert [one.pod.name for one in world.binds] == ["p"]
 
 
 @pytest.mark.parametrize("forks", [False, True])

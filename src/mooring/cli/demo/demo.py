@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.demo.demo_settings import LimitedPolicy, demo_settings
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
 from mooring.errors import InputError
 from mooring.version import __version__
 
@@ -27,25 +28,15 @@ def demo(
     context: typer.Context,
     nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
     pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
-    policy: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads it at run time
-        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     example: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
             metavar="NAME",
             help="Show what this example's policy changes instead; moor examples lists them.",
         ),
     ] = None,
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05,
-            max=3600,
-            help="Seconds after which a plugin that does not return is interrupted.",
-        ),
-    ] = 5.0,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Watch pods being placed on an embedded cluster; nothing else is needed.
 

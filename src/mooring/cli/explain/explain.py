@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.output_formats import print_json
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
@@ -69,10 +71,7 @@ def explain(
         str,
         typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
     ] = "",
-    policy: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     ask_extenders: Annotated[
         bool, typer.Option("--ask-extenders", help="Ask the extenders of the configuration.")
     ] = False,
@@ -83,12 +82,7 @@ def explain(
     ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
-    hook_timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.05, help="Seconds after which a plugin that does not return is interrupted."
-        ),
-    ] = 5.0,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Explain where a pod goes, or why it goes nowhere and what would help.
 
@@ -179,7 +173,7 @@ def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
 
             decide = asking(extenders)
         elif extenders:
-            typer.echo(f"moor: {inputs.not_asked(extenders)}", err=True)
+            say(inputs.not_asked(extenders))
         with hook_limit(settings.hook_timeout) as deadline:
             yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
     except (PluginError, PolicyError) as error:
@@ -195,11 +189,10 @@ def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: Expl
     _report_skipped(explainer.snapshot)
     _report_failed(found.failed)
     if found.assumed and not question.profile:
-        typer.echo(
-            f"moor: no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
+        say(
+            f"no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
             f"{found.record.profile} is assumed; give its configuration with --config, or another "
-            "profile with --scheduler-name",
-            err=True,
+            "profile with --scheduler-name"
         )
     history = None
     if question.cluster is not None and found.pod.uid:
@@ -249,7 +242,7 @@ def _explain_pending(
     _report_skipped(explainer.snapshot)
     _report_failed(report.failed)
     if output is ExplainOutput.JSON:
-        _print_json(pending_as_dict(report))
+        print_json(pending_as_dict(report))
     else:
         print_pending(report, namespace, wide=output is ExplainOutput.WIDE)
     return report.pending > 0
@@ -272,7 +265,7 @@ def _print(
     if output is ExplainOutput.JSON:
         from mooring.cli.explain.json_output import as_dict
 
-        _print_json(as_dict(found, snapshot, node, history))
+        print_json(as_dict(found, snapshot, node, history))
     elif node:
         from mooring.cli.explain.node_view import print_node
 
@@ -284,18 +277,12 @@ def _print(
         ExplanationView(found, wide=wide, history=history).print_all()
 
 
-def _print_json(data: dict[str, Any]) -> None:
-    import msgspec
-
-    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
-
-
 def _report_skipped(snapshot: "Snapshot") -> None:
     skipped = snapshot.skipped
     if not skipped:
         return
     number = len(skipped)
-    typer.echo(f"moor: {counted(number, 'object')} {are(number)} left out:", err=True)
+    say(f"{counted(number, 'object')} {are(number)} left out:")
     for one in skipped[:_SHOWN_PROBLEMS]:
         typer.echo(f"  {one.problem}", err=True)
     if number > _SHOWN_PROBLEMS:
@@ -304,7 +291,7 @@ def _report_skipped(snapshot: "Snapshot") -> None:
 
 def _report_failed(failed: Sequence[PluginError]) -> None:
     for told in dict.fromkeys(map(_told, failed)):
-        typer.echo(f"moor: {told}; the explanation is without it", err=True)
+        say(f"{told}; the explanation is without it")
 
 
 def _report_broken(found: "Explanation") -> bool:
@@ -313,5 +300,5 @@ def _report_broken(found: "Explanation") -> bool:
 
     failures = plugin_failures(found.record)
     for one in failures:
-        typer.echo(f"moor: {one}", err=True)
+        say(one)
     return bool(failures)

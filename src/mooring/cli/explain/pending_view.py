@@ -69,14 +69,10 @@ def _answer(report: PendingReport, where: str) -> list[str]:
     best = next((one for one in report.changes if not one.caution), None)
     if best is not None:
         texts.append(
-            f"What helps most: {best.text}; {_helped(best)} of {report.pending} then "
+            f"What helps most: {best.text}; {len(best.pods)} of {report.pending} then "
             f"{'fits' if len(best.pods) == 1 else 'fit'}."
         )
     return texts
-
-
-def _helped(change: HelpfulChange) -> str:
-    return str(len(change.pods))
 
 
 def _reason(group: PendingGroup) -> str:

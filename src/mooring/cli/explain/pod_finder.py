@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mooring.cli.pod_names import POD_WORDS
+from mooring.cli.pod_names import POD_WORDS, read_pod_name
 from mooring.errors import InputError
 from mooring.wording import counted
 
@@ -22,7 +22,7 @@ _COMPARED: Final = 20_000
 
 
 def pod_keys(typed: str, namespace: str, default: str) -> list[str]:
-    """The ``namespace/name`` that may be meant, the likeliest first.
+    """The ``namespace/name`` that may be meant, the likeliest first; none if only a file can be.
 
     Args:
         typed: what was typed.
@@ -32,17 +32,14 @@ def pod_keys(typed: str, namespace: str, default: str) -> list[str]:
     Raises:
         InputError: two namespaces are given, or none of the forms.
     """
-    before, slash, name = typed.rpartition("/")
-    if not slash:
-        return [f"{namespace or default}/{typed}"]
-    if before in POD_WORDS:
-        # A namespace may have that name, too.
-        return [f"{namespace or default}/{name}", typed]
-    if namespace and before != namespace:
-        raise InputError(
-            f"{typed} is in another namespace than --namespace {namespace}; give one of them"
-        )
-    return [typed]
+    try:
+        key = "/".join(read_pod_name(typed, namespace, default))
+    except InputError:
+        if Path(typed).is_file():
+            return []
+        raise
+    # A namespace may be called pod, too.
+    return [key, typed] if typed.partition("/")[0] in POD_WORDS and "/" in typed else [key]
 
 
 def find_pod(

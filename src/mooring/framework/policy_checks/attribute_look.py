@@ -3,14 +3,16 @@
 Conservative: only parameters that are plainly such an object are followed (a policy's function gets
 them by position, others say so in an annotation), what such an object holds according to the model,
 and variables that are bound once to one of these. Nothing is run, and whatever is not plain is
-taken for right: a false alarm would keep a good policy from running.
+taken for right: a false alarm would keep a good policy from running. So is what may never run
+(`reachability`), and what the policy's files look for or add themselves.
 """
 
 import ast
 import contextlib
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from mooring.framework.policy_checks import scopes
 from mooring.framework.policy_checks.attribute_types import (
@@ -21,28 +23,29 @@ from mooring.framework.policy_checks.attribute_types import (
     known_type,
     unknown_attribute,
 )
+from mooring.framework.policy_checks.reachability import hides_the_rest, may_never_run
 from mooring.framework.policy_checks.scopes import FunctionNode
-from mooring.framework.policy_checks.sources import Problem, Source
+from mooring.framework.policy_checks.sources import OUR_MODULES, Problem, Source
 
 #: What the parameters of a function hold, for functions whose caller is known.
 Roles = Mapping[ast.AST, Mapping[str, KnownType]]
-#: With these one can give an object attributes that its class does not have.
-_ATTACHING: Final = frozenset(("__dict__", "vars", "setattr", "force_setattr", "__setattr__"))
 
 
-def attribute_problems(source: Source, roles: Roles, names: Mapping[str, Any]) -> list[Problem]:
+def attribute_problems(
+    source: Source,
+    roles: Roles,
+    names: Mapping[str, Any],
+    added: AbstractSet[str] = frozenset(),
+) -> list[Problem]:
     """The attributes in a file that do not exist.
 
     Args:
         source: the file.
         roles: what its policy's functions get.
         names: the names of the module, for its annotations.
+        added: attributes that may be there although no class of the model has them.
     """
-    look = _Look(roles, names, scopes.asked_attributes(source.tree))
-    for node in ast.walk(source.tree):
-        name = getattr(node, "id", None) or getattr(node, "attr", None)
-        if name in _ATTACHING:
-            return []
+    look = _Look(roles, names, added)
     # An expression may have thousands of parts; what was found before it is right.
     with contextlib.suppress(RecursionError):
         look.visit(source.tree)
@@ -50,23 +53,26 @@ def attribute_problems(source: Source, roles: Roles, names: Mapping[str, Any]) -
 
 
 class _Look(ast.NodeVisitor):
-    def __init__(self, roles: Roles, names: Mapping[str, Any], asked: set[str]) -> None:
+    def __init__(self, roles: Roles, names: Mapping[str, Any], added: AbstractSet[str]) -> None:
         self.found: list[tuple[int, str]] = []
         self._roles = roles
         self._names = names
-        self._asked = asked
+        self._added = added
         self._known: dict[str, KnownType] = {}
         self._questioned: set[str] = set()
-        self._caught = 0
+        #: The names that functions around this place bind.
+        self._own: set[str] = set()
+        #: How many things around this place make it harmless to read what does not exist.
+        self._harmless = 0
 
     # -- reading an attribute
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self.visit(node.value)
         owner = self._type(node.value)
-        if owner is None or owner.many or self._caught or not isinstance(node.ctx, ast.Load):
+        if owner is None or owner.many or self._harmless or not isinstance(node.ctx, ast.Load):
             return
-        if node.attr not in self._asked and not exists(owner.kind, node.attr):
+        if node.attr not in self._added and not exists(owner.kind, node.attr):
             text = unknown_attribute(owner.kind, node.attr, ast.unparse(node.value))
             self.found.append((node.lineno, text))
 
@@ -89,27 +95,78 @@ class _Look(ast.NodeVisitor):
     # -- who catches errors
 
     def visit_Try(self, node: ast.Try) -> None:
-        with self._catching(bool(node.handlers)):
-            self._visit_all(node.body)
-        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+        with self._harmless_if(bool(node.handlers)):
+            self._block(node.body)
+        self._rest_of_try(node)
 
     def visit_TryStar(self, node: ast.TryStar) -> None:
-        with self._catching(True):
-            self._visit_all(node.body)
-        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+        with self._harmless_if(True):
+            self._block(node.body)
+        self._rest_of_try(node)
+
+    def _rest_of_try(self, node: ast.Try | ast.TryStar) -> None:
+        self._visit_all(node.handlers)
+        self._block(node.orelse)
+        self._block(node.finalbody)
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         # A context manager may catch errors, as `contextlib.suppress` does.
-        with self._catching(True):
+        with self._harmless_if(True):
             self.generic_visit(node)
 
     visit_AsyncWith = visit_With  # noqa: N815 - ast names it so
 
     @contextlib.contextmanager
-    def _catching(self, caught: bool) -> Iterator[None]:
-        self._caught += caught
+    def _harmless_if(self, harmless: bool) -> Iterator[None]:
+        self._harmless += harmless
         yield
-        self._caught -= caught
+        self._harmless -= harmless
+
+    # -- what may never run
+
+    def generic_visit(self, node: ast.AST) -> None:
+        for _, part in ast.iter_fields(node):
+            if isinstance(part, ast.AST):
+                self.visit(part)
+            elif isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+                self._block(part)
+            elif isinstance(part, list):
+                self._visit_all([one for one in part if isinstance(one, ast.AST)])
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        hidden = 0
+        for statement in statements:
+            self.visit(statement)
+            hides = not hidden and hides_the_rest(statement, self._own)
+            hidden += hides
+            self._harmless += hides
+        self._harmless -= hidden
+
+    def visit_If(self, node: ast.If | ast.While) -> None:
+        self.visit(node.test)
+        yes, no = may_never_run(node.test, self._own)
+        with self._harmless_if(yes):
+            self._block(node.body)
+        with self._harmless_if(no):
+            self._block(node.orelse)
+
+    visit_While = visit_If  # noqa: N815 - ast names it so
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self.visit(node.test)
+        yes, no = may_never_run(node.test, self._own)
+        with self._harmless_if(yes):
+            self.visit(node.body)
+        with self._harmless_if(no):
+            self.visit(node.orelse)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        first_is = 0 if isinstance(node.op, ast.And) else 1
+        with contextlib.ExitStack() as stack:
+            for one in node.values:
+                self.visit(one)
+                hides = may_never_run(one, self._own)[first_is]
+                stack.enter_context(self._harmless_if(hides))
 
     # -- scopes
 
@@ -117,7 +174,7 @@ class _Look(ast.NodeVisitor):
         self._visit_all([*node.decorator_list, *node.args.defaults])
         parameters = self._parameters(node)
         with self._inside(node, node.body, scopes.all_parameters(node), parameters):
-            self._visit_all(node.body)
+            self._block(node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - ast names it so
 
@@ -130,7 +187,7 @@ class _Look(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._visit_all([*node.decorator_list, *node.bases])
         with self._inside(node, node.body, [], {}):
-            self._visit_all(node.body)
+            self._block(node.body)
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> None:
         self._comprehension(node.generators, [node.elt])
@@ -142,17 +199,21 @@ class _Look(ast.NodeVisitor):
         self._comprehension(node.generators, [node.key, node.value])
 
     def _comprehension(self, loops: list[ast.comprehension], parts: list[ast.expr]) -> None:
-        before, self._known = self._known, dict(self._known)
+        before = self._known, self._own, self._harmless
+        self._known, self._own = dict(self._known), set(self._own)
         for loop in loops:
             self.visit(loop.iter)
             one = self._element(loop.iter)
             for target in ast.walk(loop.target):
                 if isinstance(target, ast.Name):
                     self._known.pop(target.id, None)
+                    self._own.add(target.id)
             self._learn(loop.target, one)
-            self._visit_all(loop.ifs)
+            for test in loop.ifs:
+                self.visit(test)
+                self._harmless += may_never_run(test, self._own)[0]
         self._visit_all(parts)
-        self._known = before
+        self._known, self._own, self._harmless = before
 
     @contextlib.contextmanager
     def _inside(
@@ -163,8 +224,9 @@ class _Look(ast.NodeVisitor):
         known: Mapping[str, KnownType],
     ) -> Iterator[None]:
         """What is known in a scope of its own."""
-        before = self._known, self._questioned
+        before = self._known, self._questioned, self._own
         bound = scopes.bound_in(body)
+        self._own = self._own | {*bound, *parameters} - scopes.imported_in(body)
         self._questioned = self._questioned | scopes.questioned_in(node)
         taken = {*bound, *parameters, *self._questioned}
         self._known = {name: one for name, one in self._known.items() if name not in taken}
@@ -175,7 +237,7 @@ class _Look(ast.NodeVisitor):
             once = {name for name, times in bound.items() if times == 1}
             self._learn_variables(body, once - {*parameters})
         yield
-        self._known, self._questioned = before
+        self._known, self._questioned, self._own = before
 
     def _learn_variables(self, body: list[ast.stmt], once: set[str]) -> None:
         """Follow the variables that are bound once, in the order in which they are written."""
@@ -218,7 +280,10 @@ class _Look(ast.NodeVisitor):
             return self._names.get(node.id)
         if isinstance(node, ast.Attribute):
             owner = self._value(node.value)
-            return vars(owner).get(node.attr) if inspect.ismodule(owner) else None
+            if inspect.ismodule(owner):
+                # Our own modules import their names when they are first read.
+                ours = owner.__name__ in OUR_MODULES
+                return getattr(owner, node.attr, None) if ours else vars(owner).get(node.attr)
         return None
 
     def _visit_all(self, nodes: list[Any]) -> None:

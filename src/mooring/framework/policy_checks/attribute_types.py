@@ -20,7 +20,8 @@ from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.node import Node
 from mooring.state.node_info import NodeInfo
 
-_CLOSED: Final = (KubeObject, KubeStruct, Nodes, Binding, Cycle)
+#: Classes whose attributes are known.
+CLOSED: Final = (KubeObject, KubeStruct, Nodes, Binding, Cycle)
 _LISTS: Final = (list, tuple, Sequence)
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Where further fields of an object are.
@@ -41,7 +42,7 @@ def known_type(hint: Any) -> KnownType | None:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         others = [one for one in typing.get_args(hint) if one is not types.NoneType]
         return known_type(others[0]) if len(others) == 1 else None
-    if isinstance(hint, type) and issubclass(hint, _CLOSED) and not foreign.is_foreign(hint):
+    if isinstance(hint, type) and issubclass(hint, CLOSED) and not foreign.is_foreign(hint):
         return KnownType(NodeInfo if hint is Node else hint)
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in _LISTS and arguments and arguments[1:] in ((), (...,)):

@@ -7,11 +7,13 @@ them. Every problem is one sentence with file and line.
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
 from mooring.framework import foreign, hook
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.added_attributes import added_attributes
 from mooring.framework.policy_checks.attribute_look import attribute_problems, roles_of
 from mooring.framework.policy_checks.attribute_types import KnownType
 from mooring.framework.policy_checks.decorators import decorator_problems
@@ -21,7 +23,7 @@ from mooring.framework.policy_checks.signatures import (
     called_with,
     signature_problem,
 )
-from mooring.framework.policy_checks.sources import Problem, Sources, code_of
+from mooring.framework.policy_checks.sources import Problem, Sources, code_of, neighbours
 from mooring.framework.rules import Rule
 
 
@@ -128,8 +130,11 @@ def _unknown_attributes(
         in_file[definition] = {one: what for one, what in given.items() if before.get(one) == what}
     for file, in_file in roles.items():
         source = sources.source(file)
-        if source is not None:
-            yield from attribute_problems(source, in_file, names[file])
+        near = map(sources.source, map(str, neighbours(Path(file)))) if source is not None else ()
+        trees = [one.tree for one in (source, *near) if one is not None]
+        added = added_attributes(trees, names[file])
+        if source is not None and added is not None:
+            yield from attribute_problems(source, in_file, names[file], added)
 
 
 def _made_in(tree: ast.Module, policy: Policy, names: Mapping[str, Any]) -> int:

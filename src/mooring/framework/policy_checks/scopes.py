@@ -60,6 +60,12 @@ def _bound(node: ast.AST) -> list[str]:
     return [name for name in found if name is not None]
 
 
+def imported_in(body: list[ast.stmt]) -> set[str]:
+    """The names that a block binds to what it imports."""
+    imports = (one for one in own_scope(body) if isinstance(one, ast.Import | ast.ImportFrom))
+    return {name for node in imports for name in _bound(node)}
+
+
 def parameters_of(function: FunctionNode) -> list[ast.arg]:
     """The parameters that are given by position."""
     return [*function.args.posonlyargs, *function.args.args]
@@ -83,16 +89,3 @@ def questioned_in(function: ast.AST) -> set[str]:
             if node.func.id in _QUESTIONS and isinstance(first, ast.Name):
                 found.add(first.id)
     return found
-
-
-def asked_attributes(tree: ast.Module) -> set[str]:
-    """The attributes that a file asks for by name, with `hasattr` or `getattr`."""
-    return {
-        part.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("hasattr", "getattr", "setattr")
-        for part in node.args
-        if isinstance(part, ast.Constant) and isinstance(part.value, str)
-    }

@@ -7,12 +7,15 @@ be found is simply not known: a function may come from anywhere.
 import ast
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
 FUNCTION_NODES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: What policies import of ours.
+OUR_MODULES: Final = ("mooring", "mooring.hook")
 
 
 class Problem(NamedTuple):
@@ -103,6 +106,13 @@ class Sources:
                 if first == code.co_firstlineno:
                     return node
         return None
+
+
+def neighbours(own: Path) -> set[Path]:
+    """The Python files of a file's folder that were imported."""
+    folder = own.resolve().parent
+    names = [getattr(one, "__file__", None) for one in list(sys.modules.values())]
+    return {Path(name) for name in names if name and Path(name).parent == folder}
 
 
 def code_of(function: Callable[..., Any]) -> CodeType | None:

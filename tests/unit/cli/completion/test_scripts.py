@@ -1,6 +1,7 @@
 """The scripts in the shells they are for: what a user sees who presses the tabulator key.
 
-bash is everywhere; zsh and fish are asked where they are installed.
+bash is everywhere; zsh and fish are asked where they are installed, and elsewhere their scripts are
+read for what a shell would stumble over first.
 """
 
 import contextlib
@@ -32,6 +33,13 @@ compopt() {{ echo "compopt $*"; }}
 __moor_complete
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+_BRACKETS = [("{", "}"), ("(", ")")]
+#: What opens and what closes a part of a script, in each shell's language.
+PAIRS = {
+    "bash": [*_BRACKETS, ("if", "fi")],
+    "zsh": [*_BRACKETS, ("if", "fi"), ("for", "done")],
+    "fish": [("(", ")"), ("function if for", "end else")],
+}
 
 
 @pytest.fixture(scope="module")
@@ -140,17 +148,18 @@ class Terminal:
         os.close(self._own)
 
 
-@pytest.mark.parametrize(
-    ("shell", "load"),
-    [
-        (["bash", "--norc", "--noprofile", "-i"], "source <(moor completion bash)"),
-        (["zsh", "-f", "-i"], "autoload -U compinit; compinit -D; source <(moor completion zsh)"),
-    ],
-    ids=["bash", "zsh"],
-)
-def test_at_a_prompt(shell: list[str], load: str, running: TestCluster, tmp_path: Path) -> None:
-    if shutil.which(shell[0]) is None:
-        pytest.skip(f"{shell[0]} is not installed")
+#: How each shell is started at a prompt, and what loads the script there.
+PROMPTS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(moor completion bash)"),
+    "zsh": (
+        ["zsh", "-f", "-i"], "autoload -U compinit; compinit -D; source <(moor completion zsh)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [one for one in PROMPTS if one == "bash" or shutil.which(one)])
+def test_at_a_prompt(name: str, running: TestCluster, tmp_path: Path) -> None:
+    shell, load = PROMPTS[name]
     path = f"{MOOR.parent}:{os.environ['PATH']}"
     kubeconfig = str(running.kubeconfig)
     terminal = Terminal(shell, tmp_path, PATH=path, KUBECONFIG=kubeconfig, **PATIENT)
@@ -170,32 +179,50 @@ def test_at_a_prompt(shell: list[str], load: str, running: TestCluster, tmp_path
         terminal.end()
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
-def test_fish(running: TestCluster, tmp_path: Path) -> None:
-    def completed(line: str) -> list[str]:
-        done = subprocess.run(
-            ["fish", "--no-config", "-c", f"moor completion fish | source; complete -C '{line}'"],
-            env=environment(
-                tmp_path,
-                PATH=f"{MOOR.parent}:{os.environ['PATH']}",
-                KUBECONFIG=str(running.kubeconfig),
-                **PATIENT,
-            ),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stderr == ""
-        return [line.partition("\t")[0] for line in done.stdout.splitlines()]
+if shutil.which("fish"):
 
-    (tmp_path / "policy.py").touch()
-    assert completed("moor bi") == ["bind"]
-    assert completed("moor bind we") == ["web"]
-    assert completed("moor bind shop/") == ["shop/till"]
-    assert completed("moor bind web ") == ["node-1", "node-2"]
-    assert completed("moor explain --output=j") == ["--output=json"]
-    assert completed("moor run pol") == ["policy.py"]
+    def test_fish(running: TestCluster, tmp_path: Path) -> None:
+        def completed(line: str) -> list[str]:
+            load = "moor completion fish | source"
+            done = subprocess.run(
+                ["fish", "--no-config", "-c", f"{load}; complete -C '{line}'"],
+                env=environment(
+                    tmp_path,
+                    PATH=f"{MOOR.parent}:{os.environ['PATH']}",
+                    KUBECONFIG=str(running.kubeconfig),
+                    **PATIENT,
+                ),
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert done.stderr == ""
+            return [line.partition("\t")[0] for line in done.stdout.splitlines()]
+
+        (tmp_path / "policy.py").touch()
+        assert completed("moor bi") == ["bind"]
+        assert completed("moor bind we") == ["web"]
+        assert completed("moor bind shop/") == ["shop/till"]
+        assert completed("moor bind web ") == ["node-1", "node-2"]
+        assert completed("moor explain --output=j") == ["--output=json"]
+        assert completed("moor run pol") == ["policy.py"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_every_script_needs(name: str) -> None:
+    """A weak stand-in for the shells that are not installed; one that is has the last word."""
+    script = SCRIPTS[name]
+    code = [line.partition(" #")[0] for line in script.splitlines() if not line.startswith("#")]
+    words = [word for line in code for word in re.findall(r"[\w-]+|[{}()]", line)]
+    for opened, closed in PAIRS[name]:
+        numbers = [sum(map(words.count, one.split())) for one in (opened, closed)]
+        assert numbers[0] == numbers[1] > 0, (opened, closed)
+    # It asks for completions, in silence, and has the shell ask it.
+    assert sum("__complete" in line and "2>/dev/null" in line for line in code) == 1
+    assert sum(line.lstrip().startswith(("complete ", "compdef ")) for line in code) == 1
+    if shutil.which(name):
+        subprocess.run([name, "-n"], input=script, text=True, check=True, capture_output=True)
 
 
 def test_every_script_says_how_it_is_loaded() -> None:

@@ -1,20 +1,20 @@
 """Which profile decides, from a file or a running scheduler, and extenders that are asked."""
 
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.testing import make_node, make_pod
+from tests.unit.cli.command_line import Run as Explain
+from tests.unit.cli.command_line import snapshot_text
 
-Explain = Callable[..., tuple[int, str, str]]
 PROFILES = {
     "profiles": [
         {"schedulerName": "default-scheduler"},
@@ -57,9 +57,7 @@ def http_server(answer: Callable[[str, Any], Any]) -> Iterator[str]:
 
 
 @pytest.fixture
-def explain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Explain:
+def explain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Explain) -> Explain:
     monkeypatch.chdir(tmp_path)
     things = [
         make_node("off", unschedulable=True),
@@ -67,17 +65,8 @@ def explain(
         make_pod("web", requests={"cpu": "2"}, spec={"schedulerName": "lenient"}),
         make_pod("plain", requests={"cpu": "1"}),
     ]
-    items = [{"apiVersion": "v1", "kind": one.kind_name, **one.raw} for one in things]
-    Path("dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["moor", "explain", "-s", "dump.json", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    Path("dump.json").write_text(snapshot_text(things))
+    return partial(command_line, "explain", "-s", "dump.json")
 
 
 class TestProfiles:

@@ -4,7 +4,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,9 @@ import msgspec
 import pytest
 import yaml
 
-from mooring.cli import main as cli
-from mooring.model.meta import KubeObject
 from mooring.testing import make_node, make_pod
-
-Result = tuple[int, str, str]
-Explain = Callable[..., Result]
-
-
-def plain(thing: KubeObject | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(thing, dict):
-        return thing
-    return {"apiVersion": "v1", "kind": thing.kind_name, **thing.raw}
-
-
-def snapshot(*things: KubeObject | dict[str, Any]) -> str:
-    items = [plain(one) for one in things]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-
+from tests.unit.cli.command_line import Result, as_object, rejected, snapshot_text
+from tests.unit.cli.command_line import Run as Explain
 
 WAITING = make_pod("web", namespace="shop", requests={"cpu": "2", "memory": "1Gi"})
 NODES = [
@@ -42,21 +27,9 @@ BUSY = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Explain:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Explain) -> Explain:
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str | Path) -> Result:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "explain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return code if isinstance(code, int) else 0, out, err
-
-    return call
+    return partial(command_line, "explain")
 
 
 @pytest.fixture
@@ -65,19 +38,10 @@ def explain(run: Explain, tmp_path: Path) -> Explain:
 
     def call(pod: str, things: list[Any], *options: str | Path) -> Result:
         file = tmp_path / "dump.json"
-        file.write_text(snapshot(*things))
+        file.write_text(snapshot_text(things))
         return run(pod, "--snapshot", file, *options)
 
     return call
-
-
-def rejected(result: Result) -> str:
-    """The one sentence of a rejection."""
-    code, out, err = result
-    assert (code, out) == (2, "")
-    assert err.startswith("moor: ")
-    assert err.count("\n") == 1
-    return err.removeprefix("moor: ").strip()
 
 
 class TestTable:
@@ -309,15 +273,15 @@ class TestSnapshots:
     def test_a_folder_of_files(self, run: Explain, tmp_path: Path) -> None:
         folder = tmp_path / "dump"
         (folder / "deep").mkdir(parents=True)
-        (folder / "nodes.yaml").write_text(yaml.safe_dump_all([plain(one) for one in NODES]))
-        (folder / "deep" / "pods.json").write_text(snapshot(WAITING))
+        (folder / "nodes.yaml").write_text(yaml.safe_dump_all([as_object(one) for one in NODES]))
+        (folder / "deep" / "pods.json").write_text(snapshot_text([WAITING]))
         (folder / "README.md").write_text("not a snapshot")
         code, out, err = run("shop/web", "-s", folder)
         assert (code, err) == (0, "")
         assert "2 of 3 nodes fit" in out
 
     def test_standard_input(self, run: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
-        data = io.TextIOWrapper(io.BytesIO(snapshot(*NODES, WAITING).encode()))
+        data = io.TextIOWrapper(io.BytesIO(snapshot_text([*NODES, WAITING]).encode()))
         monkeypatch.setattr(sys, "stdin", data)
         assert run("shop/web", "-s", "-")[0] == 0
 
@@ -330,7 +294,7 @@ class TestSnapshots:
 
     def test_a_manifest_with_two_pods(self, explain: Explain, tmp_path: Path) -> None:
         file = tmp_path / "pods.json"
-        file.write_text(snapshot(WAITING, make_pod()))
+        file.write_text(snapshot_text([WAITING, make_pod()]))
         assert rejected(explain(str(file), NODES)).endswith(
             "holds 2 pods; give a file with exactly one"
         )
@@ -438,7 +402,7 @@ class TestConfigurationAndPolicy:
             "def zoned(pod, node):\n"
             "    return mr.accept_if(node.raw['spec'].get('podCIDR'), 'no pod network')\n"
         )
-        node = plain(NODES[1])
+        node = as_object(NODES[1])
         with_network = {**node, "spec": {"podCIDR": "10.0.0.0/24"}}
         things = [NODES[0], with_network, WAITING]
         code, out, _ = explain("shop/web", things, "--policy", "mine.py")

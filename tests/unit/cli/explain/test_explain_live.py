@@ -1,19 +1,16 @@
 """``moor explain`` without a snapshot: the same answers, from an API server in a thread."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from mooring.cli import main as cli
 from mooring.testing import make_node, make_pod
 from tests.unit.cli.cluster_server import ClusterServer, cluster_server
-
-Result = tuple[int, str, str]
-Explain = Callable[..., Result]
+from tests.unit.cli.command_line import Run as Explain
 
 POLICY = """
 import mooring as mr
@@ -42,22 +39,12 @@ def explain(
     tmp_path: Path,
     cluster: ClusterServer,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command_line: Explain,
 ) -> Explain:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig(tmp_path, namespace="shop")))
-
-    def call(*arguments: str | Path) -> Result:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "explain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return code if isinstance(code, int) else 0, out, err
-
-    return call
+    return partial(command_line, "explain")
 
 
 @pytest.mark.parametrize("name", ["shop/web", "web"])

@@ -1,34 +1,23 @@
 """``moor explain --pending``."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.model.meta import KubeObject
 from mooring.testing import make_node, make_pod
-
-Explain = Callable[..., tuple[int, str, str]]
+from tests.unit.cli.command_line import Result, rejected, snapshot_text
+from tests.unit.cli.command_line import Run as Explain
 
 
 @pytest.fixture
-def pending(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Explain:
-    def call(things: list[KubeObject], *options: str) -> tuple[int, str, str]:
+def pending(tmp_path: Path, command_line: Explain) -> Explain:
+    def call(things: list[KubeObject], *options: str) -> Result:
         file = tmp_path / "dump.json"
-        items = [{"apiVersion": "v1", "kind": one.kind_name, **one.raw} for one in things]
-        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-        arguments = ["moor", "explain", "--pending", "-s", str(file), *options]
-        monkeypatch.setattr(sys, "argv", arguments)
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
+        file.write_text(snapshot_text(things))
+        return command_line("explain", "--pending", "-s", file, *options)
 
     return call
 
@@ -91,14 +80,5 @@ def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> N
         (["--pending", "--node", "a"], "--pending and --node exclude each other"),
     ],
 )
-def test_wrong_usage(
-    arguments: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["moor", "explain", *arguments, "-s", "x"])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+def test_wrong_usage(arguments: list[str], said: str, command_line: Explain) -> None:
+    assert said in rejected(command_line("explain", *arguments, "-s", "x"))

@@ -1,5 +1,7 @@
 """The forms in which a pod can be named."""
 
+from pathlib import Path
+
 import pytest
 
 from mooring.cli.explain.pod_finder import pod_keys
@@ -23,5 +25,17 @@ def test_forms(typed: str, namespace: str, expected: list[str]) -> None:
 
 
 def test_two_namespaces() -> None:
-    with pytest.raises(InputError, match="is in another namespace than --namespace shop"):
+    with pytest.raises(InputError, match="other/web is not in the namespace shop of --namespace"):
         pod_keys("other/web", "shop", "mine")
+
+
+def test_a_file_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("manifests/web/pod.yaml")
+    with pytest.raises(InputError, match="is no pod; write NAME"):
+        pod_keys(str(file), "", "mine")
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert pod_keys(str(file), "shop", "mine") == []
+    Path("manifests/pod.yaml").touch()
+    assert pod_keys("manifests/pod.yaml", "shop", "mine") == []

@@ -9,22 +9,21 @@ from typer.main import get_command
 
 from mooring.cli import main as cli
 from mooring.cli.usage.program_name import as_typed, program_name
+from tests.unit.cli.command_line import Run, rejected
 
 Help = Callable[..., list[str]]
 COMMANDS: list[str] = list(get_command(cli.app).commands)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Help:
+def shown(monkeypatch: pytest.MonkeyPatch, command_line: Run) -> Help:
     monkeypatch.setenv("COLUMNS", "80")
 
     def call(*arguments: str, program: str = "moor") -> list[str]:
         """The lines that are printed."""
-        monkeypatch.setattr(sys, "argv", [f"/usr/bin/{program}", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert ended.value.code in (0, None)
-        return capsys.readouterr().out.splitlines()
+        code, out, _ = command_line(*arguments, program=f"/usr/bin/{program}")
+        assert code == 0
+        return out.splitlines()
 
     return call
 
@@ -112,12 +111,7 @@ def test_texts_say_what_can_be_typed(
     assert as_typed(text) == text
 
 
-def test_errors_say_kubectl_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["kubectl-moor", "serve"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert capsys.readouterr().err == (
-        "moor: missing argument POLICY; see kubectl moor serve --help\n"
+def test_errors_say_kubectl_too(command_line: Run) -> None:
+    assert rejected(command_line("serve", program="kubectl-moor")) == (
+        "missing argument POLICY; see kubectl moor serve --help"
     )

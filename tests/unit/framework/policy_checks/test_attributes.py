@@ -206,3 +206,88 @@ def test_there_is_no_false_alarm_about_moorings_own_code() -> None:
         names = vars(importlib.import_module(name))
         found += attribute_problems(Source(name, ast.parse(file.read_bytes())), {}, names)
     assert found == []
+
+
+#: Policies that work: the attribute is never read, or it is there when it is.
+NEVER_READ = {
+    "if False": "if False:\n    pod.lable",
+    "if 0": "if 0:\n    pod.lable\nelse:\n    return True",
+    "else of True": "if True:\n    return True\nelse:\n    return pod.lable",
+    "while False": "while False:\n    pod.lable",
+    "for types alone": "if typing.TYPE_CHECKING:\n    pod.lable",
+    "a switch": "if DEBUG:\n    return pod.lable",
+    "a switch, the other way": "if not DEBUG:\n    return True\nreturn pod.lable",
+    "a switch that raises": "if not DEBUG:\n    raise ValueError\nreturn pod.lable",
+    "a switch and more": "if pod.name and DEBUG:\n    return pod.lable",
+    "a switch in an expression": "return DEBUG and pod.lable",
+    "a switch in a choice": "return pod.lable if DEBUG else True",
+    "another version": "if mr.__version__ >= '999':\n    return pod.lable",
+    "another version in elif": "if pod.name:\n    pass\nelif mr.__version__ == '0':\n    pod.lable",
+    "the environment": "import os\nif os.environ.get('NEVER'):\n    return pod.lable",
+    "a switch in a comprehension": "return [p.lable for p in node.pods if DEBUG]",
+    "asserted": "assert DEBUG\nreturn pod.lable",
+    "after return": "return True\nreturn pod.lable",
+    "after raise": "raise ValueError\npod.lable",
+    "after continue": "for one in node.pods:\n    continue\n    one.lable",
+    "after a choice that returns": "if node:\n    return 1\nelse:\n    return 2\nreturn pod.lable",
+    "looked for": "return pod.lable if 'lable' in dir(pod) else True",
+    "looked for with builtins": "return builtins.hasattr(pod, 'lable') and pod.lable",
+    "looked for elsewhere": "return pod.lable if has(pod, 'lable') else True",
+    "looked for on its class": "return pod.lable if hasattr(type(pod), 'lable') else True",
+    "added to its class": "type(pod).lable = 1\nreturn pod.lable",
+    "added to the class": "mr.Pod.lable = property(lambda pod: pod.labels)\nreturn pod.lable",
+}
+
+
+@pytest.mark.parametrize("name", NEVER_READ)
+def test_what_may_never_be_read_is_taken_for_right(tmp_path: Path, name: str) -> None:
+    head = "import builtins, typing\nDEBUG = False\ndef has(one, name): return hasattr(one, name)\n"
+    body = textwrap.indent(NEVER_READ[name], "    ")
+    assert problems(tmp_path, f"{head}@policy.filter\ndef f(pod, node):\n{body}\n") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if pod.name == 'x':\n    return pod.lable",
+        "if not pod.labels:\n    return True\nreturn pod.lable",
+        "while True:\n    return pod.lable",
+        "if True:\n    return pod.lable",
+        "if False:\n    pass\nelse:\n    return pod.lable",
+        "if DEBUG:\n    pass\nreturn pod.lable",
+        "for one in node.pods:\n    if one.name:\n        continue\n    one.lable",
+        "return pod.name and pod.lable",
+        "return pod.lable and DEBUG",
+    ],
+)
+def test_what_is_read_for_some_pods_is_told(tmp_path: Path, body: str) -> None:
+    text = f"DEBUG = False\n@policy.filter\ndef f(pod, node):\n{textwrap.indent(body, '    ')}\n"
+    assert "Pod has no attribute 'lable'" in problem(tmp_path, text)
+
+
+def test_a_neighbour_may_add_attributes(tmp_path: Path) -> None:
+    (tmp_path / "neighbour_that_marks.py").write_text(
+        "def mark(pod):\n    object.__setattr__(pod, 'seen', 1)\n"
+    )
+    body = """\
+from neighbour_that_marks import mark
+@policy.filter
+def f(pod, node):
+    mark(pod)
+    return pod.seen
+"""
+    assert problems(tmp_path, body) == []
+
+
+def test_a_class_of_ones_own_may_be_given_to_a_helper(tmp_path: Path) -> None:
+    body = """
+class Ranked(mr.Pod):
+    @property
+    def rank(self): return 1
+
+def helper(pod: mr.Pod): return pod.rank
+
+@policy.filter
+def f(pod, node): return True
+"""
+    assert problems(tmp_path, body) == []
