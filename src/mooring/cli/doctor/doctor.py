@@ -5,13 +5,14 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.output_formats import TableOrJson
+from mooring.cli.shared_options import PolicyPlace
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,13 +22,8 @@ if TYPE_CHECKING:
     from mooring.kube.cluster_config import ClusterConfig
 
 _SUFFIXES = (".json", ".yaml", ".yml")
-
-
-class DoctorOutput(StrEnum):
-    """How the result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
+#: A plugin or a function of the policy that does not return is interrupted after so long.
+_HOOK_SECONDS = 5.0
 
 
 def doctor(
@@ -39,10 +35,7 @@ def doctor(
         Optional[list[Path]],  # noqa: UP045
         typer.Option(metavar="FILE|DIR", help="Manifests; may be given several times."),
     ] = None,
-    policy: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
-    ] = None,
+    policy: PolicyPlace = None,
     ask_extenders: Annotated[
         bool,
         typer.Option(
@@ -70,8 +63,8 @@ def doctor(
         bool, typer.Option("--verbose", "-v", help="List what passed and what was not checked.")
     ] = False,
     output: Annotated[
-        DoctorOutput, typer.Option("--output", "-o", help="Text for people, or JSON.")
-    ] = DoctorOutput.TABLE,
+        TableOrJson, typer.Option("--output", "-o", help="Text for people, or JSON.")
+    ] = TableOrJson.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
 ) -> None:
@@ -86,7 +79,7 @@ def doctor(
     if list_checks:
         from mooring.cli.doctor.view import print_checks
 
-        print_checks(as_json=output is DoctorOutput.JSON)
+        print_checks(as_json=output is TableOrJson.JSON)
         return
     cluster = _cluster(kubeconfig, context, no_cluster)
     files = _read_files(config, manifest or ())
@@ -96,13 +89,13 @@ def doctor(
             "or --kubeconfig FILE"
         )
     results = _examine(files, policy, cluster, as_user, ask=ask_extenders)
-    if fix and _fix(files, results, quiet=output is DoctorOutput.JSON):
+    if fix and _fix(files, results, quiet=output is TableOrJson.JSON):
         results = _examine(
             _read_files(config, manifest or ()), policy, cluster, as_user, ask=ask_extenders
         )
     from mooring.cli.doctor.view import print_results
 
-    print_results(results, verbose=verbose, as_json=output is DoctorOutput.JSON)
+    print_results(results, verbose=verbose, as_json=output is TableOrJson.JSON)
     from mooring.deploy.doctor.findings import DoctorSeverity
 
     failed = any(one.severity is DoctorSeverity.ERROR for one in results)
@@ -207,8 +200,11 @@ def _with_cluster(
     if cluster.problem or not gathering.has_pods_to_place(evidence):
         return evidence
     from mooring.cli.cluster_reader import read_live
+    from mooring.cli.hook_limit import hook_limit
 
-    found = gathering.outlooks(evidence, read_live(config, keep_source=policy is not None), policy)
+    snapshot = read_live(config, keep_source=policy is not None)
+    with hook_limit(_HOOK_SECONDS) as deadline:
+        found = gathering.outlooks(evidence, snapshot, policy, deadline.begin)
     return dataclasses.replace(evidence, cluster=dataclasses.replace(cluster, outlooks=found))
 
 

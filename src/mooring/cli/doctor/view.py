@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import msgspec
-import typer
 from rich.text import Text
 
+from mooring.cli.output_formats import print_json
 from mooring.cli.terminal_output import TerminalPrinter, no_mark, table, yes_mark
 from mooring.deploy.doctor.findings import CheckResult, DoctorFinding, DoctorSeverity
 from mooring.deploy.doctor.registry import CHECKS
@@ -21,7 +20,7 @@ _INDENT: Final = "  "
 def print_results(results: Sequence[CheckResult], *, verbose: bool, as_json: bool) -> None:
     """Print what became of all checks."""
     if as_json:
-        _print_json(
+        print_json(
             {
                 "errors": _number(results, DoctorSeverity.ERROR),
                 "warnings": _number(results, DoctorSeverity.WARNING),
@@ -43,7 +42,7 @@ def print_results(results: Sequence[CheckResult], *, verbose: bool, as_json: boo
 def print_checks(*, as_json: bool) -> None:
     """Print all checks that there are."""
     if as_json:
-        _print_json([{"id": one.id, "title": one.title, "why": one.why} for one in CHECKS])
+        print_json([{"id": one.id, "title": one.title, "why": one.why} for one in CHECKS])
         return
     out = TerminalPrinter()
     made = table("check", "passes if")
@@ -144,7 +143,3 @@ def _as_dict(result: CheckResult) -> dict[str, Any]:
             for one in result.findings
         ],
     }
-
-
-def _print_json(data: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())

@@ -5,7 +5,7 @@ The command line calls it with what it read; `read_cluster` and `ask_extenders` 
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.config.configuration import read_configuration
@@ -118,7 +118,10 @@ def has_pods_to_place(evidence: Evidence) -> bool:
 
 
 def outlooks(
-    evidence: Evidence, snapshot: "Snapshot", policy: "Policy | None" = None
+    evidence: Evidence,
+    snapshot: "Snapshot",
+    policy: "Policy | None" = None,
+    before: Callable[[], None] = lambda: None,
 ) -> tuple[PodOutlook, ...]:
     """On how many nodes the pods of the manifests, and pending ones, could run.
 
@@ -126,12 +129,13 @@ def outlooks(
         evidence: has the manifests and the configuration.
         snapshot: the cluster.
         policy: a policy that takes part.
+        before: called before each decision, for a time limit.
     """
     from mooring.explaining.explainer import Explainer  # noqa: PLC0415 - slow to import
     from mooring.model.pod import Pod  # noqa: PLC0415
 
     settings = usable_settings(evidence)
-    explainer = Explainer(snapshot, settings, policy=policy)
+    explainer = Explainer(snapshot, settings, policy=policy, before=before)
     served = served_names(evidence)
     own = {id(one.template.owner) for one in processes(evidence)}
     wanted: list[tuple[str, Any]] = [

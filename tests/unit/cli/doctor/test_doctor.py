@@ -2,21 +2,20 @@
 
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from mooring import testing
-from mooring.cli import main as cli
 from mooring.deploy.doctor.registry import CHECKS
 from mooring.testing.embedded_cluster import TestCluster
+from tests.unit.cli.command_line import Run, rejected
 from tests.unit.deploy.doctor.cases import CONFIG, POD, RIGHT, STATIC, STATIC_POD, changed
 
 ROOT = Path(__file__).parents[4]
 GUIDE = ROOT / "docs" / "guide" / "doctor.md"
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +29,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def moor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "doctor", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code if isinstance(ended.value.code, int) else 0, out, err
-
-    return call
+def moor(command_line: Run) -> Run:
+    return partial(command_line, "doctor")
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +152,7 @@ def test_all_checks_are_listed(moor: Run) -> None:
 )
 def test_bad_input_is_one_sentence(moor: Run, arguments: list[str], says: str) -> None:
     Path("empty").mkdir()
-    code, out, err = moor(*arguments)
-    assert (code, out) == (2, "")
-    assert says in err
-    assert err.count("\n") == 1
+    assert says in rejected(moor(*arguments))
 
 
 def test_a_policy_in_the_profile_of_the_configuration(moor: Run) -> None:
