@@ -53,8 +53,8 @@ def test_permissions_are_asked_of_the_api_server(
     try:
         asked = checks(tmp_path, plane.kubeconfig, *files, "--as", user)
         [before] = said(asked["permissions"])
-        needed = before.removeprefix(f"{user} lacks 55 permissions that moor run needs: ")
-        assert needed.startswith("get, list, watch nodes, namespaces, services, ")
+        needed = before.removeprefix(f"{user} lacks 41 permissions that moor run needs: ")
+        assert needed.startswith("list, watch namespaces, nodes, ")
         plane.kubectl("apply", "-f", "-", stdin=roles)
 
         def allowed() -> bool | None:

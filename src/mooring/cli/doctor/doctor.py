@@ -88,11 +88,10 @@ def doctor(
             "there is nothing to look at: give --config FILE, --manifest FILE|DIR, --policy POLICY "
             "or --kubeconfig FILE"
         )
-    results = _examine(files, policy, cluster, as_user, ask=ask_extenders)
+    results = _examine(files, str(config or ""), policy, cluster, as_user, ask=ask_extenders)
     if fix and _fix(files, results, quiet=output is TableOrJson.JSON):
-        results = _examine(
-            _read_files(config, manifest or ()), policy, cluster, as_user, ask=ask_extenders
-        )
+        files = _read_files(config, manifest or ())
+        results = _examine(files, str(config or ""), policy, cluster, as_user, ask=ask_extenders)
     from mooring.cli.doctor.view import print_results
 
     print_results(results, verbose=verbose, as_json=output is TableOrJson.JSON)
@@ -146,7 +145,7 @@ def _files(place: Path) -> Iterator[Path]:
         return
     found = False
     for file in sorted(place.rglob("*")):
-        if file.name.startswith(".") or not file.is_file():
+        if file.name.startswith(".") or not file.is_file() or _is_of_a_tool(file):
             continue
         # The kubelet reads its folder whatever the endings are.
         if file.suffix in _SUFFIXES or is_static_folder(str(file.absolute())):
@@ -156,8 +155,16 @@ def _files(place: Path) -> Iterator[Path]:
         raise InputError(f"{place} has no .json, .yaml or .yml files")
 
 
+def _is_of_a_tool(file: Path) -> bool:
+    """Whether it is no manifest yet: what Helm and kustomize make manifests of."""
+    if file.stem == "kustomization":
+        return True
+    return any((folder / "Chart.yaml").exists() for folder in file.parents[:3])
+
+
 def _examine(
     files: dict[str, str],
+    config: str,
     policy: str | None,
     cluster: "ClusterConfig | None",
     as_user: str,
@@ -167,7 +174,7 @@ def _examine(
     from mooring.deploy.doctor import gathering
     from mooring.deploy.doctor.registry import run_checks
 
-    evidence = gathering.evidence_of(files.items())
+    evidence = gathering.evidence_of(files.items(), config)
     loaded = None
     if policy is not None:
         from mooring.framework.loading import load

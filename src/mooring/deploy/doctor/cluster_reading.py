@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from mooring.deploy.doctor.access_reviews import Asker, ask_permissions
+from mooring.deploy.doctor.checks.configuration import usable_settings
 from mooring.deploy.doctor.evidence import (
     ClusterEvidence,
     Evidence,
@@ -223,5 +224,8 @@ def _askers(evidence: Evidence, user: str) -> Iterator[Asker]:
     if not found:
         configuration = next(iter(evidence.configurations), None)
         found[user, MOOR_RUN, lease_of(None, configuration)] = None
+    settings = usable_settings(evidence.configurations)
+    policy = evidence.policy.policy if evidence.policy is not None else None
     for who, program, lease in found:
-        yield Asker(who, program, permissions_of(program, lease=lease, binds=binds))
+        needed = permissions_of(program, settings, policy, lease=lease, binds=binds)
+        yield Asker(who, program, needed)

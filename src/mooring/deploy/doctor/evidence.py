@@ -121,11 +121,19 @@ class FoundExtender(NamedTuple):
 
 
 class BrokenFile(NamedTuple):
-    """A file, or a document of it, that is no YAML or no object."""
+    """A file, or a document of it, that is no YAML or no object.
+
+    Attributes:
+        file: its name.
+        line: counted from 1.
+        problem: what is wrong, a clause.
+        is_yaml: it can be parsed, so it may be something else than a manifest.
+    """
 
     file: str
     line: int
     problem: str
+    is_yaml: bool = False
 
 
 class VerbProbe(NamedTuple):

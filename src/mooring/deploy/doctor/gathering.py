@@ -5,16 +5,15 @@ The command line calls it with what it read; `read_cluster` and `ask_extenders` 
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.config.configuration import read_configuration
 from mooring.config.runtimes import build_profiles
-from mooring.deploy.doctor.checks.configuration import is_old
+from mooring.deploy.doctor.checks.configuration import usable_settings
 from mooring.deploy.doctor.checks.scheduler_names import served_names
 from mooring.deploy.doctor.evidence import (
     Evidence,
-    FoundConfiguration,
     FoundObject,
     PodOutlook,
     PolicyEvidence,
@@ -33,15 +32,16 @@ if TYPE_CHECKING:
 _MOST_PODS: Final = 20
 
 
-def evidence_of(texts: Iterable[tuple[str, str]]) -> Evidence:
+def evidence_of(texts: Iterable[tuple[str, str]], config: str = "") -> Evidence:
     """The evidence of files alone.
 
     Args:
         texts: each file's name and text: manifests and configurations.
+        config: the file that is a configuration, even if it does not say so.
     """
     read = ReadFiles()
     for file, text in texts:
-        read.add(file, text)
+        read.add(file, text, is_configuration=file == config)
     return with_extenders(
         Evidence(
             objects=tuple(read.objects),
@@ -74,7 +74,7 @@ def with_objects(evidence: Evidence, objects: Sequence[FoundObject]) -> Evidence
 
 def policy_evidence(evidence: Evidence, policy: "Policy", place: str) -> PolicyEvidence:
     """A policy in the profiles of the first configuration that can be read, or of the default."""
-    settings = usable_settings(evidence)
+    settings = usable_settings(evidence.configurations)
     registry = default_registry()
     try:
         profiles = build_profiles(settings, registry, [policy])
@@ -87,24 +87,6 @@ def policy_evidence(evidence: Evidence, policy: "Policy", place: str) -> PolicyE
         profiles=profiles,
         extenders=read_configuration(settings).extenders,
     )
-
-
-def usable_settings(evidence: Evidence) -> Mapping[str, Any] | None:
-    """The first configuration that can be read; None if there is none."""
-    for one in evidence.configurations:
-        if _is_usable(one):
-            return one.data
-    return None
-
-
-def _is_usable(configuration: FoundConfiguration) -> bool:
-    if is_old(configuration):
-        return False
-    try:
-        build_profiles(configuration.data, default_registry())
-    except InputError:
-        return False
-    return True
 
 
 def has_pods_to_place(evidence: Evidence) -> bool:
@@ -134,7 +116,7 @@ def outlooks(
     from mooring.explaining.explainer import Explainer  # noqa: PLC0415 - slow to import
     from mooring.model.pod import Pod  # noqa: PLC0415
 
-    settings = usable_settings(evidence)
+    settings = usable_settings(evidence.configurations)
     explainer = Explainer(snapshot, settings, policy=policy, before=before)
     served = served_names(evidence)
     own = {id(one.template.owner) for one in processes(evidence)}

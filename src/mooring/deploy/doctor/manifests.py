@@ -51,8 +51,14 @@ class ReadFiles:
     static: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
 
-    def add(self, file: str, text: str) -> None:
-        """Read a manifest or a configuration."""
+    def add(self, file: str, text: str, *, is_configuration: bool = False) -> None:
+        """Read a manifest or a configuration.
+
+        Args:
+            file: its name.
+            text: what is in it.
+            is_configuration: an object without a kind is a scheduler's configuration.
+        """
         self.files.append(file)
         if is_static_folder(file):
             self.static.add(file)
@@ -66,25 +72,27 @@ class ReadFiles:
             except yaml_text.YamlProblem as problem:
                 self.broken.append(BrokenFile(file, _line_of(problem, first_line), str(problem)))
                 continue
-            self._add_document(document, len(documents))
+            self._add_document(document, len(documents), is_configuration)
 
-    def _add_document(self, document: LocatedDocument, documents: int) -> None:
+    def _add_document(
+        self, document: LocatedDocument, documents: int, is_configuration: bool
+    ) -> None:
         data = document.data
         if data is None:
             return
         if not isinstance(data, Mapping):
             what = "it holds no object with named fields"
-            self.broken.append(BrokenFile(document.file, document.first_line, what))
+            self.broken.append(BrokenFile(document.file, document.first_line, what, is_yaml=True))
             return
         kind = data.get("kind")
-        if kind in _CONFIGURATIONS:
+        if kind in _CONFIGURATIONS or (kind is None and is_configuration):
             self.configurations.append(
                 FoundConfiguration(data=data, document=document, source=document.file)
             )
         elif not isinstance(kind, str) or not isinstance(data.get("apiVersion"), str):
             lacks = "kind" if not isinstance(kind, str) else "apiVersion"
             what = f"an object has no {lacks}"
-            self.broken.append(BrokenFile(document.file, document.first_line, what))
+            self.broken.append(BrokenFile(document.file, document.first_line, what, is_yaml=True))
         elif kind not in _NOT_APPLIED:
             found = FoundObject(data=data, document=document, documents=documents)
             self.objects.append(found)

@@ -1,57 +1,81 @@
-"""What programs may need to be allowed, as data: verbs on resources.
+"""What schedulers and extenders have to be allowed: verbs on resources.
 
-`cluster_reading` asks the API server about each of them. A test compares the list of ``moor run``
-with the role in docs/samples.
+`cluster_reading` asks the API server about each of them. What a scheduler watches is read from what
+its plugins declare, with the function that decides what is watched.
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.deploy.doctor.evidence import Permission
 from mooring.deploy.doctor.schedulers import MOOR_SERVE
+from mooring.live.informers import watched_kinds
+from mooring.plugins.in_tree import default_registry
+from mooring.state.cluster import Cluster
 
-_READ: Final = ("get", "list", "watch")
-_WATCHED: Final[dict[str, tuple[str, ...]]] = {
-    "": (
-        "nodes", "pods", "namespaces", "services", "replicationcontrollers", "persistentvolumes",
-        "persistentvolumeclaims",
-    ),
-    "apps": ("replicasets", "statefulsets"),
-    "policy": ("poddisruptionbudgets",),
-    "storage.k8s.io": (
-        "storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments",
-    ),
-}  # fmt: skip
-_WRITTEN: Final = (
-    Permission("create", "pods/binding"),
+if TYPE_CHECKING:
+    from mooring.framework.policy import Policy
+
+_READ: Final = ("list", "watch")
+_BINDING: Final = (Permission("create", "pods/binding"), Permission("get", "pods"))
+_ALWAYS: Final = (
+    *_BINDING,
     Permission("patch", "pods/status"),
     Permission("delete", "pods"),
-    Permission("patch", "persistentvolumes"),
-    Permission("patch", "persistentvolumeclaims"),
     Permission("create", "events", "events.k8s.io"),
     Permission("patch", "events", "events.k8s.io"),
 )
 _LEASES: Final = "coordination.k8s.io"
 
 
-def scheduler_permissions(lease: tuple[str, str] | None = None) -> tuple[Permission, ...]:
-    """What a scheduler with the default plugins needs.
+def permissions_of(
+    program: str,
+    settings: Mapping[str, Any] | None = None,
+    policy: "Policy | None" = None,
+    *,
+    lease: tuple[str, str] | None = None,
+    binds: bool = False,
+) -> tuple[Permission, ...]:
+    """What a program needs.
 
     Args:
-        lease: namespace and name of its Lease; None if it does not take part in leader election.
+        program: one of `schedulers`.
+        settings: a scheduler's configuration; None is the default one.
+        policy: a policy that takes part.
+        lease: namespace and name of a scheduler's Lease; None without leader election.
+        binds: whether an extender binds pods.
+
+    Raises:
+        InputError: the configuration cannot be used.
     """
+    if program == MOOR_SERVE:
+        read = tuple(Permission(verb, what) for what in ("nodes", "pods") for verb in _READ)
+        return read + (_BINDING if binds else ())
+    return _scheduler(settings, policy) + (_lease(*lease) if lease is not None else ())
+
+
+def _scheduler(
+    settings: Mapping[str, Any] | None, policy: "Policy | None"
+) -> tuple[Permission, ...]:
+    policies = [policy] if policy is not None else []
+    registry = default_registry()
+    profiles = build_profiles(settings, registry, policies)
+    runtimes = [
+        build_runtime(one, registry, Cluster(), now_ns=lambda: 0) for one in profiles.values()
+    ]
     read = tuple(
-        Permission(verb, resource, group)
-        for group, resources in _WATCHED.items()
-        for resource in resources
+        Permission(verb, kind.resource, kind.group)
+        for kind in watched_kinds(runtimes, policies)
+        if not kind.optional
         for verb in _READ
     )
-    if lease is None:
-        return read + _WRITTEN
-    namespace, name = lease
+    volumes = {one.resource for one in read} & {"persistentvolumes", "persistentvolumeclaims"}
+    return read + _ALWAYS + tuple(Permission("patch", one) for one in sorted(volumes))
+
+
+def _lease(namespace: str, name: str) -> tuple[Permission, ...]:
     return (
-        *read,
-        *_WRITTEN,
         # A permission to create cannot be limited to a name.
         Permission("create", "leases", _LEASES, namespace),
         Permission("get", "leases", _LEASES, namespace, name),
@@ -59,29 +83,8 @@ def scheduler_permissions(lease: tuple[str, str] | None = None) -> tuple[Permiss
     )
 
 
-def extender_permissions(*, binds: bool) -> tuple[Permission, ...]:
-    """What ``moor serve --node-cache`` needs."""
-    read = tuple(Permission(verb, resource) for resource in ("nodes", "pods") for verb in _READ)
-    return read + ((Permission("create", "pods/binding"),) if binds else ())
-
-
-def permissions_of(
-    program: str, *, lease: tuple[str, str] | None, binds: bool
-) -> tuple[Permission, ...]:
-    """What a program needs.
-
-    Args:
-        program: one of `schedulers`.
-        lease: see `scheduler_permissions`.
-        binds: whether an extender of a configuration binds pods.
-    """
-    if program == MOOR_SERVE:
-        return extender_permissions(binds=binds)
-    return scheduler_permissions(lease)
-
-
 def in_words(permissions: Iterable[Permission]) -> str:
-    """Permissions as ``get, list, watch nodes, pods; create pods/binding``."""
+    """Permissions as ``list, watch nodes, pods; create pods/binding``."""
     verbs: dict[str, list[str]] = {}
     for one in permissions:
         verbs.setdefault(one.target, []).append(one.verb)

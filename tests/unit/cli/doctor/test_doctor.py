@@ -249,3 +249,18 @@ def test_the_guide_shows_what_is_printed(moor: Run) -> None:
     assert len(blocks) == 2
     for arguments, shown in blocks:
         assert moor(*arguments.split())[1] == shown
+
+
+def test_what_tools_make_manifests_of_is_left_out(moor: Run) -> None:
+    chart = {"chart/Chart.yaml": "name: c\n", "chart/templates/a.yaml": "a: {{ .Values.b }}\n"}
+    write({**RIGHT, **chart, "kustomization.yaml": "resources: [pod.yaml]\n"})
+    assert moor("--manifest", ".")[1].startswith("✓ no problems")
+    write({"other.yaml": "groups: []\n"})
+    code, out, _ = moor("--manifest", ".")
+    assert code == 0
+    assert "This is no manifest: an object has no kind." in out
+
+
+def test_a_configuration_may_leave_its_kind_out(moor: Run) -> None:
+    write({"config.yaml": CONFIG.partition("kind: KubeSchedulerConfiguration\n")[2]})
+    assert moor("--config", "config.yaml")[1].startswith("✓ no problems")

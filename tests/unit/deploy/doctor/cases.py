@@ -292,6 +292,7 @@ CASES: Final = (
         "config-path",
         changed("mountPath: /etc/packer", "mountPath: /config"),
         "The container has no volume at /etc/packer/config.yaml, which --config names.",
+        "warning",
         follow=(("deploy.yaml", "mountPath: /config", "mountPath: /etc/packer"),),
     ),
     Case(

@@ -7,7 +7,6 @@ import pytest
 from mooring.deploy.doctor.evidence import (
     ClusterEvidence,
     Evidence,
-    Permission,
     PermissionAnswer,
     PodOutlook,
     PolicyEvidence,
@@ -15,7 +14,7 @@ from mooring.deploy.doctor.evidence import (
 from mooring.deploy.doctor.findings import CheckResult, DoctorSeverity, run_check
 from mooring.deploy.doctor.fixes import apply_edits
 from mooring.deploy.doctor.gathering import evidence_of, policy_evidence
-from mooring.deploy.doctor.permissions import in_words, scheduler_permissions
+from mooring.deploy.doctor.permissions import permissions_of
 from mooring.deploy.doctor.registry import CHECKS
 from mooring.framework.policy import Policy
 from mooring.model.node import Node
@@ -83,7 +82,7 @@ def test_clocks_that_differ(skew: float | None, says: str) -> None:
 def test_permissions_that_are_missing_are_named() -> None:
     answers = [
         PermissionAnswer("joe", one, allowed=one.resource != "pods/binding")
-        for one in scheduler_permissions(("kube-system", "packer"))
+        for one in permissions_of("moor run", lease=("kube-system", "packer"))
     ]
     [found] = judged("permissions", permissions=tuple(answers)).findings
     assert found.what == "joe lacks 1 permission that moor run needs: create pods/binding."
@@ -91,14 +90,6 @@ def test_permissions_that_are_missing_are_named() -> None:
     assert judged("permissions", permissions=tuple(allowed)).severity is DoctorSeverity.OK
     unknown = judged("permissions", permissions_unknown="we may not ask")
     assert unknown.reason == "we may not ask"
-
-
-def test_permissions_in_words() -> None:
-    lease = Permission("get", "leases", "coordination.k8s.io", "kube-system", "packer")
-    read = [Permission(verb, what) for what in ("nodes", "pods") for verb in ("get", "list")]
-    assert in_words([*read, lease]) == (
-        "get, list nodes, pods; get leases.coordination.k8s.io packer in kube-system"
-    )
 
 
 def test_one_node_that_takes_pods_is_no_choice() -> None:

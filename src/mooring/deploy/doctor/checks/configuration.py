@@ -1,9 +1,11 @@
 """Checks of a scheduler's configuration: its version, its fields, its plugins."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mooring.config.configuration import read_configuration
+from mooring.config.runtimes import build_profiles
 from mooring.config.strict_decoding import nearest
 from mooring.config.types import API_VERSION, KIND
 from mooring.config.validation import REMOVED
@@ -45,7 +47,18 @@ _MOVED: Final = frozenset(
 def is_old(configuration: FoundConfiguration) -> bool:
     """Whether it is of a version that today's kube-scheduler does not read."""
     version = str(configuration.data.get("apiVersion", API_VERSION))
-    return configuration.data.get("kind") != KIND or version in _LAST_READ_BY
+    return configuration.data.get("kind", KIND) != KIND or version in _LAST_READ_BY
+
+
+def usable_settings(configurations: Iterable[FoundConfiguration]) -> Mapping[str, Any] | None:
+    """The first configuration that a scheduler would take, as data; None if there is none."""
+    for one in configurations:
+        if is_old(one):
+            continue
+        with contextlib.suppress(InputError):
+            build_profiles(one.data, default_registry())
+            return one.data
+    return None
 
 
 def _version(evidence: Evidence) -> Iterator[DoctorFinding]:

@@ -120,7 +120,8 @@ def _service(evidence: Evidence) -> Iterator[DoctorFinding]:
                 )
             continue
         yield from _ports(extender, service, port)
-        if not any(True for _ in pods_behind(evidence, service)):
+        around = any(one.owner.namespace == service.namespace for one in templates(evidence))
+        if around and not any(True for _ in pods_behind(evidence, service)):
             yield _selects_nothing(evidence, service)
 
 

@@ -23,8 +23,13 @@ def _unparsable(evidence: Evidence) -> Iterator[DoctorFinding]:
     for one in evidence.broken:
         if one.file not in evidence.static_files:
             yield DoctorFinding(
-                what=f"The file cannot be read: {one.problem}.",
-                advice="Correct the line.",
+                severity=DoctorSeverity.WARNING if one.is_yaml else DoctorSeverity.ERROR,
+                what=f"This is no manifest: {one.problem}."
+                if one.is_yaml
+                else f"The file cannot be read: {one.problem}.",
+                advice="Give its kind and apiVersion, or leave the file out."
+                if one.is_yaml
+                else "Correct the line.",
                 place=FindingPlace(one.file, one.line),
             )
 

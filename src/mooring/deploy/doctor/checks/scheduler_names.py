@@ -52,7 +52,12 @@ def _unserved(evidence: Evidence) -> Iterator[DoctorFinding]:
         others = sorted(served - {DEFAULT_SCHEDULER})
         meant = nearest(name, served) or (others[0] if len(others) == 1 else DEFAULT_SCHEDULER)
         path = (*template.path, "schedulerName")
+        near = nearest(name, served) is not None
         yield DoctorFinding(
+            # Without a cluster, nobody knows which other schedulers it has.
+            severity=DoctorSeverity.ERROR
+            if near or evidence.cluster is not None
+            else DoctorSeverity.WARNING,
             what=f"schedulerName is {name}, and no scheduler that is known serves it: "
             "the pods stay pending.",
             advice=f"Write schedulerName: {meant}.",

@@ -35,7 +35,7 @@ _REMOVED_FLAGS: Final = {
 }
 _INSECURE_PORT, _SECURE_PORT = 10251, 10259
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
-_TAG: Final = re.compile(r":v?1\.(\d+)(?:\.\d+)?")
+_TAG: Final = re.compile(r":v1\.(\d+)\.\d+")
 #: The first version that reads configurations of v1.
 _FIRST_V1: Final = 25
 #: What mooring is tested with.
@@ -119,6 +119,7 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
         where = mounted(process, file)
         if where is None:
             yield DoctorFinding(
+                severity=DoctorSeverity.WARNING,  # it may be in the image
                 what=f"The container has no volume at {file}, which --config names.",
                 advice="Mount the ConfigMap, or the host's folder, that has the file.",
                 place=process.place(flag_path),

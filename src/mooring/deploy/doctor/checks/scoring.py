@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from mooring.config.policy_say import KUBE_SCHEDULER_WEIGHT, PolicySay, policy_say
+from mooring.config.runtimes import build_profiles
 from mooring.deploy.doctor.checks import needs
+from mooring.deploy.doctor.checks.configuration import usable_settings
 from mooring.deploy.doctor.checks.extenders import extender_field
-from mooring.deploy.doctor.evidence import Evidence
+from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, FindingPlace
+from mooring.plugins.in_tree import default_registry
 
 #: From so many nodes on, sending all of them with each request costs more than deciding.
 MANY_NODES: Final = 200
@@ -50,15 +53,16 @@ def _say(evidence: Evidence) -> Iterator[DoctorFinding]:
         one = extender.settings
         if not one.prioritize_verb or one.weight <= 0:
             continue
-        say = PolicySay("", one.weight, one.weight + KUBE_SCHEDULER_WEIGHT)
+        others = _other_weights(extender.configuration)
+        say = PolicySay("", one.weight, one.weight + others)
         if say.percent < _LITTLE_SAY:
             yield DoctorFinding(
                 severity=DoctorSeverity.WARNING,
                 what=f"The extender can decide {say.percent}% of a node's total score (weight "
                 f"{say.weight} of {say.total}): its scores hardly ever matter.",
-                advice=f"Write weight: {KUBE_SCHEDULER_WEIGHT}, which gives it half the say.",
+                advice=f"Write weight: {others}, which gives it half the say.",
                 place=extender.place("weight"),
-                edits=extender_field(extender, "weight", str(KUBE_SCHEDULER_WEIGHT)),
+                edits=extender_field(extender, "weight", str(others)),
             )
     if evidence.policy is None or not evidence.policy.policy.scores:
         return
@@ -83,6 +87,15 @@ def _say(evidence: Evidence) -> Iterator[DoctorFinding]:
                 "the default.",
                 place=where,
             )
+
+
+def _other_weights(configuration: FoundConfiguration) -> int:
+    """The weights of the plugins that score beside an extender, where they are fewest."""
+    settings = usable_settings([configuration])
+    if settings is None:
+        return KUBE_SCHEDULER_WEIGHT
+    profiles = build_profiles(settings, default_registry())
+    return min(one.score_weight for one in profiles.values())
 
 
 CHECKS: Final = (
