@@ -39,15 +39,19 @@ def parse(text: str, first_line: int = 0) -> Any:
     try:
         check_depth(text)
         return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
+        raise _problem(error, first_line) from error
+
+
+def _problem(error: Exception, first_line: int) -> YamlProblem:
+    if isinstance(error, yaml.YAMLError):
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         where = f", in line {first_line + mark.line + 1}" if mark is not None else ""
-        raise YamlProblem(f"{problem}{where}") from error
-    except TooDeep as error:
-        raise YamlProblem(f"{error}, in line {first_line + error.line + 1}") from error
-    except (ValueError, RecursionError) as error:
-        raise YamlProblem(f"{error}, in a document from line {first_line + 1} on") from error
+        return YamlProblem(f"{problem}{where}")
+    if isinstance(error, TooDeep):
+        return YamlProblem(f"{error}, in line {first_line + error.line + 1}")
+    return YamlProblem(f"{error}, in a document from line {first_line + 1} on")
 
 
 def documents(text: str) -> Iterator[tuple[int, str]]:
@@ -63,3 +67,21 @@ def documents(text: str) -> Iterator[tuple[int, str]]:
             yield line, document
         line += document.count("\n")
         place = end if found is None else found.end()
+
+
+def compose(text: str) -> list[tuple[yaml.Node, Any]]:
+    """Every document of a text: its nodes, which know where they are in it, and its data.
+
+    Raises:
+        YamlProblem: it is no YAML.
+    """
+    found = []
+    try:
+        check_depth(text)
+        loader = _Loader(text)
+        while loader.check_node():
+            node = loader.get_node()
+            found.append((node, loader.construct_document(node)))
+    except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
+        raise _problem(error, 0) from error
+    return found

@@ -19,6 +19,7 @@ from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.extender_test import extender_test
+from mooring.cli.migrate import migrate
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
@@ -61,6 +62,7 @@ app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(extender_test)
+app.command()(migrate)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:

@@ -49,6 +49,15 @@ __all__ = [
     "read_configuration",
 ]
 
+#: What configured schedulers before Kubernetes v1.23.
+_POLICY: Final = "Policy"
+_OF_POLICY: Final = ("predicates", "priorities")
+_OLD_VERSIONS: Final = (
+    "componentconfig/v1alpha1",
+    "kubescheduler.config.k8s.io/v1alpha",
+    "kubescheduler.config.k8s.io/v1beta",
+)
+
 # Where an empty value means the default, as in Go, which cannot tell it from an absent one.
 # parity v1.36.4: apis/config/v1/defaults.go, component-base/config/v1alpha1/defaults.go
 _EMPTY_IS_DEFAULT: Final = {
@@ -86,15 +95,24 @@ def read_configuration(data: object) -> KubeSchedulerConfiguration:
 
 def _foreign(data: Mapping[str, Any]) -> list[FieldProblem]:
     # A file of another kind or version would give a hundred unknown fields: say only this.
-    problems = []
-    for field, right in (("apiVersion", API_VERSION), ("kind", KIND)):
-        given = data.get(field)
-        if given is not None and given != right:
-            text = f"{shown(given)} is not understood, write {right}"
-            if field == "apiVersion" and str(given).startswith("kubescheduler.config.k8s.io/"):
-                text = f"{shown(given)} is another version of the format, convert it to {right}"
-            problems.append(FieldProblem(field, text))
-    return problems
+    kind, version = data.get("kind"), str(data.get("apiVersion") or "")
+    if kind == _POLICY and version in ("", "v1", API_VERSION):
+        return [_old("kind", _POLICY)]
+    if kind in (KIND, None) and version.startswith(_OLD_VERSIONS):
+        return [_old("apiVersion", version)]
+    if kind is None and not version:
+        return [_old(field, _POLICY) for field in _OF_POLICY if field in data][:1]
+    return [
+        FieldProblem(field, f"{shown(data[field])} is not understood, write {right}")
+        for field, right in (("apiVersion", API_VERSION), ("kind", KIND))
+        if data.get(field) not in (None, right)
+    ]
+
+
+def _old(field: str, what: str) -> FieldProblem:
+    """A format that ``moor migrate`` reads, which knows all that there were."""
+    text = f"{what} is an old format; moor migrate FILE rewrites it to {API_VERSION}"
+    return FieldProblem(field, text)
 
 
 def _with_defaults(

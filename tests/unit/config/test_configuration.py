@@ -259,13 +259,28 @@ class TestRejections:
             ("x", "a KubeSchedulerConfiguration is an object with named fields, not 'x'"),
             (
                 {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "foo": 1},
-                ("apiVersion: 'kubescheduler.config.k8s.io/v1beta3' is another version of the "
-                "format, convert it to kubescheduler.config.k8s.io/v1"),
+                ("apiVersion: kubescheduler.config.k8s.io/v1beta3 is an old format; moor migrate "
+                "FILE rewrites it to kubescheduler.config.k8s.io/v1"),
             ),
             (
-                {"apiVersion": "v1", "kind": "Policy"},
+                {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"},
+                ("apiVersion: componentconfig/v1alpha1 is an old format; moor migrate FILE "
+                "rewrites it to kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"apiVersion": "v1", "kind": "Policy", "extenders": []},
+                ("kind: Policy is an old format; moor migrate FILE rewrites it to "
+                "kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"predicates": []},
+                ("predicates: Policy is an old format; moor migrate FILE rewrites it to "
+                "kubescheduler.config.k8s.io/v1"),
+            ),
+            (
+                {"apiVersion": "v1", "kind": "Pod"},
                 ("apiVersion: 'v1' is not understood, write kubescheduler.config.k8s.io/v1; "
-                "kind: 'Policy' is not understood, write KubeSchedulerConfiguration"),
+                "kind: 'Pod' is not understood, write KubeSchedulerConfiguration"),
             ),
             (
                 {"profils": []},

@@ -1,0 +1,373 @@
+"""Old scheduler configuration in, ``kubescheduler.config.k8s.io/v1`` out.
+
+Called by ``moor migrate`` and the doctor. Texts in, texts out: opens no files. What is no scheduler
+configuration in a text stays as it is, to the byte.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from mooring.config.strict_decoding import FieldProblem, raise_problems
+from mooring.config.types import API_VERSION, KIND
+from mooring.deploy.migration.notes import Note, Notes
+from mooring.deploy.migration.old_configuration import (
+    ConfigurationTranslation,
+    policy_alone,
+    without_nulls,
+)
+from mooring.deploy.migration.old_types import V1ALPHA1, PolicySource
+from mooring.deploy.migration.places import ConfigPlace, Places, Workload, as_object
+from mooring.deploy.migration.policy_types import read_policy
+from mooring.deploy.migration.result_text import check_result, comments, dump, written
+from mooring.deploy.migration.scheduler_args import (
+    CONFIG,
+    POLICY_CONFIG_MAP,
+    POLICY_FILE,
+    POLICY_NAMESPACE,
+)
+from mooring.deploy.migration.texts import EditedText
+from mooring.errors import InputError
+
+MIGRATED: Final = "migrated"
+#: Everything in it is v1 already.
+CURRENT: Final = "current"
+#: A Policy that is part of another file now.
+MERGED: Final = "merged"
+#: No scheduler configuration.
+OTHER: Final = "other"
+_SYSTEM: Final = "kube-system"
+_FOLDER: Final = "/etc/kubernetes/scheduler-config"
+#: Served without TLS until Kubernetes v1.22.
+_OLD_PORT: Final = 10251
+_FIRST_VERSION: Final = (1, 25)
+_PROBLEM: Final = re.compile(r"(^|; )([a-z][A-Za-z]*(?:\[\d+\]|\.[A-Za-z]+)*): ")
+_ARGS: Final = re.compile(r"the args of (\w+)")
+_IMAGE_VERSION: Final = re.compile(r":v(\d+)\.(\d+)")
+
+
+class Migrated(msgspec.Struct, frozen=True):
+    """What became of one text.
+
+    Attributes:
+        source: its name.
+        text: the new text; the old one if nothing in it had to change.
+        notes: what there is to say, in order; those with ``action`` ask for something.
+        state: ``migrated``, ``current``, ``merged`` (into another text) or ``other``.
+        found: the old versions that were in it, such as ``Policy``.
+    """
+
+    source: str
+    text: str
+    notes: tuple[Note, ...] = ()
+    state: str = OTHER
+    found: tuple[str, ...] = ()
+
+
+def migrate(text: str, *, source: str) -> Migrated:
+    """Translate the scheduler configuration in one text.
+
+    Args:
+        text: YAML or JSON: a Policy, a KubeSchedulerConfiguration of any version, or manifests.
+        source: its name, for messages.
+
+    Raises:
+        InputError: it is wrong, or refers to something that is not in it.
+    """
+    return migrate_all([(source, text)])[0]
+
+
+def migrate_all(texts: Iterable[tuple[str, str]], *, keep_json: bool = False) -> list[Migrated]:
+    """Translate texts that may refer to each other.
+
+    Args:
+        texts: names and texts.
+        keep_json: write JSON, without comments, where a whole text is JSON.
+
+    Raises:
+        InputError: something is wrong, or is referred to and not there.
+    """
+    return _Migration([EditedText(text, source) for source, text in texts], keep_json).run()
+
+
+class _Migration:
+    """Texts on their way."""
+
+    def __init__(self, texts: list[EditedText], keep_json: bool) -> None:
+        self._texts = texts
+        self._keep_json = keep_json
+        self._places = Places(texts)
+        self._notes = {id(text): Notes() for text in texts}
+        self._found: dict[int, list[str]] = {id(text): [] for text in texts}
+        self._done: set[int] = set()
+        self._merged: list[ConfigPlace] = []
+        self._users: dict[int, Workload] = {}
+
+    def run(self) -> list[Migrated]:
+        for workload in self._places.workloads:
+            self._look_at(workload)
+        for place in self._places.found:
+            if not place.is_policy and not place.is_current and id(place) not in self._done:
+                self._configuration(place, place.data, self._users.get(id(place)))
+        for place in self._places.found:
+            if place.is_policy and id(place) not in self._done and place not in self._merged:
+                self._policy(place)
+        for place in self._merged:
+            self._remove(place)
+        return [self._result(text) for text in self._texts]
+
+    def _result(self, text: EditedText) -> Migrated:
+        changed = text.changed()
+        places = [one for one in self._places.found if one.text is text]
+        if changed != text.text:
+            state = MIGRATED
+        elif any(one in self._merged for one in places):
+            state = MERGED
+        elif places and all(one.is_current for one in places):
+            state = CURRENT
+        else:
+            state = OTHER
+        notes, found = self._notes[id(text)], dict.fromkeys(self._found[id(text)])
+        return Migrated(text.source, changed, tuple(notes), state, tuple(found))
+
+    def _look_at(self, workload: Workload) -> None:
+        args, notes = workload.args, Notes()
+        config = args.value(CONFIG)
+        place = self._places.behind(workload, config) if config else None
+        new_config = ""
+        if place is not None:
+            self._users[id(place)] = workload
+        elif config:
+            name, key = workload.mounted(config)
+            behind = f"{key} of ConfigMap {name}" if name else "a file on its node"
+            notes.ask(
+                f"--config={config}",
+                f"is {behind}, which is not among the given files; give it, too, or correct it",
+            )
+        if args.configures:
+            new_config = self._configured_by_args(workload)
+        changed = args.rewrite(workload.text, new_config, notes)
+        if changed or config:
+            self._versions(workload, notes)
+        self._notes[id(workload.text)].add(notes, f"{workload}: ")
+        if changed:
+            self._found[id(workload.text)].append("arguments")
+            self._comment(workload, notes)
+
+    def _configured_by_args(self, workload: Workload) -> str:
+        """Write the file that says what arguments said; return its path in the container."""
+        args = workload.args
+        data = {"apiVersion": V1ALPHA1, "kind": KIND, **args.as_configuration()}
+        place = self._policy_of_args(workload) if args.names_policy else None
+        if place is not None:
+            data["algorithmSource"] = {"policy": {"file": {"path": place.file_name}}}
+            self._configuration(place, data, workload, own_policy=place)
+            if args.value(POLICY_FILE):
+                return args.value(POLICY_FILE)
+            name = place.config_map.name if place.config_map is not None else ""
+            key = place.file_name
+        else:
+            name, key = f"{workload.name}-config", "config.yaml"
+            notes = Notes()
+            with _errors_of_args(workload):
+                found = ConfigurationTranslation(data, _no_policy, notes).translate()
+                check_result(found)
+            meta = {"name": name}
+            if workload.namespace:
+                meta["namespace"] = workload.namespace
+            content = written(found, f"the arguments of {workload}", notes)
+            config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+            config_map["data"] = {key: content}
+            workload.text.append_document(dump(config_map))
+            self._notes[id(workload.text)].add(notes)
+        volume = "scheduler-config"
+        workload.text.append_item(
+            workload.pod_node, "volumes", {"name": volume, "configMap": {"name": name}}
+        )
+        workload.text.append_item(
+            workload.args.container,
+            "volumeMounts",
+            {"name": volume, "mountPath": _FOLDER, "readOnly": True},
+        )
+        return f"{_FOLDER}/{key}"
+
+    def _policy_of_args(self, workload: Workload) -> ConfigPlace:
+        args = workload.args
+        path, name = args.value(POLICY_FILE), args.value(POLICY_CONFIG_MAP)
+        if name:
+            namespace = args.value(POLICY_NAMESPACE) or _SYSTEM
+            place = self._places.in_config_map(name, "", namespace)
+            wanted = f"--{POLICY_CONFIG_MAP}={name}: ConfigMap {namespace}/{name} with a Policy"
+        else:
+            place = self._places.behind(workload, path)
+            wanted = f"--{POLICY_FILE}={path}: the Policy"
+        if place is None or not place.is_policy:
+            raise InputError(
+                f"{workload.text.source}, line {workload.node.start_mark.line + 1}: {wanted} is "
+                "not among the given files; give it, too"
+            )
+        return place
+
+    def _configuration(
+        self,
+        place: ConfigPlace,
+        data: dict[str, Any],
+        user: Workload | None,
+        own_policy: ConfigPlace | None = None,
+    ) -> None:
+        notes = Notes()
+
+        def find(source: PolicySource) -> dict[str, Any]:
+            found = own_policy or self._policy_of(place, source, user)
+            with _errors_in(found):
+                read_policy(without_nulls(found.data), Notes())
+            if found is not place:
+                self._merged.append(found)
+                self._found[id(place.text)].append(found.version)
+            return found.data
+
+        with _errors_in(place):
+            found = ConfigurationTranslation(data, find, notes).translate()
+            check_result(found)
+        self._write(place, found, notes)
+
+    def _policy_of(
+        self, place: ConfigPlace, source: PolicySource, user: Workload | None
+    ) -> ConfigPlace:
+        found: ConfigPlace | None = None
+        if source.config_map is not None:
+            namespace, name = source.config_map.namespace or _SYSTEM, source.config_map.name
+            found = self._places.in_config_map(name, "", namespace)
+            field, wanted = "configMap", f"ConfigMap {namespace}/{name} with a Policy"
+        else:
+            path = source.file.path if source.file is not None else ""
+            if user is not None:
+                found = self._places.behind(user, path)
+            found = found or self._places.named(path, place)
+            field, wanted = "file.path", f"the Policy {path!r}"
+        if found is None or not found.is_policy:
+            field = f"algorithmSource.policy.{field}"
+            text = f"{wanted} is not among the given files; give the file that has it, too"
+            raise_problems([FieldProblem(field, text)])
+            raise AssertionError
+        return found
+
+    def _policy(self, place: ConfigPlace) -> None:
+        notes = Notes()
+        with _errors_in(place):
+            found = policy_alone(place.data, notes)
+            check_result(found)
+        if place.config_map is not None:
+            notes.ask(
+                "",
+                f"mount this ConfigMap and start the scheduler with --config=FOLDER/"
+                f"{place.config_map.key}; the flags --policy-configmap and --policy-config-file "
+                "do not exist any more",
+            )
+        else:
+            notes.ask(
+                "",
+                "start the scheduler with --config and this file; the flags --policy-config-file "
+                "and --policy-configmap do not exist any more",
+            )
+        self._write(place, found, notes)
+
+    def _write(self, place: ConfigPlace, found: dict[str, Any], notes: Notes) -> None:
+        text = place.text
+        self._done.add(id(place))
+        whole_json = self._keep_json and text.is_json and place.config_map is None
+        old = text.text if place.config_map is None else str(place.config_map.value_node.value)
+        if not text.is_json and re.search(r"^[^\"'{]*(^|\s)#", old, re.MULTILINE):
+            notes.say("", "comments of the old configuration are not kept")
+        new_text = written(found, f"{place.file_name} ({place.version})", notes)
+        if place.config_map is not None:
+            text.set_text(place.config_map.key_node, place.config_map.value_node, new_text)
+        else:
+            if whole_json:
+                new_text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+            text.replace(*_extent(place), new_text)
+        prefix = f"{place.config_map}: " if place.config_map is not None else ""
+        self._notes[id(text)].add(notes, prefix)
+        self._found[id(text)].append(place.version)
+
+    def _remove(self, place: ConfigPlace) -> None:
+        """A Policy that is part of a configuration now is not read any more."""
+        notes = self._notes[id(place.text)]
+        if place.config_map is None:
+            notes.say("", "this Policy is part of the configuration now and is not read any more")
+            if len(self._places.found) > 1 and len(place.text.documents) > 1:
+                place.text.replace(*_extent(place), "")
+            return
+        where = place.config_map
+        place.text.remove_pair(where.data_node, where.key_node, where.value_node)
+        if len(where.data_node.value) == 1:
+            text = "held the Policy, which is part of the configuration now; delete the ConfigMap"
+            notes.ask(str(where), text)
+        else:
+            notes.say(str(where), "held the Policy, which is part of the configuration now")
+
+    def _versions(self, workload: Workload, notes: Notes) -> None:
+        image = str(workload.container.get("image") or "")
+        version = _IMAGE_VERSION.search(image)
+        if version and (int(version[1]), int(version[2])) < _FIRST_VERSION:
+            notes.ask(
+                "image",
+                f"{image} is too old for {API_VERSION}, which v1.25 and later read; take the "
+                "version of your cluster",
+            )
+        for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+            check = as_object(as_object(workload.container.get(probe)).get("httpGet"))
+            if check.get("port") == _OLD_PORT:
+                notes.ask(
+                    probe,
+                    "port 10251 is not served any more; use port 10259 with scheme HTTPS",
+                )
+
+    def _comment(self, workload: Workload, notes: Notes) -> None:
+        text, at = workload.text, workload.node.start_mark
+        if not text.is_json and at.column == 0:
+            text.replace(at.index, at.index, comments(notes, "moor migrate:"))
+
+
+def _extent(place: ConfigPlace) -> tuple[int, int]:
+    return place.node.start_mark.index, place.node.end_mark.index
+
+
+def _no_policy(source: PolicySource) -> dict[str, Any]:
+    raise AssertionError(source)
+
+
+@contextmanager
+def _errors_in(place: ConfigPlace) -> Iterator[None]:
+    """Say file and line with what is wrong."""
+    try:
+        yield
+    except InputError as error:
+        if isinstance(error, _PlacedError):
+            raise
+        text = str(error)
+        first = _PROBLEM.match(text)
+        args = _ARGS.match(text)
+        where = place.where(first[2] if first else "", args[1] if args else "")
+
+        def with_line(found: re.Match[str]) -> str:
+            line = place.where(found[2]).rpartition("line ")[2]
+            return f"; line {line}: {found[2]}: " if found[1] else found[0]
+
+        raise _PlacedError(f"{where}: {_PROBLEM.sub(with_line, text)}") from error
+
+
+@contextmanager
+def _errors_of_args(workload: Workload) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        line = workload.node.start_mark.line + 1
+        raise _PlacedError(f"{workload.text.source}, line {line}: {workload}: {error}") from error
+
+
+class _PlacedError(InputError):
+    """Says where already."""

@@ -1,0 +1,227 @@
+"""YAML and JSON texts: which line a field is in, and changes that leave the rest as it is.
+
+Called by `migration` and `scheduler_args`. Knows nothing about what is in a text.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import yaml
+
+from mooring import yaml_text
+from mooring.errors import InputError
+
+#: No manifest and no ConfigMap comes near.
+MOST_BYTES: Final = 4 * 2**20
+#: How much a text may hold once its aliases are written out.
+_MOST_VALUES: Final = 200_000
+_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+
+class Document(NamedTuple):
+    """One document of a text."""
+
+    node: yaml.Node
+    data: Any
+
+
+class EditedText:
+    """A text, its documents, and the changes to make.
+
+    Args:
+        text: YAML or JSON.
+        source: its name, for messages.
+
+    Raises:
+        InputError: it is no YAML, or too large.
+    """
+
+    def __init__(self, text: str, source: str) -> None:
+        if len(text) > MOST_BYTES:
+            raise InputError(f"{source} has more than {MOST_BYTES >> 20} MiB; give a smaller file")
+        self.text = text
+        self.source = source
+        self.is_json = text.lstrip()[:1] in ("{", "[")
+        # Tabs may stand between the words of JSON, but not of YAML.
+        readable = text.replace("\t", " ") if self.is_json else text
+        try:
+            self.documents = [Document(*one) for one in yaml_text.compose(readable)]
+        except yaml_text.YamlProblem as error:
+            raise InputError(f"{source} is no YAML: {error}") from error
+        for document in self.documents:
+            _check_size(document.node, source)
+        self._changes: list[tuple[int, int, str]] = []
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Replace a part."""
+        self._changes.append((start, end, text))
+
+    def changed(self) -> str:
+        """The text with all changes."""
+        found = self.text
+        for start, end, text in sorted(self._changes, reverse=True):
+            found = found[:start] + text + found[end:]
+        return found
+
+    def set_text(self, key: yaml.Node, node: yaml.Node, value: str) -> None:
+        """Give a text of many lines, as the values of a ConfigMap are."""
+        start, end = node.start_mark.index, node.end_mark.index
+        if self.is_json or self._is_flow(key):
+            self.replace(start, end, _quoted(value))
+            return
+        indent = " " * (key.start_mark.column + 2)
+        lines = "".join(f"{indent}{line}\n" if line else "\n" for line in value.splitlines())
+        if self.text[start] not in "|>":
+            end = self._line_end(end)
+        self.replace(start, end, f"|\n{lines}")
+
+    def edit_items(
+        self, sequence: yaml.SequenceNode, removed: set[int], replaced: dict[int, str]
+    ) -> None:
+        """Take items out of a list of words and give others another value."""
+        items = sequence.value
+        if sequence.flow_style:
+            written = [
+                msgspec.json.encode(replaced[at]).decode() if at in replaced else self._text_of(one)
+                for at, one in enumerate(items)
+                if at not in removed
+            ]
+            start, end = sequence.start_mark.index, sequence.end_mark.index
+            self.replace(start, end, f"[{', '.join(written)}]")
+            return
+        for at, one in enumerate(items):
+            if at in removed:
+                start = self.text.rfind("\n", 0, one.start_mark.index) + 1
+                self.replace(start, self._line_end(one.end_mark.index), "")
+            elif at in replaced:
+                self.replace(one.start_mark.index, one.end_mark.index, _quoted(replaced[at]))
+
+    def _text_of(self, node: yaml.Node) -> str:
+        return self.text[node.start_mark.index : node.end_mark.index]
+
+    def remove_pair(self, mapping: yaml.MappingNode, key: yaml.Node, value: yaml.Node) -> None:
+        """Take a field out of a mapping; one that loses its last field is empty then."""
+        if len(mapping.value) == 1:
+            empty = "{}" if mapping.flow_style else "{}\n"
+            self.replace(mapping.start_mark.index, mapping.end_mark.index, empty)
+        elif mapping.flow_style:
+            pairs = [one for one, _ in mapping.value]
+            at = pairs.index(key)
+            if at + 1 < len(pairs):
+                self.replace(key.start_mark.index, pairs[at + 1].start_mark.index, "")
+            else:
+                before = mapping.value[at - 1][1]
+                self.replace(before.end_mark.index, value.end_mark.index, "")
+        else:
+            start = self.text.rfind("\n", 0, key.start_mark.index) + 1
+            self.replace(start, self._block_end(value), "")
+
+    def append_item(self, mapping: yaml.MappingNode, name: str, item: dict[str, Any]) -> None:
+        """Append an object to the list that a field of a mapping has, or will have."""
+        written = msgspec.json.encode(item).decode()
+        sequence = field(mapping, name)
+        if isinstance(sequence, yaml.SequenceNode) and sequence.value:
+            last = sequence.value[-1]
+            if sequence.flow_style:
+                self.replace(last.end_mark.index, last.end_mark.index, f", {written}")
+                return
+            first = sequence.value[0].start_mark
+            dash = self.text.rfind("-", 0, first.index)
+            column = dash - (self.text.rfind("\n", 0, dash) + 1)
+            end = self._block_end(last)
+            self.replace(end, end, _item_text(item, column))
+            return
+        at = mapping.start_mark
+        if mapping.flow_style:
+            self.replace(at.index + 1, at.index + 1, f'"{name}": [{written}], ')
+        else:
+            key = mapping.value[0][0].start_mark
+            text = f"{name}:\n{_item_text(item, key.column)}{' ' * key.column}"
+            self.replace(key.index, key.index, text)
+
+    def append_document(self, text: str) -> None:
+        """Append a document."""
+        end = len(self.text)
+        newline = "" if self.text.endswith("\n") or not self.text else "\n"
+        self.replace(end, end, f"{newline}---\n{text}")
+
+    def _block_end(self, node: yaml.Node) -> int:
+        """Where the lines of a value end."""
+        end = node.end_mark.index
+        if node.end_mark.column == 0 and end > node.start_mark.index:
+            return end
+        if self.text[:end].rstrip(" ").endswith("\n"):
+            return self.text.rfind("\n", 0, end) + 1
+        return self._line_end(end)
+
+    def _line_end(self, index: int) -> int:
+        end = self.text.find("\n", index)
+        return len(self.text) if end < 0 else end + 1
+
+    def _is_flow(self, key: yaml.Node) -> bool:
+        line = self.text.rfind("\n", 0, key.start_mark.index) + 1
+        return bool(self.text[line : key.start_mark.index].strip(" -?\"'"))
+
+
+def _item_text(item: dict[str, Any], column: int) -> str:
+    written = yaml.safe_dump([item], sort_keys=False, default_flow_style=False)
+    return "".join(f"{' ' * column}{line}\n" for line in written.splitlines())
+
+
+def _quoted(value: str) -> str:
+    plain = re.fullmatch(r"[A-Za-z0-9_./=:@-]*[A-Za-z0-9_./=@-]", value)
+    return value if plain and ": " not in value else msgspec.json.encode(value).decode()
+
+
+def field(node: yaml.Node | None, name: str) -> yaml.Node | None:
+    """The value of a field of a mapping, if there is one; the case does not matter."""
+    found = pair(node, name)
+    return found[1] if found is not None else None
+
+
+def pair(node: yaml.Node | None, name: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """A field of a mapping with its name; the last one, as for Kubernetes."""
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    exact = [one for one in node.value if one[0].value == name]
+    near = [one for one in node.value if str(one[0].value).lower() == name.lower()]
+    found: list[tuple[yaml.Node, yaml.Node]] = exact or near
+    return found[-1] if found else None
+
+
+def line_of(node: yaml.Node, path: str) -> int:
+    """The line, counted from 0, of a field such as ``profiles[0].plugins``, or of what is there."""
+    line = node.start_mark.line
+    for index, name in _STEP.findall(path):
+        if index and isinstance(node, yaml.SequenceNode) and int(index) < len(node.value):
+            node = node.value[int(index)]
+            line = node.start_mark.line
+        elif name and (found := pair(node, name)) is not None:
+            node = found[1]
+            line = found[0].start_mark.line
+        else:
+            break
+    return line
+
+
+def _check_size(node: yaml.Node, source: str) -> None:
+    """See that a document is not large once its aliases are written out; it may have circles."""
+    values = 0
+    todo: list[Iterator[yaml.Node]] = [iter((node,))]
+    while todo:
+        one = next(todo[-1], None)
+        if one is None:
+            todo.pop()
+            continue
+        values += 1
+        if values > _MOST_VALUES:
+            raise InputError(
+                f"{source} holds more than {_MOST_VALUES} values or refers to itself; give a "
+                "smaller file"
+            )
+        if isinstance(one, yaml.MappingNode):
+            todo.append(iter([value for both in one.value for value in both]))
+        elif isinstance(one, yaml.SequenceNode):
+            todo.append(iter(one.value))

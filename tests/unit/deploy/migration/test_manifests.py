@@ -1,0 +1,347 @@
+"""Configuration inside manifests: ConfigMaps, and arguments of schedulers."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from mooring.deploy.migration import Migrated, migrate, migrate_all
+from mooring.errors import InputError
+from tests.unit.deploy.migration.migrated_configuration import configuration, notes, profile_of
+
+POLICY = '{"kind": "Policy", "apiVersion": "v1", "priorities": []}'
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1alpha1
+kind: KubeSchedulerConfiguration
+schedulerName: mine
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: sched, namespace: kube-system}
+spec:
+  containers:
+  - name: scheduler
+    image: registry.example/kube-scheduler:v1.30.0  # ours
+    command:
+    - kube-scheduler
+%s
+    - --leader-elect=false
+"""
+
+
+def config_map(name: str, **data: str) -> str:
+    meta = {"name": name, "namespace": "kube-system"}
+    values = {key.replace("_", "."): text for key, text in data.items()}
+    found = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": values}
+    return yaml.safe_dump(found, sort_keys=False)
+
+
+def pod(*flags: str) -> str:
+    return POD % "\n".join(f"    - {flag}" for flag in flags)
+
+
+def words(text: str) -> list[str]:
+    found = [one for one in yaml.safe_load_all(text) if one["kind"] == "Pod"]
+    command: list[str] = found[0]["spec"]["containers"][0]["command"]
+    return command
+
+
+def one_result(*texts: str) -> Migrated:
+    """The result of the first of several texts."""
+    return migrate_all([(f"{number}.yaml", text) for number, text in enumerate(texts)])[0]
+
+
+class TestConfigMaps:
+    @pytest.mark.parametrize("key", ["policy_cfg", "policy_json", "anything"])
+    def test_a_policy_under_any_key(self, key: str) -> None:
+        text = config_map("p", **{key: POLICY, "other": "a: 1\n"})
+        result = migrate(text, source="m.yaml")
+        found = yaml.safe_load(result.text)
+        assert found["data"]["other"] == "a: 1\n"
+        assert (
+            profile_of(found["data"][key.replace("_", ".")]).scheduler_name == "default-scheduler"
+        )
+        assert f"--config=FOLDER/{key.replace('_', '.')}" in notes(result, action=True)
+
+    def test_the_rest_stays_as_it_is(self) -> None:
+        text = (
+            "# head\nkind: ConfigMap\napiVersion: v1\nmetadata:   {name: a}   # odd\ndata:\n"
+            "  before: x\n  c.yaml: |\n    # mine\n"
+            + "".join(f"    {line}\n" for line in CONFIG.splitlines())
+            + "\n  after: 'y'  # last\n---\n# the end\nkind: Service\napiVersion: v1\n"
+        )
+        result = migrate(text, source="m.yaml")
+        head, _, rest = result.text.partition("  c.yaml: |\n")
+        assert head == text.partition("  c.yaml: |\n")[0]
+        assert rest.endswith(text.partition("schedulerName: mine\n\n")[2])
+        assert "comments of the old configuration are not kept" in notes(result)
+        assert configuration(yaml.safe_load(head + "  c.yaml: |\n" + rest.partition("---")[0])[
+            "data"]["c.yaml"])["profiles"][0]["schedulerName"] == "mine"  # fmt: skip
+
+    @pytest.mark.parametrize("style", ["|", "|-", ">-", '"'])
+    def test_every_style_of_text(self, style: str) -> None:
+        value = json.dumps(POLICY) if style == '"' else f"{style}\n    {POLICY}"
+        text = f"kind: ConfigMap\nmetadata: {{name: ü}}\ndata:\n  p: {value}\n  z: last\n"
+        found = yaml.safe_load(migrate(text, source="m.yaml").text)
+        assert found["data"]["z"] == "last"
+        assert profile_of(found["data"]["p"]).scheduler_name == "default-scheduler"
+
+    def test_json(self) -> None:
+        found = {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"p": POLICY, "q": "x"}}
+        text = json.dumps({"kind": "List", "items": [found]}, indent="\t")
+        result = migrate(text, source="m.json")
+        items = json.loads(result.text)["items"]
+        assert items[0]["data"]["q"] == "x"
+        assert profile_of(items[0]["data"]["p"]).scheduler_name == "default-scheduler"
+
+    def test_a_broken_policy_has_its_line(self) -> None:
+        text = 'kind: ConfigMap\ndata:\n  p: |\n    {"kind": "Policy",\n     "predicates": 1}\n'
+        with pytest.raises(InputError, match=r"m.yaml, line 5: predicates: 1 cannot be used"):
+            migrate(text, source="m.yaml")
+
+    def test_other_values_are_left_alone(self) -> None:
+        text = config_map("x", a="{{ template }}", b="kind: Deployment\n", c="[1, 2")
+        result = migrate(text, source="m.yaml")
+        assert (result.state, result.text) == ("other", text)
+
+
+class TestReferences:
+    @pytest.mark.parametrize(
+        "source",
+        [
+            {"configMap": {"name": "p", "namespace": "kube-system"}},
+            {"configMap": {"name": "p"}},
+            {"file": {"path": "/somewhere/policy.cfg"}},
+        ],
+    )
+    def test_a_policy_becomes_part_of_the_configuration(self, source: dict[str, Any]) -> None:
+        text = CONFIG + yaml.safe_dump({"algorithmSource": {"policy": source}})
+        given = config_map("p", policy_cfg=POLICY)
+        results = migrate_all([("a.yaml", config_map("c", config_yaml=text)), ("b.yaml", given)])
+        assert [one.state for one in results] == ["migrated", "migrated"]
+        profile = profile_of(results[0].text)
+        assert profile.scheduler_name == "mine"
+        assert [one.name for one in profile.points["score"]] == [
+            "VolumeBinding",
+            "DynamicResources",
+        ]
+        assert yaml.safe_load(results[1].text)["data"] == {}
+        assert "delete the ConfigMap" in notes(results[1], action=True)
+        again = migrate_all([(one.source, one.text) for one in results])
+        assert [one.text for one in again] == [one.text for one in results]
+
+    def test_a_policy_beside_its_configuration(self) -> None:
+        source = {"policy": {"file": {"path": "/x/policy.json"}}}
+        text = CONFIG + yaml.safe_dump({"algorithmSource": source})
+        given = config_map("c", config_yaml=text, policy_json=POLICY)
+        result = migrate(given, source="m.yaml")
+        assert list(yaml.safe_load(result.text)["data"]) == ["config.yaml"]
+        assert notes(result, action=True) == ""
+
+    def test_through_the_volumes_of_a_pod(self) -> None:
+        source = {"policy": {"file": {"path": "/pol/renamed"}}}
+        text = CONFIG + yaml.safe_dump({"algorithmSource": source})
+        mounts = (
+            "    volumeMounts:\n    - {name: a, mountPath: /cfg}\n"
+            "    - {name: b, mountPath: /pol}\n"
+            "  volumes:\n  - {name: a, configMap: {name: c}}\n"
+            "  - {name: b, configMap: {name: p, items: [{key: k, path: renamed}]}}\n"
+        )
+        result = one_result(
+            config_map("c", config_yaml=text),
+            config_map("p", k=POLICY),
+            pod("--config=/cfg/config.yaml") + mounts,
+        )
+        assert profile_of(result.text).scheduler_name == "mine"
+
+
+class TestArguments:
+    def test_a_policy_file_becomes_the_configuration(self) -> None:
+        mounts = (
+            "    volumeMounts: [{name: a, mountPath: /pol}]\n"
+            "  volumes: [{name: a, configMap: {name: p}}]\n"
+        )
+        manifest = (
+            pod(
+                "--policy-config-file=/pol/policy.cfg",
+                "--use-legacy-policy-config=true",
+                "--scheduler-name=mine",
+                "--lock-object-name=lock",
+                "--kubeconfig=/k",
+                "--hard-pod-affinity-symmetric-weight=5",
+                "--port=0",
+            )
+            + mounts
+        )
+        results = migrate_all(
+            [("pod.yaml", manifest), ("map.yaml", config_map("p", policy_cfg=POLICY))]
+        )
+        assert words(results[0].text) == [
+            "kube-scheduler",
+            "--config=/pol/policy.cfg",
+            "--leader-elect=false",
+        ]
+        assert "# ours" in results[0].text
+        found = configuration(results[1].text)
+        assert found["profiles"][0]["schedulerName"] == "mine"
+        assert found["leaderElection"] == {"resourceName": "lock"}
+        assert found["clientConnection"] == {"kubeconfig": "/k"}
+        again = migrate_all([(one.source, one.text) for one in results])
+        assert [one.text for one in again] == [one.text for one in results]
+
+    def test_a_policy_in_a_config_map_is_mounted(self) -> None:
+        manifest = pod("--policy-configmap", "p", "--policy-configmap-namespace=kube-system")
+        results = migrate_all(
+            [("pod.yaml", manifest), ("map.yaml", config_map("p", policy_cfg=POLICY))]
+        )
+        assert words(results[0].text)[1] == "--config=/etc/kubernetes/scheduler-config/policy.cfg"
+        spec = yaml.safe_load(results[0].text)["spec"]
+        volume = spec["volumes"][0]
+        assert volume["configMap"] == {"name": "p"}
+        mount = spec["containers"][0]["volumeMounts"][0]
+        assert mount["name"] == volume["name"]
+        assert mount["mountPath"] == "/etc/kubernetes/scheduler-config"
+        assert profile_of(results[1].text).scheduler_name == "default-scheduler"
+
+    @pytest.mark.parametrize("flow", [False, True])
+    def test_arguments_alone_become_a_config_map(self, flow: bool) -> None:
+        manifest = pod(
+            "--algorithm-provider=ClusterAutoscalerProvider",
+            "--address=0.0.0.0",
+            "--logtostderr",
+            "--v=2",
+        )
+        manifest += "  volumes:\n  - name: old\n    emptyDir: {}\n"
+        if flow:
+            manifest = json.dumps(yaml.safe_load(manifest))
+        result = migrate(manifest, source="pod.yaml")
+        documents = list(yaml.safe_load_all(result.text))
+        assert documents[1]["metadata"] == {"name": "sched-config", "namespace": "kube-system"}
+        args = configuration(documents[1]["data"]["config.yaml"])["profiles"][0]["pluginConfig"]
+        assert args[0]["args"]["scoringStrategy"]["type"] == "MostAllocated"
+        assert words(result.text) == [
+            "kube-scheduler",
+            "--config=/etc/kubernetes/scheduler-config/config.yaml",
+            "--v=2",
+            "--leader-elect=false",
+        ]
+        assert [one["name"] for one in documents[0]["spec"]["volumes"]] == [
+            "old",
+            "scheduler-config",
+        ]
+        assert "--bind-address and --secure-port" in notes(result, action=True)
+
+    def test_flags_beside_a_configuration_were_ignored(self) -> None:
+        mounts = (
+            "    volumeMounts: [{name: a, mountPath: /cfg}]\n"
+            "  volumes: [{name: a, configMap: {name: c}}]\n"
+        )
+        manifest = pod("--config=/cfg/config.yaml", "--scheduler-name=other") + mounts
+        results = migrate_all(
+            [("pod.yaml", manifest), ("map.yaml", config_map("c", config_yaml=CONFIG))]
+        )
+        assert words(results[0].text)[1:] == ["--config=/cfg/config.yaml", "--leader-elect=false"]
+        assert "is ignored beside --config" in notes(results[0])
+        assert profile_of(results[1].text).scheduler_name == "mine"
+
+    @pytest.mark.parametrize(
+        ("flag", "sentence"),
+        [
+            (
+                "--policy-config-file=/x/y.json",
+                "pod.yaml, line 1: --policy-config-file=/x/y.json: the Policy is not among",
+            ),
+            (
+                "--policy-configmap=p",
+                "pod.yaml, line 1: --policy-configmap=p: ConfigMap kube-system/p with a Policy is",
+            ),
+            (
+                "--algorithm-provider=Mine",
+                "pod.yaml, line 1: Pod sched, container scheduler: algorithmSource.provider:",
+            ),
+            (
+                "--hard-pod-affinity-symmetric-weight=much",
+                "pod.yaml, line 1: Pod sched, container scheduler: hardPodAffinitySymmetricWeight:",
+            ),
+        ],
+    )
+    def test_mistakes(self, flag: str, sentence: str) -> None:
+        with pytest.raises(InputError) as raised:
+            migrate(pod(flag), source="pod.yaml")
+        assert str(raised.value).startswith(sentence)
+
+    def test_a_configuration_that_is_not_given(self) -> None:
+        result = migrate(pod("--config=/x/config.yaml"), source="pod.yaml")
+        assert result.state == "other"
+        assert "give it, too" in notes(result, action=True)
+
+    def test_versions_and_probes(self) -> None:
+        manifest = pod("--config=/c").replace(":v1.30.0", ":v1.22.1")
+        manifest += "    readinessProbe: {httpGet: {path: /healthz, port: 10251}}\n"
+        said = notes(migrate(manifest, source="pod.yaml"), action=True)
+        assert "v1.22.1 is too old" in said
+        assert "readinessProbe: port 10251 is not served any more" in said
+
+    def test_another_program(self) -> None:
+        manifest = pod("--config=/c").replace("kube-scheduler", "controller")
+        assert migrate(manifest, source="pod.yaml").notes == ()
+
+
+class TestHostile:
+    def test_too_large(self) -> None:
+        with pytest.raises(InputError, match="more than 4 MiB"):
+            migrate("#" * (4 * 2**20 + 1), source="x")
+
+    def test_aliases(self) -> None:
+        lines = ["a0: &a0 [x, x, x, x, x, x, x, x]"]
+        lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]" for n in range(1, 9)]
+        with pytest.raises(InputError, match="holds more than"):
+            migrate("\n".join(lines), source="x")
+        with pytest.raises(InputError, match="refers to itself"):
+            migrate("kind: Policy\npredicates: &a [*a]\n", source="x")
+
+    def test_deep(self) -> None:
+        with pytest.raises(InputError, match="levels deep"):
+            migrate("[" * 5000, source="x")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "null",
+            "3",
+            "[1]",
+            "kind: ConfigMap\ndata: 3",
+            "kind: ConfigMap\nmetadata: 3\ndata: {a: b}",
+            "kind: Pod\nspec: 3",
+            "kind: Pod\nspec: {containers: [3]}",
+            "kind: Deployment\nspec: {template: [1]}",
+            "kind: List\nitems: {a: 1}",
+            "kind: List\nitems: [1, {kind: Pod}]",
+            "kind: Policy\napiVersion: audit.k8s.io/v1\nrules: []",
+        ],
+    )
+    def test_what_is_nothing_of_ours_stays(self, text: str) -> None:
+        result = migrate(text, source="x")
+        assert (result.text, result.state) == (text, "other")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "kind: Policy\nextenders: 3",
+            "kind: Policy\nextenders: [3]",
+            "kind: Policy\nextenders: [{tlsConfig: 3}]",
+            "kind: Policy\npriorities: [{weight: 1}]",
+            "kind: KubeSchedulerConfiguration",
+            "kind: KubeSchedulerConfiguration\napiVersion: 3",
+            f"{CONFIG}leaderElection: 3",
+            f"{CONFIG}plugins: {{score: {{enabled: [3]}}}}",
+            f"{CONFIG}pluginConfig: [{{name: a, args: 3}}]",
+            f"{CONFIG}algorithmSource: {{policy: {{}}}}",
+        ],
+    )
+    def test_wrong_forms_are_sentences(self, text: str) -> None:
+        with pytest.raises(InputError, match=r"^x, line \d+: "):
+            migrate(text, source="x")
