@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
 from mooring.cli.output_formats import TableOrJson
 from mooring.cli.shared_options import PolicyPlace
 from mooring.errors import InputError
@@ -226,8 +226,12 @@ def _fix(files: dict[str, str], results: "Sequence[CheckResult]", *, quiet: bool
     return bool(changed)
 
 
-def _migrated(text: str, source: str) -> str:
-    """The text of an old configuration as v1."""
-    from mooring.deploy.migration import migrate  # type: ignore[import-untyped]
+def _migrated(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts of all files, with old configurations rewritten as v1."""
+    from mooring.deploy.migration import migrate_all
 
-    return str(migrate(text, source=source).text)
+    results = migrate_all(texts.items())
+    for one in results:
+        if one.state == "merged":
+            say(f"{one.source} is part of the configuration now; the file is not needed any more")
+    return {one.source: one.text for one in results}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from mooring.deploy.doctor.findings import DoctorFinding, Edit
 
-#: Rewrites an old configuration: its text and its name in, the new text out.
-Migrate = Callable[[str, str], str]
+#: Rewrites old configurations: all files in, which may refer to each other, and all of them out.
+Migrate = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -38,8 +38,9 @@ def fixed_texts(
     """
     changed: dict[str, str] = {}
     safe = [one for one in findings if one.safe]
-    for file in dict.fromkeys(one.migrates for one in safe if one.migrates in texts):
-        changed[file] = migrate(texts[file], file)
+    if any(one.migrates in texts for one in safe):
+        after = migrate(texts)
+        changed = {file: text for file, text in after.items() if text != texts[file]}
     edits: dict[str, list[Edit]] = {}
     for one in safe:
         if any(edit.file in changed for edit in one.edits):

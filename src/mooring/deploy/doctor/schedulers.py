@@ -157,10 +157,17 @@ def schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
 
 
 def mounted(process: SchedulerProcess, file: str) -> MountedVolume | None:
+    """The volume in which a scheduler finds a file; None if no volume is mounted there."""
+    return volume_at(process.template, process.container, file)
+
+
+def volume_at(
+    template: PodTemplate, container: Mapping[str, Any], file: str
+) -> MountedVolume | None:
     """The volume in which a container finds a file; None if no volume is mounted there."""
     wanted = PurePosixPath(file)
     best: tuple[int, Mapping[str, Any], str] | None = None
-    for mount in sequence(process.container.get("volumeMounts")):
+    for mount in sequence(container.get("volumeMounts")):
         where = PurePosixPath(str(mapping(mount).get("mountPath", "")))
         if wanted == where or where in wanted.parents:
             rest = str(wanted.relative_to(where)) if wanted != where else ""
@@ -169,9 +176,9 @@ def mounted(process: SchedulerProcess, file: str) -> MountedVolume | None:
                 best = (len(where.parts), mapping(mount), rest)
     if best is None:
         return None
-    for index, volume in enumerate(sequence(process.template.spec.get("volumes"))):
+    for index, volume in enumerate(sequence(template.spec.get("volumes"))):
         if mapping(volume).get("name") == best[1].get("name"):
-            path = (*process.template.path, "volumes", index)
+            path = (*template.path, "volumes", index)
             return MountedVolume(mapping(volume), path, best[2])
     return None
 

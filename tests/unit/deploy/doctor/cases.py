@@ -240,7 +240,6 @@ CASES: Final = (
         "config-version",
         changed("kubescheduler.config.k8s.io/v1\n", "kubescheduler.config.k8s.io/v1beta2\n"),
         "v1.27 was the last kube-scheduler to read it.",
-        follow=(("deploy.yaml", "k8s.io/v1beta2", "k8s.io/v1"),),
     ),
     Case(
         "renamed-field",
@@ -251,7 +250,16 @@ CASES: Final = (
         "renamed-field",
         changed("profiles:", "hardPodAffinitySymmetricWeight: 10\n    profiles:"),
         "kubescheduler.config.k8s.io/v1 has no field hardPodAffinitySymmetricWeight here",
-        follow=(("deploy.yaml", "    hardPodAffinitySymmetricWeight: 10\n", ""),),
+    ),
+    Case(
+        "renamed-field",
+        changed("profiles:", "healthzBindAddress: 0.0.0.0:10251\n    profiles:"),
+        "kubescheduler.config.k8s.io/v1 has no field healthzBindAddress here",
+    ),
+    Case(
+        "renamed-field",
+        changed("profiles:", "algorithmSource: {provider: DefaultProvider}\n    profiles:"),
+        "has no field algorithmSource; kubescheduler.config.k8s.io/v1alpha1 has",
     ),
     Case(
         "config-invalid",

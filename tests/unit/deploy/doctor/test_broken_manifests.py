@@ -64,7 +64,7 @@ def test_any_value_may_be_anything(seed: int) -> None:
         results = run_checks(evidence_of(wrong.items()))
         findings = [one for result in results for one in result.findings]
         assert all(one.what and one.advice for one in findings)
-        fixed_texts(wrong, findings, lambda text, _: text)
+        fixed_texts(wrong, findings, lambda texts: texts)
 
 
 @pytest.mark.parametrize(

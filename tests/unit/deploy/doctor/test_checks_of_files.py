@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from mooring.cli.doctor.doctor import _migrated
 from mooring.deploy.doctor.findings import CheckResult, DoctorFinding, DoctorSeverity, Edit
 from mooring.deploy.doctor.fixes import apply_edits
 from mooring.deploy.doctor.gathering import evidence_of
@@ -17,6 +18,9 @@ def results(files: Mapping[str, str]) -> dict[str, CheckResult]:
 
 def followed(files: dict[str, str], finding: DoctorFinding, case: Case) -> dict[str, str]:
     """The files after somebody did what the advice says."""
+    if finding.migrates:
+        assert f"moor migrate --in-place {finding.migrates}" in finding.advice
+        return _migrated(files)
     edits: dict[str, list[Edit]] = {}
     for edit in finding.edits:
         edits.setdefault(edit.file, []).append(edit)

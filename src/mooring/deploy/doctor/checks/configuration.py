@@ -34,14 +34,19 @@ _RENAMED: Final = {
     "lockObjectName": "resourceName",
     "lockObjectNamespace": "resourceNamespace",
 }
-#: Fields of older versions that v1 has in another place or not at all.
-_MOVED: Final = frozenset(
-    {
-        "algorithmSource", "bindTimeoutSeconds", "disablePreemption", "failureDomains",
-        "hardPodAffinitySymmetricWeight", "healthzBindAddress", "metricsBindAddress",
-        "predicates", "priorities", "schedulerName",
-    }
-)  # fmt: skip
+#: Fields of older versions, with what there is in v1 instead; empty: nothing, and it is not missed.
+_MOVED: Final = {
+    "bindTimeoutSeconds": "pluginConfig of VolumeBinding: args.bindTimeoutSeconds",
+    "disablePreemption": "plugins.postFilter.disabled: DefaultPreemption in each profile",
+    "failureDomains": "",
+    "hardPodAffinitySymmetricWeight": "pluginConfig of InterPodAffinity: "
+    "args.hardPodAffinityWeight",
+    "healthzBindAddress": "",
+    "metricsBindAddress": "",
+    "schedulerName": "profiles[].schedulerName",
+}
+#: Fields that only older formats have, each with its version, from which moor migrate translates.
+_OLDER: Final = {"algorithmSource": "kubescheduler.config.k8s.io/v1alpha1"}
 
 
 def is_old(configuration: FoundConfiguration) -> bool:
@@ -62,6 +67,9 @@ def usable_settings(configurations: Iterable[FoundConfiguration]) -> Mapping[str
 
 
 def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
+    # A Policy becomes part of the configuration that refers to it.
+    old = dict.fromkeys(one.file for one in evidence.configurations if is_old(one))
+    together = " ".join(file for file in old if file)
     for one in evidence.configurations:
         if not is_old(one):
             continue
@@ -69,7 +77,7 @@ def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
         last = _LAST_READ_BY.get(version, _POLICY_LAST_READ_BY)
         what = f"{version} {kind}" if kind == KIND else f"a {kind} of {version}"
         if one.file:
-            advice = f"Run moor migrate --in-place {one.file}, which writes {API_VERSION}."
+            advice = f"Run moor migrate --in-place {together}, which writes {API_VERSION}."
         else:
             advice = f"Save it to a file and run moor migrate FILE, which writes {API_VERSION}."
         yield DoctorFinding(
@@ -96,13 +104,23 @@ def _renamed(evidence: Evidence) -> Iterator[DoctorFinding]:
                     safe=True,
                 )
             elif name in _MOVED and len(path) == 1:
+                instead = _MOVED[name]
                 yield DoctorFinding(
                     what=f"{API_VERSION} has no field {name} here; older versions have.",
-                    advice=f"Run moor migrate --in-place {one.file or 'FILE'}, which "
-                    "translates it.",
+                    advice=f"Take it out, and write {instead}." if instead else "Take it out.",
                     place=one.place(path),
-                    safe=bool(one.file),
-                    migrates=one.file,
+                    edits=one.document.without_line(path) if one.document is not None else (),
+                    safe=not instead,
+                )
+            elif name in _OLDER and len(path) == 1:
+                yield DoctorFinding(
+                    what=f"{API_VERSION} has no field {name}; {_OLDER[name]} has.",
+                    advice=f"Write apiVersion: {_OLDER[name]}, and run moor migrate --in-place "
+                    f"{one.file or 'FILE'}.",
+                    place=one.place(path),
+                    edits=one.document.replaced(("apiVersion",), _OLDER[name])
+                    if one.document is not None
+                    else (),
                 )
 
 

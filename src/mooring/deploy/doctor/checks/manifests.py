@@ -10,8 +10,10 @@ from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSev
 from mooring.deploy.doctor.schedulers import (
     MOOR_SERVE,
     PodTemplate,
+    key_in_volume,
     processes,
     templates,
+    volume_at,
 )
 
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -146,7 +148,11 @@ def _config_maps(evidence: Evidence) -> Iterator[DoctorFinding]:
             for one in evidence.of_kind("ConfigMap")
             if one.document is not None and (one.namespace, one.name) not in used
         ]
-        here = [one for one in unused if one.namespace == namespace]
+        here = [
+            one
+            for one in unused
+            if one.namespace == namespace and _has_what_is_read(evidence, owner, path, one)
+        ]
         where = ", and the cluster has none either" if live else ""
         if here:
             yield DoctorFinding(
@@ -192,6 +198,26 @@ def _mounts(
         if source.get("name") and found.owner is not None:
             namespace = str(source.get("namespace") or "default")
             yield namespace, str(source["name"]), FoundObject(data={}), ()
+
+
+def _has_what_is_read(
+    evidence: Evidence, owner: FoundObject, path: tuple[str | int, ...], found: FoundObject
+) -> bool:
+    """Whether a ConfigMap has a file that an argument of the pod names in this volume."""
+    keys = mapping(found.data.get("data"))
+    configurations = [one for one in evidence.configurations if one.owner is found]
+    for template in templates(evidence):
+        if template.owner is not owner:
+            continue
+        for _, container in template.containers():
+            for word in sequence(container.get("command")) + sequence(container.get("args")):
+                flag, _, value = str(word).rpartition("=")
+                where = volume_at(template, container, value) if value[:1] == "/" else None
+                if where is None or where.path != path[:-1]:
+                    continue
+                if key_in_volume(where) in keys or (flag == "--config" and configurations):
+                    return True
+    return False
 
 
 def _is_optional(owner: FoundObject, path: tuple[str | int, ...]) -> bool:
