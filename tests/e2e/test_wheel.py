@@ -75,6 +75,27 @@ def test_the_copied_policy_passes_its_copied_tests(installed: Path, tmp_path: Pa
     assert done.returncode == 0, done.stdout
 
 
+def test_a_new_project_passes_its_tests_and_shows_its_policy(
+    installed: Path, tmp_path: Path
+) -> None:
+    moor(installed, tmp_path, "init", "spot-first")
+    done = subprocess.run(
+        ["make", "test", "demo", f"PYTHON={sys.executable}"],
+        capture_output=True, text=True, check=False, cwd=tmp_path / "spot-first", timeout=300,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert "2 passed" in done.stdout
+    placed = re.findall(r"^(\S+) +\d+ +(\d+)$", done.stdout, re.MULTILINE)
+    assert dict(placed) == {
+        "dear-1": "0",
+        "dear-2": "0",
+        "cheap-1": "5",
+        "cheap-2": "5",
+        "red": "0",
+    }
+
+
 def test_the_wheel_has_no_waste(installed: Path) -> None:
     files = [str(file.relative_to(installed)) for file in installed.rglob("*") if file.is_file()]
     assert [name for name in files if "__pycache__" in name or ".pytest_cache" in name] == []

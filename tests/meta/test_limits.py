@@ -8,7 +8,7 @@ from pathlib import Path
 from mooring.cli.log_floods import FloodHandler
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
-from mooring.extender import address, bodies, decision_turns
+from mooring.extender import address, bodies, decision_turns, health_listener
 from mooring.extender import http_extender as caller
 from mooring.extender.server import ServeOptions
 from mooring.framework import hook_answers, left_behind
@@ -68,6 +68,7 @@ LIMITS = {
     ),
     "TLS handshake": seconds(handshake.HANDSHAKE_SECONDS),
     "connections to `moor run`": number(server.MAX_CONNECTIONS),
+    "connections to the health port of `moor serve`": number(health_listener.MAX_CONNECTIONS),
     "time to send a body and to get an answer in `moor serve`": seconds(SERVE.timeout),
     "part of it for a policy's functions": f"{decision_turns.FUNCTION_PART:.0%}".replace("%", " %"),
     "time a client may take to read a reply": seconds(protocol.WholeBodyProtocol.reply_seconds),

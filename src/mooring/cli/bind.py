@@ -12,10 +12,11 @@ from mooring.cli.cluster_reader import (
     as_input_error,
     find_cluster,
     read_live,
-    say,
 )
 from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
+from mooring.cli.standard_streams import print_error
 from mooring.errors import ApiError, InputError, MooringError
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer
@@ -57,7 +58,7 @@ def bind(
         _check(config, found, node)
     uid = found.uid if found is not None else ""
     asyncio.run(_bind(config, namespace, name, uid, node))
-    typer.echo(f"{namespace}/{name} is bound to {node}")
+    typer.echo(escaped(f"{namespace}/{name} is bound to {node}"))
 
 
 async def _look_up(
@@ -107,7 +108,7 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
             raise MooringError(f"pod {pod.key} is held back: {found.record.message}")
         raise MooringError(f"pod {pod.key} does not fit on {node}; --force binds it all the same")
     for claim in _unbound_claims(explainer, pod):
-        say(f"claim {claim} has no volume yet, and binding by hand does not get it one")
+        print_error(f"claim {claim} has no volume yet, and binding by hand does not get it one")
 
 
 def _why_not(explainer: "Explainer", node: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import say
 from mooring.cli.logging_setup import LogFormat, set_up_logging
 from mooring.cli.shared_options import (
     AllowHosts,
@@ -19,7 +18,9 @@ from mooring.cli.shared_options import (
     TlsKey,
     Verbose,
 )
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.embedded.resources import Obj
@@ -261,9 +262,9 @@ def _load(options: ClusterOptions, cluster: "EmbeddedCluster") -> None:
 
     found = load(cluster.api, options.objects)
     for problem in found.problems[:_SHOWN_PROBLEMS]:
-        say(f"left out: {problem}")
+        print_error(f"left out: {problem}")
     if len(found.problems) > _SHOWN_PROBLEMS:
-        say(f"{len(found.problems) - _SHOWN_PROBLEMS} more objects are left out")
+        print_error(f"{len(found.problems) - _SHOWN_PROBLEMS} more objects are left out")
 
 
 def _settings(options: ClusterOptions) -> "SchedulerSettings":
@@ -320,7 +321,7 @@ def _announce(
         f"    kubectl create deployment web --image=nginx --replicas=10"
     )
     if settings is not None:
-        who = f" with the policy {options.policy}" if options.policy is not None else ""
+        who = f" with the policy {escaped(options.policy)}" if options.policy is not None else ""
         typer.echo(f"\nmooring's scheduler{who} places the pods{_whose(settings)}.")
         for sentence in settings.says():
             typer.echo(f"The {sentence}.")
@@ -330,4 +331,6 @@ def _announce(
             "Pods stay pending until a scheduler runs: moor run, kube-scheduler or --scheduler."
         )
     if not options.tokens and not options.host.startswith(_LOOPBACK):
-        say(f"anyone who can reach {options.host} has full access; restrict it with --token-file")
+        print_error(
+            f"anyone who can reach {options.host} has full access; restrict it with --token-file"
+        )

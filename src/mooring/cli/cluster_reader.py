@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import typer
-
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, KubeError
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ async def _read(config: "ClusterConfig", keep_source: bool) -> "Snapshot":
 
     snapshot = Snapshot(strict=False)
     async with Client(config) as client:
-        async for kind, page in read_kinds(client, say):
+        async for kind, page in read_kinds(client, print_error):
             for raw in page:
                 try:
                     thing = kind.type.from_json(memoryview(raw), keep_source=keep_source)
@@ -114,11 +113,6 @@ async def _read(config: "ClusterConfig", keep_source: bool) -> "Snapshot":
                 else:
                     snapshot.add(thing)
     return snapshot
-
-
-def say(sentence: str) -> None:
-    """One line on standard error."""
-    typer.echo(f"moor: {sentence}", err=True)
 
 
 @contextmanager

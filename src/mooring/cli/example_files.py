@@ -25,11 +25,13 @@ class Example(NamedTuple):
         name: what to call it, such as ``fair-gpus``.
         summary: what it shows, in a few words.
         folder: where its files are.
+        own: it is a folder of the user's, and none of mooring's.
     """
 
     name: str
     summary: str
     folder: Path
+    own: bool = False
 
     @property
     def policy(self) -> Path:
@@ -67,19 +69,35 @@ def find_example(name: str) -> Example:
     raise InputError(f"there is no example {name!r}; {hint}")
 
 
+def folder_example(folder: Path) -> Example:
+    """A folder with a policy, nodes and a workload, as `moor init` makes it.
+
+    Raises:
+        InputError: it does not have them.
+    """
+    for name in ("policy.py", "nodes.yaml", "workload.yaml"):
+        if not (folder / name).is_file():
+            raise InputError(f"{folder} has no {name}; moor init NAME makes a folder that has it")
+    return Example(folder.resolve().name, "the policy of this folder", folder, own=True)
+
+
 def copy_example(example: Example, folder: Path) -> list[str]:
     """Copy an example into a new folder; the names of its files.
 
     Raises:
         InputError: the folder exists already or cannot be written.
     """
-    if folder.exists():
+    if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} exists already, and nothing is overwritten; remove it first")
     names = [name for name in _COPIED if (example.folder / name).is_file()]
     try:
         folder.mkdir()
-        for name in names:
-            shutil.copyfile(example.folder / name, folder / name)
+        try:
+            for name in names:
+                shutil.copyfile(example.folder / name, folder / name)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)  # a part of it would only be in the way
+            raise
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}") from error
     return names

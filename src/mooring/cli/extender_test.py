@@ -37,68 +37,66 @@ def extender_test(
     ] = None,
     config: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Test the extenders of this KubeSchedulerConfiguration instead."),
+        typer.Option(help="Test the extenders in this KubeSchedulerConfiguration."),
     ] = None,
     filter_verb: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PATH", help="With a URL: the path of filter; '' leaves it out."),
+        typer.Option(metavar="PATH", help="With a URL: the filter verb; '' leaves it out."),
     ] = None,
     prioritize_verb: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PATH", help="The same for prioritize."),
+        typer.Option(metavar="PATH", help="With a URL: the prioritize verb."),
     ] = None,
     preempt_verb: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PATH", help="The same for preempt."),
+        typer.Option(metavar="PATH", help="With a URL: the preempt verb."),
     ] = None,
     bind_verb: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="PATH", help="The same for bind."),
+        typer.Option(metavar="PATH", help="With a URL: the bind verb."),
     ] = None,
     node_cache: Annotated[
         Optional[bool],  # noqa: UP045
         typer.Option(
             "--node-cache/--no-node-cache",
-            help="Send names of nodes, or whole nodes. As configured; with a URL, what it takes.",
+            help="Send node names, or whole nodes. As configured; with a URL, whatever it takes.",
         ),
     ] = None,
     ca_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="With a URL: the authority that must have issued its certificate."),
+        typer.Option(help="With a URL: the CA that its certificate must come from."),
     ] = None,
     cert_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="With a URL: the client certificate to show."),
+        typer.Option(help="With a URL: the client certificate."),
     ] = None,
     key_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="With a URL: the key of that certificate."),
+        typer.Option(help="With a URL: the key of the client certificate."),
     ] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="With a URL: trust any certificate.")
+        bool, typer.Option("--insecure", help="With a URL: accept any certificate.")
     ] = False,
     snapshot: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="FILE",
-            help="Send the nodes of this file or folder, and its pods as victims.",
+            help="Send the nodes in this file or folder, and its pods as victims.",
         ),
     ] = None,
     nodes: Annotated[
-        str, typer.Option(metavar="N,N,…", help="The numbers of nodes at which it is measured.")
+        str, typer.Option(metavar="N,N,…", help="Numbers of nodes for the latency.")
     ] = "10,100,1000,5000",
     requests: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How many requests each measurement takes.")
+        int, typer.Option(min=1, max=10_000, help="Requests per measurement.")
     ] = 20,
     skip: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="CHECK", help="Leave a check out; may be given several times."),
+        typer.Option(metavar="CHECK", help="Leave out a check; repeatable."),
     ] = None,
     bind: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(
-            metavar="POD", help="Have the extender really bind this pending pod, to --bind-node."
-        ),
+        typer.Option(metavar="POD", help="Really bind this pending pod, to --bind-node."),
     ] = None,
     bind_node: Annotated[
         Optional[str],  # noqa: UP045
@@ -112,23 +110,22 @@ def extender_test(
     ] = None,
     timeout: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(min=0.01, help="How long it may take to answer. As configured, or 5."),
+        typer.Option(min=0.01, help="How long an answer may take. As configured, or 5."),
     ] = None,
     output: Annotated[
         ExtenderTestOutput, typer.Option("--output", "-o", help="A table, JSON or JUnit XML.")
     ] = ExtenderTestOutput.TABLE,
 ) -> None:
-    """Test whether an extender answers as kube-scheduler wants it.
+    """Test whether an extender, in any language, answers the way kube-scheduler expects.
 
-    Asks filter, prioritize, preempt and bind what kube-scheduler v1.36 asks, with names and with
-    whole nodes, and what nobody should ask; reads the answers as kube-scheduler does, and says what
-    it would make of them. Measures how long answers take by the number of nodes. Any extender in
-    any language can be tested.
+    Sends what kube-scheduler v1.36 sends to filter, prioritize, preempt and bind, with node names
+    and with whole nodes, then unusual and invalid requests. Reads the answers as kube-scheduler
+    does and says what it would do with them. Measures latency by the number of nodes.
 
-    Binds nothing: the pods that bind is asked about do not exist. Only --bind has a pod bound.
+    Nothing is bound, because the pods in bind requests do not exist; only --bind binds a pod.
 
-    Exit code 0 if nothing is wrong but what is only a hint, 1 if an answer is wrong, 2 if the
-    extender cannot be reached or the input is wrong.
+    Exit code 0 if there are no failures other than hints, 1 if an answer is wrong, 2 if the
+    extender cannot be reached or the input is invalid.
     """
     if (url is None) == (config is None):
         raise InputError("give either the extender's URL or --config FILE")

@@ -127,13 +127,9 @@ def _verdict(report: ExtenderReport) -> Text:
     failed = report.failures
     by = {one: sum(found.severity == one for found in failed) for one in Severity}
     passed = sum(one.outcome == "passed" for one in report.findings)
-    said = []
-    if by[Severity.BREAKS]:
-        said.append(f"{counted(by[Severity.BREAKS], 'answer')} would break scheduling")
-    if by[Severity.COSTS]:
-        said.append(f"{by[Severity.COSTS]} cost")
-    if by[Severity.HINT]:
-        said.append(counted(by[Severity.HINT], "hint"))
-    said.append(f"{counted(passed, 'check')} passed")
+    said = f"{counted(passed, 'check')} passed"
+    if failed:
+        kinds = ", ".join(f"{count} {one.value}" for one, count in by.items() if count)
+        said += f", {len(failed)} failed ({kinds})"
     mark = yes_mark() if report.conforms and report.reachable else no_mark()
-    return Text.assemble(mark, " ", (report.url, "bold"), f": {', '.join(said)}")
+    return Text.assemble(mark, " ", (report.url, "bold"), f": {said}")

@@ -12,6 +12,7 @@ from traceback import TracebackException
 from typing import IO, Any, Final
 
 from mooring.framework import foreign
+from mooring.wording import escaped
 
 _FORMATTER: Final = logging.Formatter()
 
@@ -81,12 +82,3 @@ class _PlainTraceback(TracebackException):
                 plain = f"    {plain}"
             said = said or not plain.startswith(" ")  # before it, the place of a syntax error
             yield f"{plain}\n"
-
-
-def escaped(text: str) -> str:
-    """A text with control characters written out, such as ``\\n`` for a line break."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )

@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from mooring.cli.log_floods import FloodHandler
-from mooring.cli.log_lines import TracebackFormatter, escaped
+from mooring.cli.log_lines import TracebackFormatter
 from mooring.log_kinds import TRACE
+from mooring.wording import escaped, escaped_json
 
 _LEVELS: Final = {
     "TRACE": TRACE,
@@ -64,7 +65,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_text:
             fields["traceback"] = record.exc_text
-        return msgspec.json.encode(fields).decode()
+        return escaped_json(msgspec.json.encode(fields).decode())
 
 
 #: By how often ``-v`` is given.

@@ -5,6 +5,7 @@ nobody reads the output any more (as with `| head -1`); an error is one sentence
 never a traceback.
 """
 
+import logging
 import sys
 from typing import Annotated, Final, NoReturn, cast
 
@@ -15,6 +16,8 @@ from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.deploy.init import init
+from mooring.cli.deploy.manifests import manifests
 from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
@@ -25,6 +28,7 @@ from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
+    NoteHandler,
     forget_output,
     open_standard_streams,
     print_error,
@@ -54,6 +58,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(examples)
 app.command()(cluster)
+app.command()(init)
 app.command()(check)
 app.command()(serve)
 app.command()(run)
@@ -61,8 +66,9 @@ app.command()(explain)
 app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
-app.command()(extender_test)
+app.command()(manifests)
 app.command()(migrate)
+app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)
 for _registered in app.registered_commands:
@@ -89,6 +95,7 @@ def main() -> None:
     """Run the command line."""
     open_standard_streams()
     catch_foreign_exits()
+    logging.lastResort = NoteHandler(logging.WARNING)
     try:
         _run()
     except MooringError as error:

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import typer
 
+from mooring.wording import escaped_json
+
 
 class TableOrJson(StrEnum):
     """How a result is printed."""
@@ -16,7 +18,8 @@ class TableOrJson(StrEnum):
 
 
 def print_json(data: object) -> None:
-    """Print plain data as indented JSON."""
+    """Print plain data as indented JSON; names in it may be anything, and move no cursor."""
     import msgspec
 
-    typer.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
+    text = msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+    typer.echo(escaped_json(text))

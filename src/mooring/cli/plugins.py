@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.wording import escaped
 
 if TYPE_CHECKING:
     from mooring.config.registry import Registry
@@ -71,11 +72,12 @@ def _arguments(kind: Any) -> dict[str, Any]:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    from mooring.cli.terminal_output import make_console
+
+    console = make_console()
     if not console.is_terminal:
         _print_plain(found)
         return
@@ -103,7 +105,7 @@ def _print_plain(found: list[dict[str, Any]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        typer.echo("  ".join(cells).rstrip())
+        typer.echo(escaped("  ".join(cells).rstrip()))
 
 
 def _cells(one: dict[str, Any]) -> tuple[str, str, str, list[str], str]:

@@ -3,7 +3,10 @@
 import logging
 import math
 import re
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -53,6 +56,15 @@ def serve(
         Optional[Path],  # noqa: UP045
         typer.Option(help="Only clients with a certificate of this authority are served."),
     ] = None,
+    health_port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Serve only probes and metrics on this port, too, over plain HTTP.",
+        ),
+    ] = None,
+    health_host: Annotated[str, typer.Option(help="Address for --health-port.")] = "0.0.0.0",  # noqa: S104
     workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
     max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
     max_held: Annotated[
@@ -94,7 +106,7 @@ def serve(
     """
     from mooring.extender.app import Routes
     from mooring.extender.server import ServeOptions, run
-    from mooring.extender.workers import inherited_socket, supervise, worker_command
+    from mooring.extender.workers import inherited_sockets, supervise, worker_command
     from mooring.framework.loading import load
     from mooring.http.origin import read_allowed_hosts
     from mooring.http.sockets import listen
@@ -112,7 +124,7 @@ def serve(
             f"--max-held {max_held} is less than --max-body {max_body}, so the largest body would "
             f"never find room; raise the one or lower the other"
         )
-    sock = inherited_socket()
+    inherited = inherited_sockets()
     options = ServeOptions(
         policy=policy,
         host=host,
@@ -134,18 +146,27 @@ def serve(
         client_ca=client_ca,
         node_cache=node_cache is not False,
         reload=reload,
-        worker=sock is not None,
+        worker=bool(inherited),
     )
     config = _cluster(node_cache, kubeconfig, context)
-    if sock is not None or workers == 1:
-        with sock if sock is not None else listen(host, port) as own:
-            code = run(options, config, own)
+
+    def sockets() -> Iterator[socket.socket]:
+        yield listen(host, port)
+        if health_port is not None:
+            yield listen(
+                health_host, health_port, option="--health-host", port_option="--health-port"
+            )
+
+    if inherited or workers == 1:
+        with ExitStack() as stack:
+            code = run(options, config, *map(stack.enter_context, inherited or sockets()))
         exit_soon(code)
         raise typer.Exit(code)
     # A policy or certificate that cannot be used is reported once, before any worker starts.
     load(policy)
     options.certificates()
-    with listen(host, port) as shared:
+    with ExitStack() as stack:
+        shared = [stack.enter_context(one) for one in sockets()]
         command = worker_command(sys.argv[1:])
         raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + 5))
 

@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
-from mooring.cli.log_lines import escaped
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
 from mooring.cli.output_files import same_place, written
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError
-from mooring.wording import are, counted
+from mooring.wording import are, counted, escaped
 
 if TYPE_CHECKING:
     import msgspec
@@ -85,7 +85,7 @@ async def _copy(config: "ClusterConfig", writer: "SnapshotWriter") -> None:
     from mooring.kube.client import Client
 
     async with Client(config) as client:
-        async for kind, page in read_kinds(client, say):
+        async for kind, page in read_kinds(client, print_error):
             for raw in page:
                 writer.add(kind, raw)
         writer.end()
@@ -136,15 +136,15 @@ class SnapshotWriter:
     def report(self, place: str) -> None:
         """Say on standard error what there is, and what could not be redacted."""
         for problem in self._problems[:_SHOWN_PROBLEMS]:
-            say(f"left out: {problem}")
+            print_error(f"left out: {problem}")
         more = len(self._problems) - _SHOWN_PROBLEMS
         if more > 0:
-            say(f"{counted(more, 'more object')} {are(more)} left out")
+            print_error(f"{counted(more, 'more object')} {are(more)} left out")
         if place != "-":
             nodes, pods = self.counts["Node"], self.counts["Pod"]
             others = self.counts.total() - nodes - pods
             said = f"{counted(nodes, 'node')}, {counted(pods, 'pod')}"
-            say(f"wrote {said} and {counted(others, 'other object')} to {place}")
+            print_error(f"wrote {said} and {counted(others, 'other object')} to {place}")
 
     def _redacted(self, kind: "Kind", raw: "msgspec.Raw") -> bytes | None:
         import msgspec

@@ -10,12 +10,14 @@ import codecs
 import contextlib
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterator
 from typing import Final
 
 from mooring.errors import InputError
+from mooring.wording import escaped
 
 #: For terminals without UTF-8, of the same width: names and numbers stay in their columns.
 _PLAIN: Final = {
@@ -78,9 +80,25 @@ def reporting_output_errors() -> Iterator[None]:
 
 def print_error(sentence: str) -> None:
     """Say what is wrong on standard error, if anybody can read it."""
+    print_note(f"moor: {sentence}")
+
+
+def print_note(line: str) -> None:
+    """One line on standard error; names in it may be anything and must not move the cursor."""
     with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"moor: {sentence}\n")
+        sys.stderr.write(f"{escaped(line)}\n")
         sys.stderr.flush()
+
+
+class NoteHandler(logging.Handler):
+    """Log lines of commands that do not log: warnings, as sentences like all others."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it."""
+        try:
+            print_error(record.getMessage())
+        except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
+            self.handleError(record)
 
 
 def forget_output(*numbers: int) -> None:

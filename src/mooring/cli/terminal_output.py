@@ -5,11 +5,57 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.align import VerticalAlignMethod
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    JustifyMethod,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from mooring.wording import escaped
+
 _NO_WRAP: Final = 100_000
+
+
+def make_console(width: int | None = None) -> Console:
+    """A console that prints names and reasons as they are, save for what a terminal would obey.
+
+    Args:
+        width: the characters of a line; None for the terminal's.
+    """
+    console = Console(highlight=False, markup=False, emoji=False, width=width)
+    console.push_render_hook(_EscapingHook())
+    return console
+
+
+class _EscapingHook(RenderHook):
+    """Writes out control characters in everything that is printed."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """What is printed instead."""
+        return [_Escaped(one) for one in renderables]
+
+
+class _Escaped:
+    """Something to print, in which only `rich` itself moves the cursor or changes colours."""
+
+    def __init__(self, thing: ConsoleRenderable) -> None:
+        self._thing = thing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Its parts, as they are printed."""
+        for segment in console.render(self._thing, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                lines = map(escaped, segment.text.split("\n"))
+                yield Segment("\n".join(lines), segment.style)
 
 
 class TerminalPrinter:
@@ -20,12 +66,11 @@ class TerminalPrinter:
     """
 
     def __init__(self, *, wide: bool = False) -> None:
-        # Names and reasons come from files and are printed as they are.
-        console = Console(highlight=False, markup=False, emoji=False)
+        console = make_console()
         # A pipe has no width, but people may give it one.
         limited = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
         if wide or not limited:
-            console = Console(highlight=False, markup=False, emoji=False, width=_NO_WRAP)
+            console = make_console(_NO_WRAP)
         self._console = console
         #: How many characters a line has at most; None if there is no limit.
         self.width = console.width if console.width < _NO_WRAP else None

@@ -21,7 +21,7 @@ from mooring.explaining.node_standing import NodeStanding, standing_of
 from mooring.explaining.rejection_details import RejectionDetails
 from mooring.explaining.suggestion import Suggestion
 from mooring.explaining.suggestion_search import SuggestionSearch
-from mooring.explaining.trial import Trial
+from mooring.explaining.trial import Trial, taken_off
 from mooring.framework.decisions.record import Record
 from mooring.framework.decisions.recording import record_decision
 from mooring.framework.policy import Policy
@@ -233,11 +233,8 @@ class Explainer:
         if known is None or not known.node_name:
             yield pod
             return
-        self.cluster.remove_pod(known.key)
-        try:
+        with taken_off(self.cluster, known):
             yield with_spec(pod, node_name=None)
-        finally:
-            self.cluster.put_pod(known)
 
     def _record(self, pod: Pod) -> Record:
         runtime = self.runtime(pod.scheduler_name)

@@ -18,6 +18,7 @@ from mooring.explaining.alike_nodes import alike_nodes
 from mooring.explaining.suggestion import Combination, Suggestion
 from mooring.explaining.trial import Objection, Trial
 from mooring.framework.arrays import Floats
+from mooring.framework.decisions.decision import EXTENDER
 from mooring.framework.decisions.record import Record
 from mooring.framework.hook import Hook
 from mooring.framework.remedies.remedy import MAX_REMEDIES, Cost, Remedy, RemedyCase
@@ -53,6 +54,8 @@ class SuggestionSearch:
         self._trial = trial
         self.failed: list[PluginError] = []
         self._failed_plugins: list[Hook] = []
+        #: Nodes that extenders reject; nobody can try whether a change would help there.
+        self._refused: frozenset[str] = frozenset()
 
     def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
         """The cheapest combinations of different kinds that work, cheapest first.
@@ -63,6 +66,7 @@ class SuggestionSearch:
         """
         if not record.nodes:
             return []
+        self._refused = _refused_by_extenders(record)
         starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
@@ -132,13 +136,16 @@ class SuggestionSearch:
         """The nodes on which the pod fits as a combination leaves it; none if it does not work."""
         if not objections:
             # Still none if a plugin fails on another node: the whole decision is given up then.
-            found = self._trial.fitting(pod)
+            found = self._fits(pod)
             return found if tried.node in found else []
         # What changes the pod alone, or adds nodes, may help on another node.
         elsewhere = all(one.pod is not None or one.added is not None for one in tried.remedies)
         if anywhere and tried.remedies and elsewhere:
-            return self._trial.fitting(pod)
+            return self._fits(pod)
         return []
+
+    def _fits(self, pod: Pod) -> list[str]:
+        return [name for name in self._trial.fitting(pod) if name not in self._refused]
 
     def _starts(self, record: Record) -> list[int]:
         """A few nodes of every group with the same verdicts, those that lack least."""
@@ -177,7 +184,7 @@ class SuggestionSearch:
             )
             tried = Combination(name, (remedy,))
             with self._trial.carry_out(tried) as pod:
-                fitting = self._trial.fitting(pod)
+                fitting = self._fits(pod)
                 if name in fitting:
                     return Suggestion(tried, tuple(fitting))
         return None
@@ -188,6 +195,8 @@ class SuggestionSearch:
         keys = _required_labels(self._trial.pod)
         kinds: dict[object, Node] = {}
         for node in self._trial.cluster.columns.nodes:
+            if node.name in self._refused:
+                continue
             if all(node.allocatable[name] >= amount for name, amount in requests.items()):
                 labels = tuple(node.labels.get(key) for key in keys)
                 kind = (frozenset(node.allocatable.items()), tuple(node.taints), labels)
@@ -196,6 +205,11 @@ class SuggestionSearch:
             kinds.values(), key=lambda one: (one.allocatable[CPU], one.allocatable[MEMORY])
         )
         return smallest[:_NEW_NODES]
+
+
+def _refused_by_extenders(record: Record) -> frozenset[str]:
+    said = ((name, record.rejection(row)) for row, name in enumerate(record.nodes))
+    return frozenset(name for name, one in said if one is not None and one.plugin == EXTENDER)
 
 
 def _required_labels(pod: Pod) -> list[str]:

@@ -25,6 +25,21 @@ from mooring.state.cluster import Cluster
 _OTHER_NODES: Final = reject("it looks at other nodes only")
 
 
+@contextmanager
+def taken_off(cluster: Cluster, pod: Pod) -> Iterator[None]:
+    """Take a pod off its node for a while; then it is there again, among the others as before."""
+    usage = cluster.usage(pod.node_name)
+    pods = usage.pods if usage is not None else (pod,)
+    cluster.remove_pod(pod.key)
+    try:
+        yield
+    finally:
+        cluster.put_pod(pod)
+        # What is put comes last: those that came after the pod are put again, too.
+        for other in pods[[one.key for one in pods].index(pod.key) + 1 :]:
+            cluster.put_pod(other)
+
+
 class Objection(NamedTuple):
     """A plugin that rejects the node in question.
 
@@ -86,8 +101,7 @@ class Trial:
             namespace, _, name = remedy.moved.partition("/")
             pod = cluster.pod(namespace, name)
             if pod is not None:
-                cluster.remove_pod(pod.key)
-                undo.callback(cluster.put_pod, pod)
+                undo.enter_context(taken_off(cluster, pod))
 
     def node(self, name: str) -> Node:
         """A node as it is now."""

@@ -84,14 +84,11 @@ class ExtenderApp:
     def asgi(self) -> ASGIApp:
         """The application to be served."""
         at = self._routes.prefix
-        gets: dict[str, Callable[[Request], Awaitable[Response]]] = {
+        gets = {
             "/": self._index,
             "/version": self._version,
             "/policy": self._policy,
-            "/healthz": self._healthz,
-            "/livez": self._livez,
-            "/readyz": self._readyz,
-            "/metrics": self._metrics,
+            **self._health_endpoints(),
         }
         posts: dict[str, Callable[[Request], Awaitable[Response]]] = {
             f"{at}/filter": self._filter,
@@ -111,6 +108,24 @@ class ExtenderApp:
         )
         app.router.redirect_slashes = False
         return LimitedRequests(app, self.load_limits)
+
+    def health_asgi(self) -> ASGIApp:
+        """Only what probes and Prometheus read, for a listener of its own."""
+        endpoints = self._health_endpoints().items()
+        app = Starlette(
+            routes=[Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints],
+            exception_handlers={Exception: _unexpected},
+        )
+        app.router.redirect_slashes = False
+        return app
+
+    def _health_endpoints(self) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+        return {
+            "/healthz": self._healthz,
+            "/livez": self._livez,
+            "/readyz": self._readyz,
+            "/metrics": self._metrics,
+        }
 
     async def _filter(self, request: Request) -> Response:
         return await self._verb(request, "filter", self._filter_answer(None), _filter_error)

@@ -22,6 +22,7 @@ from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.decision_turns import FUNCTION_PART, TimeLimit
 from mooring.extender.extender_entry import extender_entry, one_line
+from mooring.extender.health_listener import serving_health
 from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
@@ -109,8 +110,19 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
         return Certificates(self.tls_cert, self.tls_key, self.client_ca)
 
 
-def run(options: ServeOptions, config: ClusterConfig | None, sock: socket.socket) -> int:
+def run(
+    options: ServeOptions,
+    config: ClusterConfig | None,
+    sock: socket.socket,
+    health: socket.socket | None = None,
+) -> int:
     """Serve until a signal says stop; the exit code.
+
+    Args:
+        options: how to serve.
+        config: the cluster to watch and bind in, if there is one.
+        sock: where the verbs are served.
+        health: where probes and metrics are served, too; None for nowhere.
 
     Raises:
         InputError: the policy or a certificate cannot be used.
@@ -128,7 +140,7 @@ def run(options: ServeOptions, config: ClusterConfig | None, sock: socket.socket
             decisions=decisions,
             interrupt=interrupt,
         )
-        return await serve(options, service, sock, certificates, signals)
+        return await serve(options, service, sock, certificates, signals, health=health)
 
     return decide_and_serve(main, FUNCTION_PART * options.timeout)
 
@@ -140,6 +152,8 @@ async def serve(
     certificates: Certificates | None = None,
     signals: SignalSocket | None = None,
     load_limits: LoadLimits | None = None,
+    *,
+    health: socket.socket | None = None,
 ) -> int:
     """Serve on this event loop until a signal says stop; the exit code."""
     load_limits = load_limits if load_limits is not None else load_limits_of(options)
@@ -148,6 +162,9 @@ async def serve(
         app = ExtenderApp(
             service, routes=options.routes, max_body=options.max_body, load_limits=load_limits
         )
+        if health is not None:
+            listener = serving_health(app.health_asgi(), health, options.allow_hosts)
+            await stack.enter_async_context(listener)
         server = make_server(
             OwnOrigin(app.asgi(), sock, options.allow_hosts),
             http=limited_connections(

@@ -1,6 +1,6 @@
-"""Several server processes on one socket.
+"""Several server processes on the same sockets.
 
-The parent opens the socket and starts the same command once for each worker; a worker that dies is
+The parent opens the sockets and starts the same command once for each worker; a worker that dies is
 started again, and so is one that ends itself because a function of the policy is stuck. SIGTERM and
 SIGINT are passed on, and the parent ends when the last worker has ended; one that does not end in
 time is killed.
@@ -22,7 +22,7 @@ from types import FrameType
 
 log = logging.getLogger("mooring.extender")
 
-#: Tells a worker which file descriptor is the listening socket.
+#: Tells a worker which file descriptors are the listening sockets.
 SOCKET_VARIABLE = "MOORING_WORKER_SOCKET"
 #: A worker that ends sooner than this after its start has not served; wait before the next try.
 _MIN_SECONDS = 2.0
@@ -30,13 +30,13 @@ _USAGE_ERROR = 2
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 
 
-def inherited_socket() -> socket.socket | None:
-    """The listening socket, in a worker process; None in a process started by hand."""
-    number = os.environ.pop(SOCKET_VARIABLE, "")
-    if not number.isdigit():
-        return None
+def inherited_sockets() -> list[socket.socket]:
+    """The listening sockets, in a worker process; none in a process started by hand."""
+    numbers = os.environ.pop(SOCKET_VARIABLE, "").split(",")
+    if not all(number.isdigit() for number in numbers):
+        return []
     _end_with_parent()
-    return socket.socket(fileno=int(number))
+    return [socket.socket(fileno=int(number)) for number in numbers]
 
 
 def _end_with_parent() -> None:
@@ -46,13 +46,17 @@ def _end_with_parent() -> None:
 
 
 def supervise(
-    command: Sequence[str], sock: socket.socket, count: int, *, stop_seconds: float = 10.0
+    command: Sequence[str],
+    socks: Sequence[socket.socket],
+    count: int,
+    *,
+    stop_seconds: float = 10.0,
 ) -> int:
     """Run workers until a signal says stop.
 
     Args:
         command: the command line of one worker.
-        sock: the listening socket they share.
+        socks: the listening sockets they share.
         count: how many workers.
         stop_seconds: how long they may take to end; a worker ends itself sooner, if it can.
 
@@ -60,15 +64,19 @@ def supervise(
         The exit code: 0, or that of a worker that could not start at all.
     """
     with tempfile.TemporaryDirectory(prefix="mooring-metrics-") as metrics:
-        return _Supervisor(command, sock, Path(metrics), stop_seconds).run(count)
+        return _Supervisor(command, socks, Path(metrics), stop_seconds).run(count)
 
 
 class _Supervisor:
     def __init__(
-        self, command: Sequence[str], sock: socket.socket, metrics: Path, stop_seconds: float
+        self,
+        command: Sequence[str],
+        socks: Sequence[socket.socket],
+        metrics: Path,
+        stop_seconds: float,
     ) -> None:
         self._command = command
-        self._sock = sock
+        self._descriptors = [sock.fileno() for sock in socks]
         self._metrics = metrics
         self._stop_seconds = stop_seconds
         self._workers: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
@@ -93,10 +101,10 @@ class _Supervisor:
     def _start(self) -> None:
         process = subprocess.Popen(
             self._command,
-            pass_fds=[self._sock.fileno()],
+            pass_fds=self._descriptors,
             env={
                 **os.environ,
-                SOCKET_VARIABLE: str(self._sock.fileno()),
+                SOCKET_VARIABLE: ",".join(map(str, self._descriptors)),
                 "PROMETHEUS_MULTIPROC_DIR": str(self._metrics),
             },
         )

@@ -36,6 +36,8 @@ def check_declarations(plugin: Hook) -> None:
     score_scope(plugin)
     _declared_kinds(plugin, _READS)
     _declared_kinds(plugin, "reads_if_watched")
+    kinds_to_patch(plugin)
+    kinds_to_create(plugin)
 
 
 def filter_scope(plugin: Hook) -> Scope:
@@ -66,6 +68,24 @@ def kinds_to_watch(plugin: Hook) -> set[type[KubeObject]]:
     if declared is not None:
         return declared
     return {hint.kind for hint in hints_of(plugin)} if isinstance(plugin, Requeues) else set()
+
+
+def kinds_to_patch(plugin: Hook) -> set[type[KubeObject]]:
+    """The kinds of objects that a plugin's plans patch.
+
+    Raises:
+        InputError: the plugin names something else.
+    """
+    return _declared_kinds(plugin, "patches") or set()
+
+
+def kinds_to_create(plugin: Hook) -> set[type[KubeObject]]:
+    """The kinds of objects that a plugin's plans create.
+
+    Raises:
+        InputError: the plugin names something else.
+    """
+    return _declared_kinds(plugin, "creates") or set()
 
 
 def _scope(plugin: Hook, declaration: str) -> Scope:

@@ -94,6 +94,10 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: Kinds that it looks up as well, but only if they are watched for another plugin; nothing but
     #: tests goes by it yet.
     reads_if_watched: Collection[type[KubeObject]] = ()
+    #: The kinds of objects that its plans patch, and those that they create; manifests get the
+    #: permissions for it from here.
+    patches: Collection[type[KubeObject]] = ()
+    creates: Collection[type[KubeObject]] = ()
     #: What its filter depends on besides the pod.
     filter_scope: Scope = Scope.CLUSTER
     #: What its score depends on besides the pod; nothing but tests goes by it yet.

@@ -5,8 +5,16 @@ import socket
 from mooring.errors import InputError
 
 
-def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
-    """Open the socket to serve on; `option` is what sets the address, for the message.
+def listen(
+    host: str, port: int, *, option: str = "--host", port_option: str = "--port"
+) -> socket.socket:
+    """Open the socket to serve on.
+
+    Args:
+        host: the address.
+        port: the port; 0 takes a free one.
+        option: what sets the address, for the message.
+        port_option: what sets the port.
 
     Raises:
         InputError: the address cannot be used.
@@ -25,6 +33,7 @@ def listen(host: str, port: int, *, option: str = "--host") -> socket.socket:
     except (OSError, OverflowError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot listen on {host} port {port}: {what}; choose others with {option} and --port"
+            f"cannot listen on {host} port {port}: {what}; "
+            f"choose others with {option} and {port_option}"
         ) from error
     return sock

@@ -23,9 +23,6 @@ from mooring.live.waiting_bindings import WaitingBindings
 from mooring.process.deadline import Deadline
 from mooring.wording import counted
 
-#: Hooks of in-tree plugins wait for nobody. `foreign.is_foreign` is another question: a policy's
-#: plugin is mooring's own code, too, but runs the policy's functions.
-_IN_TREE: Final = "mooring.plugins."
 #: So long hooks that were cancelled may take to end before they count as left behind at a stop.
 _END_SECONDS: Final = 0.5
 
@@ -95,8 +92,6 @@ class AsyncHooks:
         self, name: str, point: str, run: Run, binding: Binding, *, pause: bool = True
     ) -> object:
         try:
-            if type(getattr(run, "__self__", None)).__module__.startswith(_IN_TREE):
-                return await foreign.wait(run, binding)
             self._reject_leaky(name)
             with self._waiting_bindings.waiting() if pause else nullcontext():
                 return await self._limited(name, run, binding)

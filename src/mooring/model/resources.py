@@ -5,7 +5,7 @@ of memory, devices, pods), rounded up as kube-scheduler rounds. Called by `Pod` 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from mooring.model.meta import KubeStruct
 from mooring.model.quantity import Quantity, parse_quantity
@@ -31,13 +31,23 @@ ExactResources = dict[str, Quantity]
 class Resources(dict[str, int]):
     """Amounts by resource name; a resource that is not there has amount 0.
 
-    ``cpu`` is in thousandths of a core, everything else in its own unit.
+    ``cpu`` is in thousandths of a core, everything else in its own unit. It cannot be changed:
+    every decision reads the same amounts.
     """
 
     __slots__ = ()
 
     def __missing__(self, name: str) -> int:
         return 0
+
+    def __reduce__(self) -> tuple[type["Resources"], tuple[dict[str, int]]]:
+        return Resources, (dict(self),)
+
+    def _read_only(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("amounts of a pod or a node are read-only; change a copy: dict(...)")
+
+    __setitem__ = __delitem__ = __ior__ = _read_only
+    clear = pop = popitem = setdefault = update = _read_only
 
 
 class ResourceRequirements(KubeStruct, frozen=True, rename="camel"):

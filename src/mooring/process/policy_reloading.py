@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from mooring.errors import InputError
 from mooring.framework import foreign
@@ -26,6 +26,10 @@ from mooring.framework.policy import Policy
 from mooring.process.computing_threads import AbandonedThreads
 
 log = logging.getLogger("mooring.policy")
+
+T = TypeVar("T")
+#: How one version of each file differs from another: time, size and number.
+Stamps = dict[Path, tuple[int, int, int]]
 
 #: A file that takes longer to load is left behind; it may hang for ever.
 _LOAD_SECONDS: Final = 30.0
@@ -50,13 +54,15 @@ async def reload(
     # Files are never left out again: one that cannot be imported now may be mended.
     files = set(source_files(source))
     stamps = _stamps(files)
-    rejected: dict[Path, int] = {}
+    rejected: Stamps = {}
     abandoned = AbandonedThreads()
     while True:
         await asyncio.sleep(seconds)
         left = abandoned.look()
         files.update(source_files(source))
-        now = _stamps(files)
+        if _stamps(files) == stamps:
+            continue
+        now = await settled(lambda: _stamps(files), seconds / 2)
         if now == stamps:
             continue
         if left >= _MOST_ABANDONED:
@@ -129,11 +135,28 @@ class _Loading:
             ))  # fmt: skip
 
 
-def _stamps(files: set[Path]) -> dict[Path, int]:
+async def settled(look: Callable[[], T], seconds: float) -> T:
+    """What is seen twice in a row: a file that is half written may be a policy, but not the one.
+
+    Args:
+        look: sees something.
+        seconds: between two looks.
+    """
+    before = look()
+    while True:
+        await asyncio.sleep(seconds)
+        now = look()
+        if now == before:
+            return now
+        before = now
+
+
+def _stamps(files: set[Path]) -> Stamps:
     found = {}
     for path in files:
         with contextlib.suppress(OSError):
-            found[path] = path.stat().st_mtime_ns
+            state = path.stat()
+            found[path] = state.st_mtime_ns, state.st_size, state.st_ino
     return found
 
 

@@ -5,11 +5,18 @@ reads a dict faster than an array.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from mooring.model.pod import Pod
 from mooring.model.resources import PODS, Resources
 from mooring.state.copy_on_write import Owner
 from mooring.state.pod_info import PodInfo
+
+#: How sums are changed here, and nowhere else: whoever reads them gets these very objects.
+_set: Final = dict[str, int].__setitem__
+_drop: Final = dict[str, int].__delitem__
+#: What a pod takes up besides what it asks for.
+_ITSELF: Final = (PODS, 1)
 
 
 class NodeUsage:
@@ -52,9 +59,10 @@ class NodeUsage:
         known = self._free
         if known is not None and known[0] is allocatable:
             return known[1]
-        free = Resources(allocatable)
+        left = dict(allocatable)
         for name, amount in self.used.items():
-            free[name] -= amount
+            left[name] = left.get(name, 0) - amount
+        free = Resources(left)
         self._free = (allocatable, free)
         return free
 
@@ -78,12 +86,12 @@ class NodeUsage:
     def _count(self, info: PodInfo, sign: int) -> None:
         self._pods = self._free = None
         used, shape = self.used, info.compiled or info.shape
-        for name, amount in (*shape.requests.items(), (PODS, 1)):
+        for name, amount in (*shape.requested, _ITSELF):
             total = used[name] + sign * amount
             if total:
-                used[name] = total
+                _set(used, name, total)
             else:  # names that nobody uses any more are not kept
-                used.pop(name, None)
+                _drop(used, name)
 
     def __bool__(self) -> bool:
         return bool(self._by_key)

@@ -65,6 +65,22 @@ class TestExamples:
             "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
         )
 
+    def test_nothing_is_copied_through_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "fair-gpus").symlink_to(tmp_path / "elsewhere")
+        assert "fair-gpus exists already" in sentence(
+            moor(tmp_path, "examples", "fair-gpus", "--copy")
+        )
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_nothing_is_left_if_it_cannot_be_copied(self, tmp_path: Path) -> None:
+        command = f"ulimit -f 0; {sys.executable} -m mooring.cli examples fair-gpus --copy"
+        done = subprocess.run(
+            ["sh", "-c", command], capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=environment(tmp_path),
+        )  # fmt: skip
+        assert sentence(done) == "moor: fair-gpus cannot be written: File too large\n"
+        assert not (tmp_path / "fair-gpus").exists()
+
     @pytest.mark.parametrize("command", [["examples"], ["demo", "--example"]])
     def test_a_name_that_is_nearly_right(self, tmp_path: Path, command: list[str]) -> None:
         assert sentence(moor(tmp_path, *command, "fair-gpu")) == (

@@ -316,6 +316,34 @@ class TestTls:
             assert reply.status == 200
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_probes_and_metrics_have_a_listener_of_their_own(
+    serve: Serve, policy: Path, authority: Authority, workers: str
+) -> None:
+    """The kubelet has no client certificate, and asks from outside."""
+    pair, health = authority.server("server"), free_port()
+    moor = serve(
+        policy, "--tls-cert", pair.certificate, "--tls-key", pair.key,
+        "--client-ca", authority.file, "--health-port", str(health), "--health-host", "127.0.0.1",
+        "--workers", workers, "--drain", "0",
+    )  # fmt: skip
+    assert rejected_by(moor, trusting(authority))
+
+    def status(path: str, method: str = "GET") -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", health, timeout=30)
+        try:
+            connection.request(method, path)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    for path in ("/healthz", "/livez", "/readyz", "/metrics"):
+        assert status(path) == 200
+    for path in ("/", "/policy", "/filter", "/bind"):
+        assert status(path) == 404
+        assert status(path, "POST") == 404
+
+
 def test_a_changed_policy_is_reloaded_and_a_broken_one_is_not(serve: Serve, policy: Path) -> None:
     moor = serve(policy, "--reload", "--drain", "0")
     assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a"]

@@ -1,6 +1,7 @@
 """Commands whose standard input, output or error is closed or full: a sentence, no traceback."""
 
 import http.client
+import logging
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from mooring.cli.standard_streams import NoteHandler
 from mooring.embedded.kubeconfig import kubeconfig_text
 from mooring.testing.real_kubernetes import free_port, wait_for
 from tests.unit.cli.cluster_server import cluster_server
@@ -74,6 +76,17 @@ def outcome(folder: Path, arguments: tuple[str, ...], streams: str) -> tuple[int
     process = start(folder, arguments, streams)
     out, err = process.communicate(timeout=120)
     return process.returncode, out.decode(), err.decode()
+
+
+def test_what_commands_log_that_do_not_log(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = NoteHandler(logging.WARNING)
+    logger = logging.Logger("alone")
+    logger.addHandler(handler)
+    logger.warning("it said %s", "\x1b[2J")
+    logger.warning("%d", "no number")
+    said = capsys.readouterr().err
+    assert said.startswith("moor: it said \\x1b[2J\n")
+    assert "\x1b" not in said
 
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)

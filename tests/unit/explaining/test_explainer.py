@@ -68,6 +68,15 @@ class TestAPodOnANode:
         assert explainer.cluster.columns.used("cpu").tolist() == [3000, 0]
         assert explainer.record(make_pod(requests={"cpu": "2"})).feasible == ["b"]
 
+    def test_is_among_the_other_pods_as_before(self) -> None:
+        others = [make_pod(name, node="a") for name in ("x", "y", "z")]
+        explainer = Explainer([*NODES, others[0], self.placed, *others[1:]])
+        before = explainer.cluster.nodes["a"].pods
+        explainer.explain("shop/web", "a")
+        assert [one.name for one in explainer.cluster.nodes["a"].pods] == ["x", "web", "y", "z"]
+        assert explainer.cluster.nodes["a"].pods == before
+        assert explainer.cluster.columns.used("pods").tolist() == [4, 0]
+
     def test_is_on_it_again_after_a_failure(self) -> None:
         policy = mr.Policy("broken")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mooring.extender import workers
-from mooring.extender.workers import inherited_socket, supervise, worker_command
+from mooring.extender.workers import inherited_sockets, supervise, worker_command
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ except FileExistsError:
     signal.pause()
 sys.exit(2)
 """
-    assert supervise(python(script), sock, 2) == 2
+    assert supervise(python(script), [sock], 2) == 2
 
 
 def test_a_worker_that_dies_is_replaced(
@@ -71,7 +71,7 @@ if number == 1:
 sys.exit(1 if number == 0 else 2)
 """
     with caplog.at_level(logging.INFO, "mooring.extender"):
-        assert supervise(python(script), sock, 1) == 2
+        assert supervise(python(script), [sock], 1) == 2
     found = [(lives / str(number)).read_text() for number in range(3)]
     assert found == ["", "counter", "counter counter"]
     told = [message.split(" ", 2)[2] for message in caplog.messages if "ended" in message]
@@ -89,7 +89,7 @@ os.kill(os.getppid(), signal.SIGTERM)
 while True:
     signal.pause()
 """
-    assert supervise(python(script), sock, 1, stop_seconds=0.01) == 0
+    assert supervise(python(script), [sock], 1, stop_seconds=0.01) == 0
     assert (tmp_path / "deaf").exists()
     assert "does not end; killing it" in caplog.text
 
@@ -98,12 +98,12 @@ def test_the_listening_socket_is_handed_down(
     sock: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(workers.SOCKET_VARIABLE, raising=False)
-    assert inherited_socket() is None
-    monkeypatch.setenv(workers.SOCKET_VARIABLE, str(os.dup(sock.fileno())))
-    found = inherited_socket()
-    assert found is not None
-    with found:
-        assert found.getsockname() == sock.getsockname()
+    assert inherited_sockets() == []
+    numbers = [str(os.dup(sock.fileno())), str(os.dup(sock.fileno()))]
+    monkeypatch.setenv(workers.SOCKET_VARIABLE, ",".join(numbers))
+    first, second = inherited_sockets()
+    with first, second:
+        assert first.getsockname() == second.getsockname() == sock.getsockname()
     # A worker's own children must not take it for theirs.
     assert workers.SOCKET_VARIABLE not in os.environ
 

@@ -17,7 +17,7 @@ from mooring.scheduler.effects import Bind, PatchStatus
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
-from tests.unit.live.test_run import make_settings
+from tests.unit.live.running_scheduler import make_settings
 
 NO_CPU = "0/3 nodes are available: 3 Insufficient cpu. preemption: no victims."
 

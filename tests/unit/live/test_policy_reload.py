@@ -19,7 +19,7 @@ from mooring.live.run import scheduling
 from mooring.model.storage import VolumeAttachment
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import FakeCluster, fake_cluster
-from tests.unit.live.test_run import eventually, make_settings
+from tests.unit.live.running_scheduler import eventually, make_settings
 
 POLICY = """
 import mooring as mr

@@ -9,7 +9,7 @@ from mooring.errors import ApiError, KubeError
 from mooring.live.run import scheduling
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
-from tests.unit.live.test_run import make_settings
+from tests.unit.live.running_scheduler import make_settings
 
 
 def test_it_schedules_for_the_length_of_a_block_and_leaves_signals_alone() -> None:

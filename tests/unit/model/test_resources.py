@@ -1,9 +1,12 @@
+import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mooring import Pod, QuantityError
 from mooring.model.resources import (
+    Resources,
     container_scoring_requests,
     read_resources,
     scoring_requests,
@@ -125,3 +128,30 @@ def test_an_impossible_amount_is_an_error_when_requests_are_read() -> None:
     pod = Pod.from_dict({"spec": {"overhead": {"cpu": "lots"}}})
     with pytest.raises(QuantityError, match="'lots'"):
         _ = pod.requests
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda amounts: amounts.__setitem__("cpu", 1),
+        lambda amounts: amounts.__delitem__("cpu"),
+        lambda amounts: amounts.__ior__({"cpu": 1}),
+        lambda amounts: amounts.update(cpu=1),
+        lambda amounts: amounts.setdefault("memory", 1),
+        lambda amounts: amounts.pop("cpu"),
+        lambda amounts: amounts.popitem(),
+        lambda amounts: amounts.clear(),
+    ],
+)
+def test_amounts_are_read_only(change: Callable[[Any], object]) -> None:
+    amounts = read_resources({"cpu": "2"})
+    with pytest.raises(TypeError, match=r"read-only; change a copy: dict\(\.\.\.\)"):
+        change(amounts)
+    assert amounts == {"cpu": 2000}
+    assert {**amounts, "cpu": 1} == {"cpu": 1}
+
+
+def test_amounts_can_be_copied() -> None:
+    amounts = read_resources({"cpu": "2"})
+    for copied in (copy.copy(amounts), copy.deepcopy(amounts)):
+        assert (type(copied), copied) == (Resources, amounts)

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
 from mooring.framework.policy import Policy
-from mooring.process.policy_reloading import reload
+from mooring.process.policy_reloading import reload, settled
 from tests.unit.extender.asgi import eventually
 
 #: For policy files that wait.
@@ -20,6 +21,43 @@ policy = mr.Policy("{}")
 def fine(pod, node):
     return True
 """
+
+
+def test_a_file_is_not_loaded_while_it_is_being_written() -> None:
+    seen = iter(["half", "more", "nearly", "whole", "whole", "other"])
+    assert asyncio.run(settled(lambda: next(seen), 0)) == "whole"
+    assert next(seen) == "other"
+
+
+def test_a_file_that_is_no_file_for_a_while(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text(POLICY.format("old"))
+    taken: list[Policy] = []
+
+    async def main() -> None:
+        work = asyncio.create_task(reload(str(file), taken.append, 0.01))
+        await asyncio.sleep(0)
+        file.unlink()
+        await eventually(lambda: f"kept the old policy: {file} does not exist" in caplog.text)
+        os.mkfifo(file)
+        await eventually(lambda: f"kept the old policy: {file} is no file" in caplog.text)
+        file.unlink()
+        file.mkdir()
+        await eventually(lambda: caplog.text.count(f"{file} is no file") == 2)
+        file.rmdir()
+        file.write_bytes(POLICY.format("new").encode("utf-16"))
+        await eventually(lambda: "cannot contain null bytes" in caplog.text)
+        # Another file with the time of the old one.
+        (tmp_path / "new.py").write_text(POLICY.format("new"))
+        os.utime(tmp_path / "new.py", ns=(0, file.stat().st_mtime_ns))
+        (tmp_path / "new.py").rename(file)
+        await eventually(lambda: bool(taken))
+        work.cancel()
+
+    asyncio.run(main())
+    assert [one.name for one in taken] == ["new"]
 
 
 def test_a_file_that_never_loads_is_left_behind(

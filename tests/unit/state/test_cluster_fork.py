@@ -88,6 +88,14 @@ def test_a_node_that_was_read_before_shows_what_was_then() -> None:
     assert fork.nodes["a"] is read  # nobody has written to it there
 
 
+def test_nobody_can_write_to_what_both_have() -> None:
+    fork = small().fork()
+    node: Any = fork.nodes["a"]
+    for amounts in (node.used, node.free, node.allocatable, fork.pods_on(0)[0].requests):
+        with pytest.raises(TypeError, match="read-only"):
+            amounts["cpu"] -= 1
+
+
 def test_a_cluster_cannot_be_forked_in_the_middle_of_a_what_if() -> None:
     cluster, guest = small(), make_pod("guest")
     cluster.add_what_if(guest, 1)

@@ -33,7 +33,8 @@ def demo(
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
             metavar="NAME",
-            help="Show what this example's policy changes instead; moor examples lists them.",
+            help="Show what this example's policy changes instead, or that of a folder such as . "
+            "with policy.py, nodes.yaml and workload.yaml; moor examples lists examples.",
         ),
     ] = None,
     hook_timeout: HookTimeout = 5.0,
@@ -45,9 +46,8 @@ def demo(
     explains one placement and the pending pod. With --example, an example's own workload is placed
     twice instead, without its policy and with it.
     """
-    from rich.console import Console
-
     from mooring.cli.demo.workload import equip
+    from mooring.cli.terminal_output import make_console
     from mooring.embedded.fleet import make_fleet
     from mooring.framework.loading import load
     from mooring.process.file_descriptors import allow_descriptors
@@ -61,12 +61,15 @@ def demo(
                 "--example brings its own nodes, pods and policy; leave out the others"
             )
         from mooring.cli.demo.example_demo import show_example
-        from mooring.cli.example_files import find_example
+        from mooring.cli.example_files import find_example, folder_example
 
-        show_example(find_example(example), hook_timeout)
+        folder = Path(example)
+        is_folder = example in (".", "..") or os.sep in example
+        found = folder_example(folder) if is_folder else find_example(example)
+        show_example(found, hook_timeout)
         return
     loaded = load(policy) if policy is not None else None
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = make_console()
     fleet = make_fleet(nodes)
     equip(fleet)
     console.print(

@@ -169,6 +169,8 @@ def _print(
         out.print(f"Pending with the policy, {counted(number, 'pod')}: {reason}")
     for say in with_policy.says:
         out.print(f"The {say}.")
+    if example.own:
+        return
     out.print()
     out.print(Text("Next", style="bold underline"))
     out.print()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
 from mooring.cli.output_formats import print_json
 from mooring.cli.shared_options import HookTimeout, PolicyPlace
+from mooring.cli.standard_streams import print_error, print_note
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
 
@@ -173,7 +174,7 @@ def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
 
             decide = asking(extenders)
         elif extenders:
-            say(inputs.not_asked(extenders))
+            print_error(inputs.not_asked(extenders))
         with hook_limit(settings.hook_timeout) as deadline:
             yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
     except (PluginError, PolicyError) as error:
@@ -189,7 +190,7 @@ def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: Expl
     _report_skipped(explainer.snapshot)
     _report_failed(found.failed)
     if found.assumed and not question.profile:
-        say(
+        print_error(
             f"no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
             f"{found.record.profile} is assumed; give its configuration with --config, or another "
             "profile with --scheduler-name"
@@ -282,16 +283,16 @@ def _report_skipped(snapshot: "Snapshot") -> None:
     if not skipped:
         return
     number = len(skipped)
-    say(f"{counted(number, 'object')} {are(number)} left out:")
+    print_error(f"{counted(number, 'object')} {are(number)} left out:")
     for one in skipped[:_SHOWN_PROBLEMS]:
-        typer.echo(f"  {one.problem}", err=True)
+        print_note(f"  {one.problem}")
     if number > _SHOWN_PROBLEMS:
-        typer.echo(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)", err=True)
+        print_note(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)")
 
 
 def _report_failed(failed: Sequence[PluginError]) -> None:
     for told in dict.fromkeys(map(_told, failed)):
-        say(f"{told}; the explanation is without it")
+        print_error(f"{told}; the explanation is without it")
 
 
 def _report_broken(found: "Explanation") -> bool:
@@ -300,5 +301,5 @@ def _report_broken(found: "Explanation") -> bool:
 
     failures = plugin_failures(found.record)
     for one in failures:
-        say(one)
+        print_error(one)
     return bool(failures)

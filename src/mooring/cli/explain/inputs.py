@@ -4,14 +4,12 @@ Reads files, a live cluster and a running scheduler's ``/configz``. Whatever is 
 an `InputError` that says where.
 """
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mooring.cli.cluster_reader import read_live
+from mooring.cli.explain.configz_reader import read_configz, without_credentials
 from mooring.cli.input_files import read_mapping, read_snapshot
 from mooring.errors import InputError
 from mooring.framework.loading import load
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Under this name a scheduler's ``/configz`` has its configuration.
 _COMPONENT: Final = "componentconfig"
-_SECONDS: Final = 10
-_MOST_BYTES: Final = 16 << 20
 
 
 def make_explainer(
@@ -76,13 +72,13 @@ def read_settings(config: str | None, policy: "Policy | None") -> dict[str, Any]
     if config is None:
         return None
     of_scheduler = config.startswith(("http://", "https://"))
-    settings = _configz(config) if of_scheduler else read_mapping(Path(config))
+    settings = read_configz(config) if of_scheduler else read_mapping(Path(config))
     if isinstance(settings.get(_COMPONENT), dict):
         settings = settings[_COMPONENT]
     try:
         build_profiles(settings, default_registry(), [policy] if policy is not None else [])
     except InputError as error:
-        raise InputError(f"{config}: {error}") from error
+        raise InputError(f"{without_credentials(config)}: {error}") from error
     return settings
 
 
@@ -95,33 +91,10 @@ def extenders_of(settings: Mapping[str, Any] | None) -> "tuple[Extender, ...]":
 
 def not_asked(extenders: "tuple[Extender, ...]") -> str:
     """The sentence about extenders that were not asked; empty if there are none."""
-    names = [_without_credentials(one.url_prefix) for one in extenders]
+    names = [without_credentials(one.url_prefix) for one in extenders]
     if not names:
         return ""
     if len(names) == 1:
         return f"the extender {names[0]} was not asked; --ask-extenders asks it"
     listed = " and ".join((", ".join(names[:-1]), names[-1]))
     return f"the extenders {listed} were not asked; --ask-extenders asks them"
-
-
-def _without_credentials(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
-
-
-def _configz(url: str) -> dict[str, Any]:
-    """What a running scheduler says of its configuration."""
-    host = url.partition("://")[2]
-    address = url if "/" in host.rstrip("/") else f"{url.rstrip('/')}/configz"
-    try:
-        with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - http(s) only
-            found = json.loads(answer.read(_MOST_BYTES))
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise InputError(
-            f"{address} cannot be read: {reason}; save it with kubectl get --raw and give the file"
-        ) from error
-    if not isinstance(found, dict):
-        raise InputError(f"{address} is no configuration: it holds no object with named fields")
-    return found

@@ -249,7 +249,9 @@ def reasons(group: AlikeNodes) -> list[str]:
 
 def reason(rejection: Rejection) -> str:
     """A plugin and its reasons."""
-    text = f"{rejection.plugin or 'the scheduler'}: {', '.join(rejection.verdict.reasons)}"
+    # An extender need not say why, and a reason may have any number of lines.
+    said = " ".join(", ".join(rejection.verdict.reasons).split()) or "no reason given"
+    text = f"{rejection.plugin or 'the scheduler'}: {said}"
     note = rejection.verdict.note
     return f"{text} ({note})" if note else text
 

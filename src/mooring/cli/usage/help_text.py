@@ -27,7 +27,11 @@ _GROUPS: Final = {
     ),
     "Server": (
         "host", "bind_address", "port", "allow_host", "tls_cert", "tls_key", "client_ca",
-        "token_file", "prefix", "predicates_prefix", "priorities_prefix", "workers", "drain",
+        "token_file", "health_host", "health_port", "prefix", "predicates_prefix",
+        "priorities_prefix", "workers", "drain",
+    ),
+    "Extender": (
+        "ignorable", "managed_resource", "tls", "service", "node_port", "url",
     ),
     "Limits": ("timeout", "max_body", "max_held", "max_waiting", "max_connections"),
     "Output": ("output", "log_format", "verbose"),
@@ -36,9 +40,10 @@ _OTHERS: Final = "Options"
 _HEADING: Final = {name: heading for heading, names in _GROUPS.items() for name in names}
 #: What stands for a value, by the parameter's name or else by its type.
 _VALUES_BY_NAME: Final = {
-    "bind_address": "ADDRESS", "context": "NAME", "host": "ADDRESS", "max_body": "SIZE",
-    "max_held": "SIZE", "namespace": "NAME", "node": "NAME", "policy": "POLICY", "prefix": "PATH",
-    "predicates_prefix": "PATH", "priorities_prefix": "PATH", "scheduler_name": "NAME",
+    "bind_address": "ADDRESS", "context": "NAME", "health_host": "ADDRESS", "host": "ADDRESS",
+    "max_body": "SIZE", "max_held": "SIZE", "namespace": "NAME", "node": "NAME", "policy": "POLICY",
+    "prefix": "PATH", "predicates_prefix": "PATH", "priorities_prefix": "PATH",
+    "scheduler_name": "NAME",
     "bind_hook_timeout": "SECONDS", "drain": "SECONDS", "hook_timeout": "SECONDS",
     "job_seconds": "SECONDS", "timeout": "SECONDS",
 }  # fmt: skip

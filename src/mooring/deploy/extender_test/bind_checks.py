@@ -25,7 +25,7 @@ from mooring.deploy.extender_test.probes import verb_path
 from mooring.deploy.extender_test.questions import to_bind
 from mooring.deploy.extender_test.verb_checks import Subject
 
-_TRANSFER: Final = ("answers", "redirect", "encoding")
+_TRANSFER: Final = ("answers", "redirect", "encoding", "size")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

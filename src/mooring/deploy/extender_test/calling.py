@@ -42,12 +42,13 @@ class Reply:
 
     Attributes:
         status: the HTTP status; 0 if nothing came.
-        body: the whole body, unpacked; empty if it was not read to its end.
+        body: the whole body, unpacked if it was gzip; empty if it was not read to its end.
         seconds: from the first byte sent until the last one received.
         failure: why there is no answer that kube-scheduler could read.
         problem: the same in words, such as "it closed the connection".
         closes: the extender closed the connection after its answer.
         redirected: where it sent us on the way.
+        encoding: what is said to be done to the body, and Go would not undo.
     """
 
     status: int = 0
@@ -57,6 +58,7 @@ class Reply:
     problem: str = ""
     closes: bool = False
     redirected: tuple[str, ...] = ()
+    encoding: str = ""
 
     @property
     def usable(self) -> bool:
@@ -108,6 +110,10 @@ class Caller:
     async def __aexit__(self, *_: object) -> None:
         if self._http is not None:
             await self._http.close()
+
+    def another(self) -> "Caller":
+        """One that calls the same extender over connections of its own."""
+        return Caller(self.settings, max_reply=self._max_reply)
 
     @property
     def secure(self) -> bool:
@@ -244,14 +250,8 @@ class Caller:
         closes = said == "close" or (version < aiohttp.HttpVersion11 and said != "keep-alive")
         reply = Reply(status=response.status, closes=closes)
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        reply = replace(reply, encoding="" if encoding in ("gzip", "identity") else encoding)
         unpack = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
-        if unpack is None and encoding not in ("identity", ""):
-            response.close()
-            return replace(
-                reply,
-                failure="encoding",
-                problem=f"its Content-Encoding is {encoding[:40]}, which Go does not unpack",
-            )
         chunks = []
         left = self._max_reply
         async for chunk in response.content.iter_any():

@@ -25,7 +25,7 @@ from mooring.deploy.extender_test.judging import NOT_SERVED, Judgement, judge
 from mooring.deploy.extender_test.latency_checks import check_latency
 from mooring.deploy.extender_test.made_up_objects import Object
 from mooring.deploy.extender_test.probes import managed, verb_path
-from mooring.deploy.extender_test.questions import Nodes
+from mooring.deploy.extender_test.questions import AskedNodes
 from mooring.deploy.extender_test.verb_checks import Subject, check_verb
 from mooring.extender.http_extender import MAX_REPLY_BYTES
 
@@ -72,7 +72,7 @@ async def run_conformance(plan: ConformancePlan) -> ExtenderReport:
     settings = plan.settings
     findings = Findings(ignorable=settings.ignorable, skip=plan.skip)
     async with Caller(settings, max_reply=plan.max_reply) as caller:
-        nodes = Nodes(plan.nodes, managed(settings), plan.pods)
+        nodes = AskedNodes(plan.nodes, managed(settings), plan.pods)
         run = _Run(plan, Subject(caller=caller, settings=settings, nodes=nodes, findings=findings))
         reachable = await run.is_reachable()
         if reachable:
@@ -143,12 +143,13 @@ class _Run:
             await check_survival(self._subject, verb, mode, usual)
 
     def _note_unserved(self, verbs: Sequence[Verb]) -> None:
-        findings, words = self._subject.findings, " and ".join(verbs)
+        findings = self._subject.findings
         if verbs and len(verbs) == len(self._verbs()):
             sent = f"POST to {self._subject.caller.shown_url('')} and each verb"
             findings.failed("served", sent=sent, came=f"no verb is served: {', '.join(verbs)}")
         elif verbs:
-            findings.notes.append(f"It does not serve {words}; leave these verbs unset.")
+            fields = " and ".join(f"{verb}Verb" for verb in verbs)
+            findings.notes.append(f"It does not serve {' and '.join(verbs)}; leave {fields} unset.")
 
     def _verbs(self) -> list[Verb]:
         return [one for one in VERBS if verb_path(self._subject.settings, one)]

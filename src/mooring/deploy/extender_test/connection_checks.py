@@ -9,12 +9,16 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from mooring.deploy.extender_test.calling import Caller
 from mooring.deploy.extender_test.findings import Mode, Verb
 from mooring.deploy.extender_test.judging import FATAL, Judgement
 from mooring.deploy.extender_test.made_up_objects import ordinary_pod
 from mooring.deploy.extender_test.probes import managed, verb_path
-from mooring.deploy.extender_test.questions import Question, about_nodes, about_victims, described
+from mooring.deploy.extender_test.questions import (
+    ExtenderQuestion,
+    about_nodes,
+    about_victims,
+    described,
+)
 from mooring.deploy.extender_test.verb_checks import Subject, compare
 
 #: How many calls come at the same time.
@@ -45,7 +49,7 @@ async def _check_concurrency(subject: Subject, verb: Verb, mode: Mode, usual: Ju
         compare(subject, "concurrency", replace(question, sent=sent), found, usual)
 
 
-def _own_question(subject: Subject, verb: Verb, mode: Mode, number: int) -> Question:
+def _own_question(subject: Subject, verb: Verb, mode: Mode, number: int) -> ExtenderQuestion:
     resources = managed(subject.settings)
     nodes = subject.nodes.slice(number * _EACH, _EACH)
     pod = ordinary_pod(f"ordinary-{number}", resources)
@@ -56,7 +60,7 @@ def _own_question(subject: Subject, verb: Verb, mode: Mode, number: int) -> Ques
 
 
 async def _check_beside(
-    subject: Subject, check: str, question: Question, beside: bytes, usual: Judgement
+    subject: Subject, check: str, question: ExtenderQuestion, beside: bytes, usual: Judgement
 ) -> None:
     """Ask on a new connection while another one is open and has sent only so much."""
     what = "half of another request" if beside else "nothing on another connection"
@@ -65,7 +69,7 @@ async def _check_beside(
         async with subject.caller.silent_connection() as (_, writer):
             writer.write(beside)
             await writer.drain()
-            async with Caller(subject.settings) as other:
+            async with subject.caller.another() as other:
                 found = await replace(subject, caller=other).ask(question)
     except (OSError, TimeoutError) as error:
         came = f"no connection: {type(error).__name__}"
@@ -74,7 +78,7 @@ async def _check_beside(
     _only_fatal(subject, check, replace(question, sent=words), found, usual)
 
 
-async def _check_hang_up(subject: Subject, question: Question, usual: Judgement) -> None:
+async def _check_hang_up(subject: Subject, question: ExtenderQuestion, usual: Judgement) -> None:
     path = verb_path(subject.settings, question.verb)
     words = f"3 requests whose caller hung up, then {question.sent}"
     try:
@@ -90,7 +94,7 @@ async def _check_hang_up(subject: Subject, question: Question, usual: Judgement)
 
 
 def _only_fatal(
-    subject: Subject, check: str, question: Question, found: Judgement, usual: Judgement
+    subject: Subject, check: str, question: ExtenderQuestion, found: Judgement, usual: Judgement
 ) -> None:
     spared = set(found.problems) - FATAL
     compare(

@@ -26,13 +26,13 @@ from mooring.deploy.extender_test.decoding import (
     read_victims,
     shortened,
 )
-from mooring.deploy.extender_test.questions import Question
+from mooring.deploy.extender_test.questions import ExtenderQuestion
 
 #: Statuses that say that nobody serves a verb.
 NOT_SERVED: Final = frozenset((404, 405, 501))
 #: Problems after which there is no answer to compare with anything.
 FATAL: Final = frozenset(
-    ("served", "status", "answers", "encoding", "json", "types", "filter-error")
+    ("served", "status", "answers", "encoding", "size", "json", "types", "filter-error")
 )
 
 _FIELDS: Final[dict[str, frozenset[str]]] = {
@@ -74,7 +74,7 @@ class Judgement:
         return FATAL.isdisjoint(self.problems)
 
 
-def judge(question: Question, reply: Reply) -> Judgement:
+def judge(question: ExtenderQuestion, reply: Reply) -> Judgement:
     """Look at an answer as kube-scheduler does."""
     found = Judgement()
     found.problems |= transfer_problems(reply)
@@ -94,7 +94,11 @@ def judge(question: Question, reply: Reply) -> Judgement:
         else:
             found.meaning = read_bind(value)
     except NotJson as error:
-        found.problems["json"] = f"status 200 and {error}"
+        if reply.encoding:
+            packed = f"a body with Content-Encoding {shortened(reply.encoding)}, which is no JSON"
+            found.problems["encoding"] = packed
+        else:
+            found.problems["json"] = f"status 200 and {error}"
         return found
     except WrongType as error:
         found.problems["types"] = str(error)
@@ -115,6 +119,8 @@ def transfer_problems(reply: Reply) -> dict[str, str]:
         problems["status"] = reply.problem
     elif reply.failure == "encoding":
         problems["encoding"] = reply.problem
+    elif reply.failure == "large":
+        problems["size"] = reply.problem
     elif reply.failure:
         problems["answers"] = reply.problem
     elif reply.status in NOT_SERVED:
@@ -140,7 +146,7 @@ def unknown_fields(verb: str, value: Any) -> list[str]:
     return []
 
 
-def _judge_filter(question: Question, answer: FilterAnswer, found: Judgement) -> None:
+def _judge_filter(question: ExtenderQuestion, answer: FilterAnswer, found: Judgement) -> None:
     # parity v1.36.4: extender.go Filter, schedule_one.go findNodesThatPassExtenders
     problems = found.problems
     if answer.error:
@@ -150,9 +156,7 @@ def _judge_filter(question: Question, answer: FilterAnswer, found: Judgement) ->
     if question.mode == "names":
         kept = answer.names if answer.names is not None else whole
         if answer.names is None and answer.nodes is not None:
-            problems["filter-mode"] = (
-                "Nodes instead of NodeNames, which kube-scheduler takes as well"
-            )
+            problems["filter-names"] = "Nodes and no NodeNames"
     else:
         kept = whole
         if answer.nodes is None and answer.names:
@@ -185,7 +189,7 @@ def _judge_filter(question: Question, answer: FilterAnswer, found: Judgement) ->
 
 
 def _compare_nodes(
-    question: Question,
+    question: ExtenderQuestion,
     nodes: Iterable[tuple[str, Mapping[str, Any]]],
     problems: dict[str, str],
 ) -> None:
@@ -205,7 +209,9 @@ def _field(node: Mapping[str, Any], part: str, key: str) -> Any:
     return (inner.get(key) if isinstance(inner, dict) else None) or None
 
 
-def _judge_scores(question: Question, scores: list[tuple[str, int]], found: Judgement) -> None:
+def _judge_scores(
+    question: ExtenderQuestion, scores: list[tuple[str, int]], found: Judgement
+) -> None:
     # parity v1.36.4: schedule_one.go prioritizeNodes
     asked = set(question.nodes)
     hosts = [host for host, _ in scores]
@@ -222,7 +228,7 @@ def _judge_scores(question: Question, scores: list[tuple[str, int]], found: Judg
 
 
 def _judge_victims(
-    question: Question,
+    question: ExtenderQuestion,
     value: Any,
     answer: Mapping[str, VictimsAnswer | None],
     found: Judgement,

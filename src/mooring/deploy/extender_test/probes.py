@@ -17,8 +17,8 @@ from mooring.deploy.extender_test.judging import FATAL, judge
 from mooring.deploy.extender_test.made_up_objects import NAMESPACE, Object, ordinary_pod, uid
 from mooring.deploy.extender_test.questions import (
     USUAL_NODES,
-    Nodes,
-    Question,
+    AskedNodes,
+    ExtenderQuestion,
     about_nodes,
     about_victims,
     described,
@@ -102,7 +102,7 @@ async def probe_verb(
     Raises:
         InputError: the address or the TLS settings cannot be used.
     """
-    question = usual_question(settings, verb, Nodes(nodes, managed(settings)), count)
+    question = usual_question(settings, verb, AskedNodes(nodes, managed(settings)), count)
     async with Caller(settings) as caller:
         reply = await caller.post(verb_path(settings, verb), question.body)
     problems = judge(question, reply).problems
@@ -136,14 +136,14 @@ async def probe_latency(
     Raises:
         InputError: the address or the TLS settings cannot be used.
     """
-    question = usual_question(settings, verb, Nodes(nodes, managed(settings)), count)
+    question = usual_question(settings, verb, AskedNodes(nodes, managed(settings)), count)
     async with Caller(settings) as caller:
         return await measure(caller, verb_path(settings, verb), question, requests)
 
 
 def usual_question(
-    settings: Extender, verb: Verb, nodes: Nodes, count: int, mode: Mode | None = None
-) -> Question:
+    settings: Extender, verb: Verb, nodes: AskedNodes, count: int, mode: Mode | None = None
+) -> ExtenderQuestion:
     """An ordinary question of a verb; for bind, about a pod that does not exist."""
     mode = mode or mode_of(settings)
     resources = managed(settings)
@@ -151,7 +151,7 @@ def usual_question(
     if verb == "bind":
         body = to_bind("moor-extender-test-missing", NAMESPACE, uid("missing"), next(iter(some)))
         sent = f"a pod that does not exist, {NAMESPACE}/moor-extender-test-missing"
-        return Question(verb=verb, mode=mode, body=body, sent=sent)
+        return ExtenderQuestion(verb=verb, mode=mode, body=body, sent=sent)
     pod = ordinary_pod("ordinary", resources)
     sent = described("an ordinary pod", len(some), mode, made_up=not nodes.real)
     if verb == "preempt":
@@ -160,7 +160,9 @@ def usual_question(
     return about_nodes(verb, mode, pod, some, sent)
 
 
-async def measure(caller: Caller, path: str, question: Question, requests: int) -> LatencyRow:
+async def measure(
+    caller: Caller, path: str, question: ExtenderQuestion, requests: int
+) -> LatencyRow:
     """Ask the same question several times, one after the other."""
     seconds: list[float] = []
     failed = 0

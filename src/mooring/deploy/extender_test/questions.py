@@ -1,7 +1,7 @@
 """The requests that are sent, byte for byte as kube-scheduler v1.36 writes them.
 
-A `Question` carries what its answer is compared with. Called by the modules with the checks. No
-I/O.
+An `ExtenderQuestion` carries what its answer is compared with. Called by the modules with the
+checks. No I/O.
 """
 
 import functools
@@ -28,7 +28,7 @@ _PATTERN: Final = 99_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ExtenderQuestion:
     """A request and what its answer is compared with.
 
     Attributes:
@@ -50,7 +50,7 @@ class Question:
     whole: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class Nodes:
+class AskedNodes:
     """The nodes that questions are about: made up, or given by the user.
 
     Args:
@@ -103,7 +103,7 @@ class Nodes:
 
 def about_nodes(
     verb: Verb, mode: Mode, pod: Object | bytes, nodes: Mapping[str, bytes], sent: str
-) -> Question:
+) -> ExtenderQuestion:
     """A question of filter or prioritize."""
     encoded = pod if isinstance(pod, bytes) else _encoded(pod)
     if mode == "names":
@@ -111,7 +111,7 @@ def about_nodes(
     else:
         items = b"[" + b",".join(nodes.values()) + b"]" if nodes else b"null"
         rest = b',"Nodes":{"metadata":{},"items":' + items + b'},"NodeNames":null'
-    return Question(
+    return ExtenderQuestion(
         verb=verb,
         mode=mode,
         body=b'{"Pod":' + encoded + rest + b"}",
@@ -123,7 +123,7 @@ def about_nodes(
 
 def about_victims(
     mode: Mode, pod: Object, victims: Mapping[str, Sequence[Object]], sent: str
-) -> Question:
+) -> ExtenderQuestion:
     """A question of preempt, with the victims on each node."""
     ids: dict[str, tuple[str, ...]] = {}
     by_node: dict[str, Any] = {}
@@ -136,7 +136,7 @@ def about_victims(
         "NodeNameToVictims": by_node if mode == "whole" else None,
         "NodeNameToMetaVictims": by_node if mode == "names" else None,
     }
-    return Question(
+    return ExtenderQuestion(
         verb="preempt", mode=mode, body=_encoded(body), sent=sent, nodes=tuple(ids), victims=ids
     )
 

@@ -27,15 +27,15 @@ from mooring.deploy.extender_test.made_up_objects import (
 from mooring.deploy.extender_test.probes import managed, usual_question, verb_path
 from mooring.deploy.extender_test.questions import (
     USUAL_NODES,
-    Nodes,
-    Question,
+    AskedNodes,
+    ExtenderQuestion,
     about_nodes,
     about_victims,
     described,
 )
 
 _FORM: Final = (
-    "served", "status", "answers", "redirect", "encoding", "json", "types", "fields",
+    "served", "status", "answers", "redirect", "encoding", "size", "json", "types", "fields",
     "trailing-data",
 )  # fmt: skip
 _UNUSUAL: Final = (
@@ -57,10 +57,10 @@ class Subject:
 
     caller: Caller
     settings: Extender
-    nodes: Nodes
+    nodes: AskedNodes
     findings: Findings
 
-    async def ask(self, question: Question) -> Judgement:
+    async def ask(self, question: ExtenderQuestion) -> Judgement:
         """Ask something and look at the answer."""
         reply = await self.caller.post(verb_path(self.settings, question.verb), question.body)
         if reply.usable and reply.closes:
@@ -73,15 +73,15 @@ class Subject:
             self.findings.passed("keep-alive")
         return judge(question, reply)
 
-    def usual(self, verb: Verb, mode: Mode, count: int = USUAL_NODES) -> Question:
+    def usual(self, verb: Verb, mode: Mode, count: int = USUAL_NODES) -> ExtenderQuestion:
         """An ordinary question."""
         return usual_question(self.settings, verb, self.nodes, count, mode)
 
 
 def own_checks(verb: Verb, mode: Mode) -> list[str]:
     """The checks of the content of a verb's answers."""
-    found = [name for name in CHECKS if name.startswith(f"{verb}-")]
-    return [name for name in found if name != "filter-whole-nodes" or mode == "whole"]
+    other = "filter-names" if mode == "whole" else "filter-whole-nodes"
+    return [name for name in CHECKS if name.startswith(f"{verb}-") and name != other]
 
 
 async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:
@@ -89,16 +89,9 @@ async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:
     findings = subject.findings
     question = subject.usual(verb, mode)
     usual = await subject.ask(question)
-    # A form that fits no other mode is judged where nodes are not lost by it.
-    lenient = {"filter-mode": Severity.COSTS} if mode == "names" else {}
     for name in (*_FORM, *own_checks(verb, mode)):
         if name in usual.problems:
-            came = usual.problems[name]
-            lost = "no node is left" in came
-            findings.failed(
-                name, verb, mode, sent=question.sent, came=came,
-                severity=None if lost else lenient.get(name),
-            )  # fmt: skip
+            findings.failed(name, verb, mode, sent=question.sent, came=usual.problems[name])
         elif usual.usable:
             findings.passed(name, verb, mode)
     if not usual.usable:
@@ -117,7 +110,7 @@ async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:
 
 
 def compare(
-    subject: Subject, check: str, question: Question, found: Judgement, usual: Judgement
+    subject: Subject, check: str, question: ExtenderQuestion, found: Judgement, usual: Judgement
 ) -> None:
     """Report what is wrong with an answer and was not wrong with the ordinary one."""
     new = {
@@ -145,13 +138,15 @@ def _unusual(mode: Mode) -> Iterable[str]:
     return (*_UNUSUAL, "unknown-nodes") if mode == "names" else _UNUSUAL
 
 
-def _unusual_questions(subject: Subject, verb: Verb, mode: Mode) -> Iterable[tuple[str, Question]]:
+def _unusual_questions(
+    subject: Subject, verb: Verb, mode: Mode
+) -> Iterable[tuple[str, ExtenderQuestion]]:
     resources = managed(subject.settings)
     some = subject.nodes.some(USUAL_NODES)
     plain = ordinary_pod("ordinary", resources)
     made_up = not subject.nodes.real
 
-    def about(pod: Object, nodes: Mapping[str, bytes], words: str) -> Question:
+    def about(pod: Object, nodes: Mapping[str, bytes], words: str) -> ExtenderQuestion:
         sent = described(words, len(nodes), mode, made_up=made_up)
         if verb == "preempt":
             return about_victims(mode, pod, subject.nodes.victims(nodes), sent)

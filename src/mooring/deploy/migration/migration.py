@@ -225,7 +225,8 @@ class _Migration:
             with _errors_in(found):
                 read_policy(without_nulls(found.data), Notes())
             if found is not place:
-                self._merged.append(found)
+                if found not in self._merged:
+                    self._merged.append(found)
                 self._found[id(place.text)].append(found.version)
             return found.data
 

@@ -55,14 +55,26 @@ class EditedText:
         self._changes: list[tuple[int, int, str]] = []
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Replace a part."""
-        self._changes.append((start, end, text))
+        """Replace a part; doing it twice in the same way is doing it once."""
+        if start == end or (start, end, text) not in self._changes:
+            self._changes.append((start, end, text))
 
     def changed(self) -> str:
-        """The text with all changes."""
-        found = self.text
-        for start, end, text in sorted(self._changes, reverse=True):
+        """The text with all changes.
+
+        Raises:
+            InputError: two of them are about the same part and differ.
+        """
+        found, after = self.text, len(self.text)
+        # What is put in at a place stays in the order in which it was asked for.
+        for start, end, text in sorted(self._changes, key=lambda one: one[:2])[::-1]:
+            if end > after:
+                raise InputError(
+                    f"{self.source} has one configuration for several schedulers that differ; "
+                    "give each of them its own"
+                )
             found = found[:start] + text + found[end:]
+            after = start
         return found
 
     def set_text(self, key: yaml.Node, node: yaml.Node, value: str) -> None:
@@ -134,7 +146,9 @@ class EditedText:
             self.replace(end, end, _item_text(item, column))
             return
         at = mapping.start_mark
-        if mapping.flow_style:
+        if sequence is not None:  # an empty list, or nothing
+            self.replace(sequence.start_mark.index, sequence.end_mark.index, f" [{written}]")
+        elif mapping.flow_style:
             self.replace(at.index + 1, at.index + 1, f'"{name}": [{written}], ')
         else:
             key = mapping.value[0][0].start_mark

@@ -5,13 +5,13 @@ may name its node itself. What is in use is kept as pods come and go, so that ad
 same on a full cluster.
 """
 
+from collections import Counter
 from typing import Final
 
 import msgspec
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.resources import Resources
 
 _FIRST: Final = ("cpu", "memory", "ephemeral-storage")
 _ANY: Final = "0.0.0.0"  # noqa: S104 - a host port on all addresses
@@ -45,7 +45,7 @@ class NodeAdmission:
     """
 
     def __init__(self, node: Node, host: str) -> None:
-        self.used = Resources()
+        self.used: Counter[str] = Counter()
         self.pods = 0
         self.ports: dict[Port, int] = {}
         self.update_node(node, host)

@@ -3,6 +3,7 @@
 Called by the plugin.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -33,9 +34,9 @@ def resource_remedies(case: RemedyCase) -> Iterator[Remedy]:
     yield from _make_room(case, missing, requests, free)
 
 
-def _free(case: RemedyCase) -> Resources:
+def _free(case: RemedyCase) -> Counter[str]:
     node, cluster = case.node, case.cluster
-    free = Resources(node.allocatable)
+    free = Counter(node.allocatable)
     for name, amount in cluster.columns.usage(cluster.columns.row_of[node.name]).used.items():
         free[name] -= amount
     for other in cluster.nominations.counting(node.name, case.pod):
@@ -65,7 +66,7 @@ def _less_text(name: str, cut: int, requested: int) -> str:
 
 
 def _make_room(
-    case: RemedyCase, missing: Mapping[str, int], requests: Resources, free: Resources
+    case: RemedyCase, missing: Mapping[str, int], requests: Resources, free: Counter[str]
 ) -> Iterator[Remedy]:
     """Take one other pod off the node: the least important that takes up enough."""
     if any(requests[name] > case.node.allocatable[name] for name in missing) or free[PODS] < 0:

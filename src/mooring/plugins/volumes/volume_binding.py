@@ -115,6 +115,7 @@ class VolumeBinding(
         PersistentVolumeClaim,
         StorageClass,
     )
+    patches = (PersistentVolume, PersistentVolumeClaim)
     filter_scope = Scope.NODES
     score_scope = Scope.NODES
     Args = VolumeBindingArgs

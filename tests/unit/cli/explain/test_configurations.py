@@ -145,6 +145,28 @@ class TestExtenders:
         assert out.startswith("✗ default/plain is pending: it is rejected by Extender: no licence.")
         assert "✗ 1  small  Extender: no licence" in out
 
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            ({"FailedNodes": {"small": "two\nlines\x1b[2J"}}, r"two lines\x1b[2J"),
+            ({}, "no reason given"),
+            (None, "no reason given"),
+        ],
+    )
+    def test_what_they_reject_is_not_promised(
+        self, explain: Explain, tmp_path: Path, reply: Any, why: str
+    ) -> None:
+        with http_server(lambda *_: reply) as url:
+            config = self.config(tmp_path, url)
+            code, out, _ = explain("plain", "--config", config, "--ask-extenders")
+        assert code == 1
+        assert f"✗ 1  small  Extender: {why}\n" in out
+        # Nobody knows what would help against an extender; another node's taint may be removed.
+        assert "fits then on small" not in out
+        assert "Smallest change that helps: ." not in out
+        assert "like small" not in out
+        assert "1. uncordon off" in out
+
     def test_which_were_not_asked(self, explain: Explain, tmp_path: Path) -> None:
         config = self.config(tmp_path, "http://me:secret@one/a", "http://two")
         _, _, err = explain("plain", "--config", config)

@@ -4,17 +4,15 @@ import io
 import json
 import re
 import sys
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
 from mooring.testing import make_node, make_pod
-from tests.unit.cli.command_line import Result, as_object, rejected, snapshot_text
 from tests.unit.cli.command_line import Run as Explain
+from tests.unit.cli.command_line import as_object, rejected, snapshot_text
 
 WAITING = make_pod("web", namespace="shop", requests={"cpu": "2", "memory": "1Gi"})
 NODES = [
@@ -24,24 +22,6 @@ NODES = [
 ]
 INTERRUPTED = "it was interrupted because the decision took longer than 0.1 seconds"
 BUSY = [make_pod("x", requests={"cpu": "3"}, node="a"), make_pod("y", node="b")]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Explain) -> Explain:
-    monkeypatch.chdir(tmp_path)
-    return partial(command_line, "explain")
-
-
-@pytest.fixture
-def explain(run: Explain, tmp_path: Path) -> Explain:
-    """Explains a pod on a cluster given as objects; further arguments are options."""
-
-    def call(pod: str, things: list[Any], *options: str | Path) -> Result:
-        file = tmp_path / "dump.json"
-        file.write_text(snapshot_text(things))
-        return run(pod, "--snapshot", file, *options)
-
-    return call
 
 
 class TestTable:
@@ -179,30 +159,6 @@ class TestTable:
         vip = make_pod("vip", requests={"cpu": "4"}, priority=9)
         _, out, _ = explain("vip", [NODES[0], BUSY[0], vip])
         assert "would make room: preempt 1 pod of lower priority on a: default/x.\n" in out
-
-
-class TestWide:
-    def test_every_node_and_every_plugin(self, explain: Explain) -> None:
-        nodes = [make_node(f"n{number}", unschedulable=number == 7) for number in range(30)]
-        code, out, _ = explain("shop/web", [*nodes, WAITING], "-o", "wide")
-        assert code == 0
-        header = next(line for line in out.splitlines() if line.startswith("node  fits"))
-        assert header.split() == [
-            "node", "fits", "NodeUnschedulable", "NodeName", "TaintToleration",
-            "NodeResourcesFit", "why", "not",
-        ]  # fmt: skip
-        verdicts = out.partition("Points")[0].splitlines()
-        rows = {line.split()[0]: line.split(maxsplit=6)[1:] for line in verdicts if line[:1] == "n"}
-        assert rows["n6"] == ["✓"] * 5
-        assert rows["n7"] == [
-            "✗",
-            "✗",
-            "✓",
-            "✓",
-            "✓",
-            "NodeUnschedulable: may not use a cordoned node",
-        ]
-        assert sum(line.startswith("n29 ") for line in out.splitlines()) == 2
 
 
 class TestNode:
@@ -537,28 +493,3 @@ def test_json_is_what_the_library_says(explain: Explain) -> None:
     found = json.loads(out)
     expected = msgspec.json.decode(msgspec.json.encode(library(things, "shop/web").to_dict()))
     assert {key: found[key] for key in expected} == expected
-
-
-ROOT = Path(__file__).parents[4]
-SHOWN = [
-    (page.name, *found)
-    for page in (ROOT / "README.md", ROOT / "docs" / "guide" / "explain.md")
-    for found in re.findall(
-        r"^```console\n\$ moor explain (.*?)\n(.*?)^```$",
-        page.read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [found for _, *found in SHOWN],
-    ids=[f"{page}: {one}" for page, one, _ in SHOWN],
-)
-def test_a_page_shows_what_is_printed(
-    run: Explain, monkeypatch: pytest.MonkeyPatch, arguments: str, shown: str
-) -> None:
-    monkeypatch.chdir(ROOT / "docs" / "samples")
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run(*arguments.split())[1] == shown

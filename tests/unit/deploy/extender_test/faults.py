@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -146,8 +147,12 @@ FAULTS: dict[str, Fault] = {
     ),
     "moved-for-good": Fault(verb="filter", checks={"status"}, send=_status(301, "Location: /else")),
     "moved": Fault(verb="filter", checks={"redirect"}, raw=_moves),
-    "brotli": Fault(
-        verb="filter", checks={"encoding"}, send=_status(200, "Content-Encoding: br")
+    "deflated": Fault(
+        verb="filter", checks={"encoding"},
+        send=lambda found: Answered(zlib.compress(found.body), 200, ("Content-Encoding: deflate",)),
+    ),
+    "no-gzip": Fault(
+        verb="filter", checks={"encoding"}, send=_status(200, "Content-Encoding: gzip")
     ),
     "closes": Fault(verb="filter", checks={"keep-alive"}, send=_status(200, "Connection: close")),
     "hangs-up": Fault(verb="filter", checks={"answers"}, raw=_drops),
@@ -155,11 +160,11 @@ FAULTS: dict[str, Fault] = {
         verb="filter", checks={"answers"}, seconds=0.5, hangs=lambda _: True
     ),
     "endless": Fault(
-        verb="filter", checks={"answers"}, plan={"max_reply": 100_000},
+        verb="filter", checks={"size"}, plan={"max_reply": 100_000},
         send=lambda found: Answered(found.body + b" " * 100_000),
     ),
     "bomb": Fault(
-        verb="filter", checks={"answers"}, plan={"max_reply": 100_000},
+        verb="filter", checks={"size"}, plan={"max_reply": 100_000},
         send=lambda found: Answered(
             gzip.compress(found.body + b" " * 10_000_000), 200, ("Content-Encoding: gzip",)
         ),
@@ -174,7 +179,7 @@ FAULTS: dict[str, Fault] = {
             "NodeNames": [one["metadata"]["name"] for one in value["Nodes"]["items"]]
         },
     ),
-    "whole-for-names": Fault(verb="filter", checks={"filter-mode"}, change=_whole_for_names),
+    "whole-for-names": Fault(verb="filter", checks={"filter-names"}, change=_whole_for_names),
     "always-an-error": Fault(verb="filter", checks={"filter-error"}, change=_set(Error="no idea")),
     "stranger-kept": Fault(
         verb="filter", checks={"filter-subset"},
@@ -334,16 +339,16 @@ FAULTS: dict[str, Fault] = {
     ),
     "recursive": Fault(verb="prioritize", checks={"body-deep"}, raw=_deeply_hurt),
     "chokes": Fault(
-        verb="filter", checks={"body-huge"}, seconds=1.0,
+        verb="filter", checks={"body-huge"}, seconds=2.0,
         hangs=lambda request: request["Pod"]["metadata"]["name"] == "huge",
     ),
     "mixes-requests": Fault(verb="filter", checks={"concurrency"}),
     "one-at-a-time": Fault(
         verb="filter", checks={"concurrency", "idle-connections", "slow-callers"},
-        serial=True, seconds=1.0,
+        serial=True, seconds=2.0,
     ),
     "hangs-at-forty": Fault(
-        verb="filter", checks={"latency"}, seconds=1.0,
+        verb="filter", checks={"latency"}, seconds=2.0,
         hangs=lambda request: len(nodes_of(request)) == 40,
     ),
 }  # fmt: skip

@@ -69,8 +69,8 @@ def test_a_planted_fault_is_found_by_its_own_check_alone(name: str) -> None:
     assert _failed(report) == fault.checks
     for one in report.failures:
         assert all((one.sent, one.came, one.kube_scheduler, one.advice))
-    worst = {CHECKS[one].severity for one in fault.checks}
-    assert report.conforms == (worst == {Severity.HINT})
+    hints = all(CHECKS[one].severity is Severity.HINT for one in fault.checks)
+    assert hints or not report.conforms
 
 
 def test_every_check_has_a_planted_fault() -> None:
@@ -116,7 +116,7 @@ def test_slow_answers_are_a_hint_before_they_are_too_slow(monkeypatch: pytest.Mo
     monkeypatch.setattr(latency_checks, "measure", measure)
     report = _run(Fault(verb="filter", checks=set()))
     assert _failed(report) == {"latency-margin"}
-    assert report.failures[0].came == "16000 ms for 99 of 100 answers, of 30000"
+    assert report.failures[0].came == "99 % of the answers within 16000 ms, of 30000"
 
 
 def test_verbs_that_need_not_be_served_are_left_out_with_a_note() -> None:
@@ -131,7 +131,7 @@ def test_verbs_that_need_not_be_served_are_left_out_with_a_note() -> None:
 
     report = asyncio.run(run(""))
     assert report.failures == []
-    assert report.notes == ["It does not serve preempt; leave these verbs unset."]
+    assert report.notes == ["It does not serve preempt; leave preemptVerb unset."]
     assert {one.verb for one in report.findings} == {"", "filter", "prioritize", "bind"}
 
 

@@ -132,6 +132,15 @@ class TestReferences:
         again = migrate_all([(one.source, one.text) for one in results])
         assert [one.text for one in again] == [one.text for one in results]
 
+    def test_a_policy_of_two_configurations(self) -> None:
+        source = {"policy": {"configMap": {"name": "p"}}}
+        text = CONFIG + yaml.safe_dump({"algorithmSource": source})
+        given = [config_map("c", a=text), config_map("d", a=text), config_map("p", k=POLICY)]
+        result = migrate("---\n".join(given), source="m.yaml")
+        first, second, policy = yaml.safe_load_all(result.text)
+        assert configuration(first["data"]["a"]) == configuration(second["data"]["a"])
+        assert policy["data"] == {}
+
     def test_a_policy_beside_its_configuration(self) -> None:
         source = {"policy": {"file": {"path": "/x/policy.json"}}}
         text = CONFIG + yaml.safe_dump({"algorithmSource": source})
@@ -232,6 +241,21 @@ class TestArguments:
             "scheduler-config",
         ]
         assert "--bind-address and --secure-port" in notes(result, action=True)
+
+    @pytest.mark.parametrize("volumes", ["  volumes: []\n", "  volumes:\n", "  volumes: null\n"])
+    def test_a_pod_without_volumes(self, volumes: str) -> None:
+        result = migrate(pod("--scheduler-name=x") + volumes, source="pod.yaml")
+        spec = next(yaml.safe_load_all(result.text))["spec"]
+        assert [one["name"] for one in spec["volumes"]] == ["scheduler-config"]
+
+    def test_schedulers_with_one_configuration(self) -> None:
+        flags = ("--policy-configmap=p", "--scheduler-name=x")
+        given = config_map("p", policy_cfg=POLICY)
+        same = migrate("---\n".join([given, pod(*flags), pod(*flags)]), source="m.yaml")
+        assert profile_of(same.text).scheduler_name == "x"
+        other = pod("--policy-configmap=p", "--scheduler-name=y")
+        with pytest.raises(InputError, match="one configuration for several schedulers"):
+            migrate("---\n".join([given, pod(*flags), other]), source="m.yaml")
 
     def test_flags_beside_a_configuration_were_ignored(self) -> None:
         mounts = (

@@ -1,0 +1,1 @@
+"""Commands that bring a policy onto a cluster."""

@@ -1,0 +1,50 @@
+"""``moor init``: a policy project to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mooring.deploy.manifests.choices import Mode
+from mooring.errors import InputError
+
+
+def init(
+    project: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The new folder; also the name of the scheduler and the image."
+        ),
+    ],
+    mode: Annotated[
+        Mode, typer.Option(help="How the policy takes part; see moor manifests.")
+    ] = Mode.SCHEDULER,
+) -> None:
+    """Create a policy project in a new folder: policy, tests, image, manifests, CI workflow.
+
+    In the folder, make test passes right away, make demo shows the policy at work on an embedded
+    cluster, and make deploy applies it to a cluster. Existing files are never overwritten.
+    """
+    from mooring.cli.deploy.file_trees import write_files
+    from mooring.deploy.scaffold.project import project_files
+
+    if mode is Mode.STATIC_POD:
+        raise InputError(
+            "a static pod cannot be applied; choose another --mode, or write its files with "
+            "moor manifests later"
+        )
+    if mode is Mode.EXTENDER:
+        raise InputError(
+            "--mode extender has private keys, which do not belong into a project; choose another "
+            "--mode, or write its objects with moor manifests later"
+        )
+    folder = Path(project)
+    files = project_files(folder.name, mode)
+    write_files(folder, files)
+    typer.echo(
+        f"{folder} has a policy, its tests, an image, manifests and a CI workflow.\n\n"
+        f"    cd {folder}\n"
+        f"    make test     checks the policy and runs its tests\n"
+        f"    make demo     shows what it changes, on a cluster in memory\n"
+        f"    make deploy   applies it to a cluster; README.md says how"
+    )

@@ -1,0 +1,151 @@
+"""Manifests as a Helm chart: templates, values with their defaults, and a schema of these.
+
+A template is the same YAML as without a chart, with settings in place of their values; with the
+default values the chart makes the same objects. Never contains a private key.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mooring.deploy.manifests.installation import Installation
+from mooring.deploy.manifests.manifest import Manifest
+from mooring.deploy.manifests.nodes import ChartFile, Document, Noted, Setting, Tree
+from mooring.deploy.manifests.plain_objects import plain
+from mooring.deploy.manifests.yaml_text import comment_lines, with_indents, yaml_text
+from mooring.version import __version__
+
+#: What values are for, by their path.
+_ABOUT = {
+    "affinity": "Where its pods run.",
+    "image": "The image with mooring and the libraries of the policy.",
+    "imagePullSecrets": "Secrets to pull images with, such as [{name: registry}].",
+    "kubeScheduler": "The kube-scheduler beside it: best the version of the cluster.",
+    "networkPolicy": "Let only the ports in that somebody has to reach.",
+    "nodeSelector": "Labels of the nodes its pods run on.",
+    "podDisruptionBudget": "When nodes are drained, one pod at a time leaves.",
+    "priorityClass": "Pods that schedule others are not preempted by them.",
+    "replicaCount": "Of several schedulers one works; of several extenders all do.",
+    "resources": "More memory for thousands of nodes.",
+    "service": "How kube-scheduler reaches the extender.",
+    "serviceAccount": "Who asks the API server.",
+    "serviceMonitor": "For Prometheus' operator.",
+    "testPod": "A pod to try it with.",
+    "tolerations": "Taints that its pods tolerate.",
+    "topologySpreadConstraints": "Replicas on different nodes, if possible.",
+}
+
+
+def chart(
+    installation: Installation, manifests: Iterable[Manifest], heading: str = ""
+) -> dict[str, str]:
+    """The files of a chart, by their path.
+
+    Args:
+        installation: what is deployed.
+        manifests: its objects.
+        heading: a comment at the top of the values.
+    """
+    every = list(manifests)
+    values = _values(every)
+    files = {
+        "Chart.yaml": yaml_text(_chart(installation)),
+        "values.yaml": comment_lines(heading) + "\n" + _values_text(values),
+        "values.schema.json": json.dumps(_schema(values, top=True), indent=2) + "\n",
+    }
+    for name in dict.fromkeys(one.file for one in every):
+        parts = [_template(one) for one in every if one.file == name]
+        files[f"templates/{name}.yaml"] = "---\n".join(parts)
+    for one in every:
+        files |= {file.name: file.text for file in _found(one.object, ChartFile)}
+    return files
+
+
+def _chart(installation: Installation) -> dict[str, Tree]:
+    about = installation.policy.policy.description or f"Policy {installation.policy.policy.name}."
+    return {
+        "apiVersion": "v2",
+        "name": installation.name,
+        "description": about,
+        "type": "application",
+        "version": __version__,
+        "appVersion": __version__,
+        "kubeVersion": f">=1.{installation.kubernetes.minor}.0-0",
+    }
+
+
+def _template(one: Manifest) -> str:
+    text = with_indents(comment_lines(one.comment) + yaml_text(one.object, chart=True))
+    if not one.toggle:
+        return text
+    return f"{{{{- if .Values.{one.toggle} }}}}\n{text}{{{{- end }}}}\n"
+
+
+def _values(manifests: list[Manifest]) -> dict[str, Any]:
+    """All values with their defaults, as a tree."""
+    found: dict[str, Any] = {}
+    for one in manifests:
+        if one.toggle:
+            found[one.toggle] = not one.off
+        for each in _found(one.object, Setting):
+            found |= {path: plain(value) for path, value in each.values.items()}
+    tree: dict[str, Any] = {}
+    for path in sorted(found):
+        *parents, last = path.split(".")
+        at = tree
+        for parent in parents:
+            at = at.setdefault(parent, {})
+        at[last] = found[path]
+    return tree
+
+
+def _values_text(values: dict[str, Any]) -> str:
+    parts = [
+        comment_lines(_ABOUT.get(key, "")) + yaml_text({key: value})
+        for key, value in values.items()
+    ]
+    return "\n".join(parts)
+
+
+def _schema(value: Any, *, top: bool = False) -> dict[str, Any]:
+    """A schema that takes what has the type of the default."""
+    made: dict[str, Any] = {}
+    if top:
+        made["$schema"] = "http://json-schema.org/draft-07/schema#"
+    match value:
+        case bool():
+            return made | {"type": "boolean"}
+        case int():
+            return made | {"type": "integer", "minimum": 0}
+        case str():
+            return made | {"type": "string"}
+        case list():
+            return made | {"type": "array"}
+        case dict() if value and not {"requests", "limits"} & value.keys():
+            properties = {key: _schema(one) for key, one in value.items()}
+            return made | {
+                "type": "object",
+                "properties": properties,
+                "additionalProperties": False,
+            }
+        case _:
+            return made | {"type": "object"}
+
+
+def _found(tree: Tree, wanted: type[Any]) -> Iterator[Any]:
+    """Everything of a class in an object."""
+    if isinstance(tree, wanted):
+        yield tree
+    match tree:
+        case dict():
+            parts: Iterable[Tree] = tree.values()
+        case list():
+            parts = tree
+        case Noted():
+            parts = [tree.value]
+        case Document():
+            parts = [tree.content]
+        case _:
+            parts = []
+    for part in parts:
+        yield from _found(part, wanted)

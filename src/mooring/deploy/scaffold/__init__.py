@@ -1,0 +1,1 @@
+"""A policy project to begin with: what `moor init` writes."""
