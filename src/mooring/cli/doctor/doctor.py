@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster, say
+from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
 from mooring.cli.output_formats import TableOrJson
 from mooring.cli.shared_options import PolicyPlace
+from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _read_files(config: Path | None, manifests: Sequence[Path]) -> dict[str, str
 
 
 def _files(place: Path) -> Iterator[Path]:
-    from mooring.deploy.doctor.manifests import is_static_folder
+    from mooring.deploy.static_pods import is_static_folder
 
     if not place.is_dir():
         yield place
@@ -233,5 +234,5 @@ def _migrated(texts: Mapping[str, str]) -> dict[str, str]:
     results = migrate_all(texts.items())
     for one in results:
         if one.state == "merged":
-            say(f"{one.source} is part of the configuration now; the file is not needed any more")
+            print_error(f"{one.source} is part of the configuration now; delete the file")
     return {one.source: one.text for one in results}

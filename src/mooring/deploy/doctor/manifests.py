@@ -6,7 +6,6 @@ still looked at. No I/O.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +21,7 @@ from mooring.deploy.doctor.evidence import (
     sequence,
 )
 from mooring.deploy.doctor.located_yaml import LocatedDocument
+from mooring.deploy.static_pods import is_static_folder
 from mooring.errors import InputError
 from mooring.model.duration import Duration
 
@@ -122,11 +122,6 @@ def extenders_of(configuration: FoundConfiguration) -> Iterator[FoundExtender]:
     for index, entry in enumerate(sequence(configuration.data.get("extenders"))):
         if isinstance(entry, Mapping):
             yield FoundExtender(_settings(entry), configuration, index)
-
-
-def is_static_folder(file: str) -> bool:
-    """Whether the kubelet reads the file: it is in a folder such as /etc/kubernetes/manifests."""
-    return PurePath(file).parent.parts[-2:] == ("kubernetes", "manifests")
 
 
 def _settings(entry: Mapping[str, Any]) -> Extender:

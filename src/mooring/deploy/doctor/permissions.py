@@ -1,32 +1,22 @@
 """What schedulers and extenders have to be allowed: verbs on resources.
 
-`cluster_reading` asks the API server about each of them. What a scheduler watches is read from what
-its plugins declare, with the function that decides what is watched.
+`cluster_reading` asks the API server about each of them. What a scheduler needs is what the role of
+``moor manifests`` allows it.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.deploy.doctor.evidence import Permission
 from mooring.deploy.doctor.schedulers import MOOR_SERVE
-from mooring.live.informers import watched_kinds
-from mooring.plugins.in_tree import default_registry
-from mooring.state.cluster import Cluster
+from mooring.deploy.manifests.permissions import PolicyRule, lease_rules, scheduler_rules
+from mooring.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from mooring.framework.policy import Policy
 
-_READ: Final = ("list", "watch")
-_BINDING: Final = (Permission("create", "pods/binding"), Permission("get", "pods"))
-_ALWAYS: Final = (
-    *_BINDING,
-    Permission("patch", "pods/status"),
-    Permission("delete", "pods"),
-    Permission("create", "events", "events.k8s.io"),
-    Permission("patch", "events", "events.k8s.io"),
-)
-_LEASES: Final = "coordination.k8s.io"
+#: Without these a scheduler goes on.
+_OPTIONAL: Final = frozenset(one.resource for one in KINDS if one.optional)
 
 
 def permissions_of(
@@ -50,36 +40,24 @@ def permissions_of(
         InputError: the configuration cannot be used.
     """
     if program == MOOR_SERVE:
-        read = tuple(Permission(verb, what) for what in ("nodes", "pods") for verb in _READ)
-        return read + (_BINDING if binds else ())
-    return _scheduler(settings, policy) + (_lease(*lease) if lease is not None else ())
+        read = [PolicyRule("", ("nodes", "pods"), ("list", "watch"), "")]
+        bind = [PolicyRule("", ("pods/binding",), ("create",), "")] if binds else []
+        return _permissions(read + bind)
+    found = _permissions(scheduler_rules([policy] if policy is not None else [], settings))
+    if lease is None:
+        return found
+    namespace, name = lease
+    return found + _permissions(lease_rules(name), namespace)
 
 
-def _scheduler(
-    settings: Mapping[str, Any] | None, policy: "Policy | None"
-) -> tuple[Permission, ...]:
-    policies = [policy] if policy is not None else []
-    registry = default_registry()
-    profiles = build_profiles(settings, registry, policies)
-    runtimes = [
-        build_runtime(one, registry, Cluster(), now_ns=lambda: 0) for one in profiles.values()
-    ]
-    read = tuple(
-        Permission(verb, kind.resource, kind.group)
-        for kind in watched_kinds(runtimes, policies)
-        if not kind.optional
-        for verb in _READ
-    )
-    volumes = {one.resource for one in read} & {"persistentvolumes", "persistentvolumeclaims"}
-    return read + _ALWAYS + tuple(Permission("patch", one) for one in sorted(volumes))
-
-
-def _lease(namespace: str, name: str) -> tuple[Permission, ...]:
-    return (
-        # A permission to create cannot be limited to a name.
-        Permission("create", "leases", _LEASES, namespace),
-        Permission("get", "leases", _LEASES, namespace, name),
-        Permission("update", "leases", _LEASES, namespace, name),
+def _permissions(rules: Iterable[PolicyRule], namespace: str = "") -> tuple[Permission, ...]:
+    return tuple(
+        Permission(verb, resource, rule.group, namespace, name)
+        for rule in rules
+        for resource in rule.resources
+        if resource not in _OPTIONAL
+        for verb in rule.verbs
+        for name in rule.names or ("",)
     )
 
 
