@@ -20,6 +20,7 @@ from mooring.cli.deploy.extender_test import extender_test
 from mooring.cli.deploy.init import init
 from mooring.cli.deploy.manifests import manifests
 from mooring.cli.deploy.migrate import migrate
+from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
@@ -66,6 +67,7 @@ app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)
 app.command()(migrate)
+app.command()(doctor)
 app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)
