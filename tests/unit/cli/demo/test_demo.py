@@ -138,7 +138,7 @@ class TestAPolicyThatFails:
         done = demo(tmp_path, "--nodes", "6", "--pods", "60", "--policy", "raising.py")
         assert done.returncode == 2
         assert done.stderr.count(" ERROR ") == 1
-        assert done.stderr.count("ValueError: boom") == 4  # the line, its two tracebacks, the end
+        assert done.stderr.count("ValueError: boom") == 3  # the line, its traceback, the end
         *_, last = done.stderr.splitlines()
         assert re.match(r"moor: the decision failed for \d+ pods, first: plugin raising ", last)
         assert last.endswith("ValueError: boom; correct the policy")
