@@ -53,6 +53,7 @@ class EditedText:
         for document in self.documents:
             _check_size(document.node, source)
         self._changes: list[tuple[int, int, str]] = []
+        self._appended: list[str] = []
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Replace a part; doing it twice in the same way is doing it once."""
@@ -75,6 +76,9 @@ class EditedText:
                 )
             found = found[:start] + text + found[end:]
             after = start
+        for text in self._appended:
+            newline = "" if found.endswith("\n") else "\n"
+            found += f"{newline}---\n{text}"
         return found
 
     def set_text(self, key: yaml.Node, node: yaml.Node, value: str) -> None:
@@ -156,10 +160,8 @@ class EditedText:
             self.replace(key.index, key.index, text)
 
     def append_document(self, text: str) -> None:
-        """Append a document."""
-        end = len(self.text)
-        newline = "" if self.text.endswith("\n") or not self.text else "\n"
-        self.replace(end, end, f"{newline}---\n{text}")
+        """Append a document, after everything else."""
+        self._appended.append(text)
 
     def _block_end(self, node: yaml.Node) -> int:
         """Where the lines of a value end."""

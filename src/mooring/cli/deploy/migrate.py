@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.deploy.migration import Migrated
+
+_WIDTH = 80
 
 
 class MigrateOutput(StrEnum):
@@ -45,7 +46,7 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.migrate_files import read_files, replace_with_backup
+    from mooring.cli.deploy.migrate_files import read_files, replace_with_backup
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:
@@ -69,8 +70,7 @@ def migrate(
     if not in_place:
         typer.echo(_joined(results), nl=False)
     for result in results:
-        for line in _summary(result, backups.get(result.source, "")):
-            print_error(line)
+        typer.echo(_summary(result, backups.get(result.source, "")), err=True)
 
 
 def _joined(results: "list[Migrated]") -> str:
@@ -85,13 +85,13 @@ def _joined(results: "list[Migrated]") -> str:
     return "".join(parts)
 
 
-def _summary(result: "Migrated", backup: str) -> list[str]:
+def _summary(result: "Migrated", backup: str) -> str:
     from mooring.wording import counted
 
-    name = result.source
     actions = [one for one in result.notes if one.action]
     # What the result says itself is not said again, unless nobody sees the result.
-    said = 0 if backup else sum(one.text in _comments(result.text) for one in actions)
+    comments = "" if backup else _comments(result.text)
+    rest = [one for one in actions if one.text not in comments]
     if result.state == "migrated" and result.found:
         line = f"migrated from {', '.join(result.found)}"
     else:
@@ -102,9 +102,24 @@ def _summary(result: "Migrated", backup: str) -> list[str]:
             "other": "nothing to migrate",
         }[result.state]
     line += f"; {backup} is the old file" if backup else ""
+    said = len(actions) - len(rest)
     line += f"; {counted(said, 'thing')} to do, see its comments" if said else ""
-    rest = [one for one in actions if backup or one.text not in _comments(result.text)]
-    return [f"{name}: {line}", *(f"{name}: to do: {one}" for one in rest)]
+    lines = [_wrapped(f"{result.source}: {line}", "")]
+    lines += [_wrapped(f"to do: {one}", "- ") for one in rest]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, mark: str) -> str:
+    import textwrap
+
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _comments(text: str) -> str:
