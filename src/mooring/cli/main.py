@@ -21,7 +21,7 @@ from mooring.cli.deploy.manifests import manifests
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.extender_test import extender_test
-from mooring.cli.migrate import migrate
+from mooring.cli.migrate.migrate import migrate
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve

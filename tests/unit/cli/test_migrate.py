@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from mooring.cli import main as cli
-from mooring.cli import migrate_files
+from mooring.cli.migrate import migrate_files
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "migrate.md"
 Run = Callable[..., tuple[int, str, str]]

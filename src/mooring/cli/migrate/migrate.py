@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mooring.cli.standard_streams import print_note
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.migrate_files import read_files, replace_with_backup
+    from mooring.cli.migrate.migrate_files import read_files, replace_with_backup
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:
@@ -70,7 +71,8 @@ def migrate(
     if not in_place:
         typer.echo(_joined(results), nl=False)
     for result in results:
-        typer.echo(_summary(result, backups.get(result.source, "")), err=True)
+        for line in _summary(result, backups.get(result.source, "")):
+            print_note(line)
 
 
 def _joined(results: "list[Migrated]") -> str:
@@ -85,7 +87,7 @@ def _joined(results: "list[Migrated]") -> str:
     return "".join(parts)
 
 
-def _summary(result: "Migrated", backup: str) -> str:
+def _summary(result: "Migrated", backup: str) -> list[str]:
     from mooring.wording import counted
 
     actions = [one for one in result.notes if one.action]
@@ -104,15 +106,16 @@ def _summary(result: "Migrated", backup: str) -> str:
     line += f"; {backup} is the old file" if backup else ""
     said = len(actions) - len(rest)
     line += f"; {counted(said, 'thing')} to do, see its comments" if said else ""
-    lines = [_wrapped(f"{result.source}: {line}", "")]
-    lines += [_wrapped(f"to do: {one}", "- ") for one in rest]
-    return "\n".join(lines)
+    lines = _wrapped(f"{result.source}: {line}", "")
+    for one in rest:
+        lines += _wrapped(f"to do: {one}", "- ")
+    return lines
 
 
-def _wrapped(text: str, mark: str) -> str:
+def _wrapped(text: str, mark: str) -> list[str]:
     import textwrap
 
-    return textwrap.fill(
+    return textwrap.wrap(
         text,
         _WIDTH,
         initial_indent=mark,

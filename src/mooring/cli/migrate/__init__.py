@@ -1,0 +1,1 @@
+"""``moor migrate``: its files, and what it says."""
