@@ -29,11 +29,24 @@ from mooring.cli import main as cli
 from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework import arrays, hook
 from mooring.live import metrics as scheduler_metrics
+from mooring.state.assume_cache import AssumeCache
+from mooring.state.catalog import Catalog
+from mooring.state.cluster import Cluster
+from mooring.state.columns import Columns
+from mooring.state.nominations import Nominations
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 _NOTE: Final = "<!-- Written by `make docs` from the code; edit the docstrings instead. -->"
 _SECTION: Final = re.compile(r"(Args|Attributes|Raises|Returns):")
 _WIDTH: Final = 88
+#: What plugins may read of the state, and how they get there.
+_CLUSTER_READS: Final[tuple[tuple[str, type, tuple[str, ...]], ...]] = (
+    ("cluster", Cluster, ("pod", "pod_by_uid", "pods_on", "claim_users", "fork")),
+    ("cluster.catalog", Catalog, ("get", "all")),
+    ("cluster.assume_cache", AssumeCache, ("get",)),
+    ("cluster.nominations", Nominations, ("on", "node_of")),
+    ("cluster.columns", Columns, ("names", "allocatable", "used", "labels", "unschedulable")),
+)
 
 
 # Docstrings ---------------------------------------------------------------------------------------
@@ -267,6 +280,32 @@ def hooks_page() -> Iterator[str]:
             else:
                 yield from _class(name, kind)
             yield ""
+    yield from cluster_section()
+
+
+def cluster_section() -> Iterator[str]:
+    """What plugins read of the cluster's state; its other methods belong to who keeps the state."""
+    yield from ("# The cluster, as plugins read it", "")
+    about = (
+        "`cycle.cluster` and `handle.cluster` are the state that all decisions share. Plugins read "
+        "it and never change it; for what-ifs, use the [handle](#hookhandle)."
+    )
+    yield from (about, "", "- `cluster.nodes: Mapping[str, Node]`: The nodes by name.")
+    for path, owner, names in _CLUSTER_READS:
+        for name in names:
+            member = vars(owner)[name]
+            getter = getattr(member, "fget", None)
+            if getter is not None:
+                call = f"{name}: {_type(definition(getter).returns)}"
+            else:
+                call = f"{name}{_called(member)}"
+            yield f"- `{path}.{call}`: {sentence((getter or member).__doc__)}"
+
+
+def _called(function: Any) -> str:
+    """The parameters of a method, and what it returns."""
+    found = definition(function)
+    return f"({', '.join(_arguments(found.args))}) -> {_type(found.returns)}"
 
 
 def _members(kind: type[enum.Enum]) -> Iterator[str]:

@@ -13,8 +13,10 @@ from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
 from mooring.framework.decisions.recording import record_decision
 from mooring.plugins.in_tree import default_registry
+from mooring.scheduler.queued_pod import SubQueue
 from mooring.state.cluster import Cluster
 from mooring.testing import FakeKubeScheduler, make_node, make_pod
+from tests.unit.scheduler.world import World
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "docs" / "samples").glob("*.py"))
@@ -163,6 +165,57 @@ def test_the_sample_plugin_takes_arguments_and_keeps_products_together() -> None
     runtime = build_runtime(profile, registry, cluster, lambda: 0)
     assert record_decision(runtime, make_pod("new", labels=labels)).feasible == ["b"]
     assert record_decision(runtime, make_pod("other")).feasible == ["a", "b"]
+
+
+def sample(name: str, plugin: str) -> Any:
+    return runpy.run_path(str(ROOT / "docs" / "samples" / name))[plugin]
+
+
+def test_the_sample_plugin_holds_pods_back_and_requeues_them_when_that_helps() -> None:
+    policy = mr.Policy("test")
+    policy.add(sample("approval_plugin.py", "Approval")())
+    closed = make_node("a", labels={"example.com/maintenance": "disk"})
+    world = World(closed, make_pod("p"), policy=policy)
+
+    def sub_queue() -> SubQueue:
+        queued = world.core.queue.get("default/p")
+        assert queued is not None
+        return queued.sub_queue
+
+    world.run()
+    assert sub_queue() is SubQueue.GATED
+    world.put(make_pod("p", labels={"example.com/approved": "yes"}))
+    world.run()
+    assert sub_queue() is SubQueue.UNSCHEDULABLE
+    assert "1 node(s) were under maintenance" in world.events[-1][2]
+    world.put(make_node("a", labels={"example.com/maintenance": "memory"}))
+    world.wait(30)
+    assert sub_queue() is SubQueue.UNSCHEDULABLE
+    world.put(make_node("a"))
+    world.wait(30)
+    assert world.where("p") == "a"
+
+
+def test_the_sample_plugin_preempts_batch_pods_only() -> None:
+    registry = default_registry()
+    registry.add(sample("make_room_plugin.py", "MakeRoomInBatch"))
+    plugins = {"enabled": [{"name": "MakeRoomInBatch"}], "disabled": [{"name": "*"}]}
+    config = {"profiles": [{"plugins": {"postFilter": plugins}}]}
+    cluster = Cluster()
+    for name, labels in (("a", {}), ("b", {"example.com/batch": "night"})):
+        cluster.put_node(make_node(name, cpu="2"))
+        cluster.put_pod(make_pod(f"on-{name}", labels=labels, requests={"cpu": "2"}, node=name))
+    profile = build_profiles(config, registry)["default-scheduler"]
+    runtime = build_runtime(profile, registry, cluster, lambda: 0)
+    small, large = (make_pod(requests={"cpu": cpu}, spec={"priority": 10}) for cpu in ("1", "4"))
+    result = record_decision(runtime, small).post_filter_result
+    assert result is not None
+    assert result.preemption is not None
+    (found,) = result.preemption.candidates.values()
+    assert (found.node, [one.name for one in found.victims]) == ("b", ["on-b"])
+    assert cluster.columns.used("cpu").tolist() == [2000, 2000]
+    pending = record_decision(runtime, large).message
+    assert "preempting batch pods would not make room" in pending
 
 
 def test_the_sample_plugin_says_what_would_help() -> None:

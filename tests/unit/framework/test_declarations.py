@@ -115,6 +115,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"reads": iter([StorageClass])}, "reads of plugin Declaring is <list_iterator object at "),
     ({"reads_if_watched": None}, "reads_if_watched of plugin Declaring is None, give a tuple of "),
     ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject, "),
+    ({"patches": [KubeObject]}, "patches of plugin Declaring names KubeObject, "),
+    ({"creates": 3}, "creates of plugin Declaring is 3, give a tuple of "),
     (
         {"reads": property(failing)},
         "reads of plugin Declaring cannot be read, it tried to end the process",

@@ -14,6 +14,7 @@ import msgspec
 from mooring.embedded.schema.definitions import definition_of_kind
 from mooring.embedded.schema.field_validation import check_fields
 from mooring.embedded.status_errors import StatusError
+from mooring.wording import escaped
 
 _INT64: Final = range(-(2**63), 2**63)
 _SHOWN: Final = 160
@@ -88,8 +89,7 @@ def decode(body: bytes) -> Decoded:
 def shortened(text: str) -> str:
     """A text on one line, not too long, and without anything that a terminal would obey."""
     line = " ".join(text[: 16 * _SHOWN].split())
-    line = "".join(one if one.isprintable() else "�" for one in line)
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+    return escaped(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
 
 
 def read_filter(value: Any) -> FilterAnswer:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from mooring.deploy.extender_test.checks import CHECKS, Severity
+from mooring.wording import escaped
 
 Verb = Literal["filter", "prioritize", "preempt", "bind"]
 #: What kube-scheduler sends: names of nodes (``nodeCacheCapable: true``), or whole nodes.
@@ -137,7 +138,7 @@ class Findings:
             outcome="failed",
             severity=self._severity(severity or about.severity, verb),
             sent=sent,
-            came="".join(one if one.isprintable() else "�" for one in came),
+            came=escaped(came),
             kube_scheduler=self._consequence(about.consequence, verb),
             advice=about.advice,
         )

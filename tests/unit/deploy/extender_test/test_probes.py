@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import pytest
 
 from mooring.config.types import Extender, ExtenderTLSConfig
-from mooring.deploy.extender_test import (
+from mooring.deploy.extender_test.conformance import ConformancePlan, run_conformance
+from mooring.deploy.extender_test.probes import (
     Probe,
     probe_latency,
     probe_reachable,
     probe_verb,
 )
-from mooring.deploy.extender_test.conformance import ConformancePlan, run_conformance
 from mooring.errors import InputError
 from mooring.testing.certificates import Authority
 from mooring.testing.child_process import free_port

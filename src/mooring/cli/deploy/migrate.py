@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mooring.cli.output_formats import print_json
 from mooring.cli.standard_streams import print_note
 from mooring.errors import InputError
 
@@ -47,7 +48,7 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.migrate.migrate_files import read_files, replace_with_backup
+    from mooring.cli.deploy.migrate_files import read_files, replace_with_backup
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:
@@ -71,7 +72,7 @@ def migrate(
     if not in_place:
         typer.echo(_joined(results), nl=False)
     for result in results:
-        for line in _summary(result, backups.get(result.source, "")):
+        for line in _summary(result, backups.get(result.source, "")).splitlines():
             print_note(line)
 
 
@@ -87,7 +88,7 @@ def _joined(results: "list[Migrated]") -> str:
     return "".join(parts)
 
 
-def _summary(result: "Migrated", backup: str) -> list[str]:
+def _summary(result: "Migrated", backup: str) -> str:
     from mooring.wording import counted
 
     actions = [one for one in result.notes if one.action]
@@ -106,16 +107,15 @@ def _summary(result: "Migrated", backup: str) -> list[str]:
     line += f"; {backup} is the old file" if backup else ""
     said = len(actions) - len(rest)
     line += f"; {counted(said, 'thing')} to do, see its comments" if said else ""
-    lines = _wrapped(f"{result.source}: {line}", "")
-    for one in rest:
-        lines += _wrapped(f"to do: {one}", "- ")
-    return lines
+    lines = [_wrapped(f"{result.source}: {line}", "")]
+    lines += [_wrapped(f"to do: {one}", "- ") for one in rest]
+    return "\n".join(lines)
 
 
-def _wrapped(text: str, mark: str) -> list[str]:
+def _wrapped(text: str, mark: str) -> str:
     import textwrap
 
-    return textwrap.wrap(
+    return textwrap.fill(
         text,
         _WIDTH,
         initial_indent=mark,
@@ -133,8 +133,6 @@ def _comments(text: str) -> str:
 
 
 def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
-    import msgspec
-
     found: list[dict[str, Any]] = []
     for one in results:
         item: dict[str, Any] = {
@@ -150,5 +148,4 @@ def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
         if one.source in backups:
             item["backup"] = backups[one.source]
         found.append(item)
-    text = msgspec.json.encode({"files": found})
-    typer.echo(msgspec.json.format(text, indent=2).decode())
+    print_json({"files": found})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Optional
 import typer
 
 from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP
+from mooring.cli.output_formats import print_json
 from mooring.cli.pod_names import NAMESPACE_HELP
 from mooring.errors import InputError
 
@@ -311,9 +312,9 @@ async def _real_binding(
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """Says on a terminal what is being done, and takes it away at the end."""
-    from rich.console import Console
+    from mooring.cli.terminal_output import make_console
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = make_console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return
@@ -327,12 +328,9 @@ def _print(reports: "Sequence[ExtenderReport]", output: ExtenderTestOutput) -> N
 
         typer.echo(junit(reports))
     elif output is ExtenderTestOutput.JSON:
-        import msgspec
-
-        text = msgspec.json.encode({"extenders": reports})
-        typer.echo(msgspec.json.format(text, indent=2).decode())
+        print_json({"extenders": reports})
     else:
-        from mooring.cli.extender_test_view import print_report
+        from mooring.cli.deploy.extender_test_view import print_report
 
         for place, report in enumerate(reports):
             print_report(report, gap=bool(place))

@@ -2,25 +2,23 @@
 
 import json
 import re
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from mooring.cli import main as cli
 from mooring.deploy.extender_test.checks import CHECKS
 from mooring.deploy.extender_test.findings import VERBS
 from mooring.testing.child_process import free_port
+from tests.unit.cli.command_line import Run, rejected
 from tests.unit.deploy.extender_test.faults import FAULTS
 from tests.unit.deploy.extender_test.wrong_extender import Answered, Fault, serving_apart
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 GUIDE = (ROOT / "docs" / "guide" / "extender-test.md").read_text()
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 QUICK = ("--nodes", "10,20", "--requests", "2")
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -34,16 +32,8 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def moor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*arguments: str | Path) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
-        monkeypatch.setattr(sys, "argv", ["moor", "extender-test", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code if isinstance(ended.value.code, int) else 0, out, err
-
-    return call
+def moor(command_line: Run) -> Run:
+    return partial(command_line, "extender-test")
 
 
 def _config(url: str, **fields: object) -> Path:
@@ -221,10 +211,7 @@ def test_wrong_usage_is_one_sentence(moor: Run, arguments: tuple[str, ...], sent
     Path("none.yaml").write_text("apiVersion: kubescheduler.config.k8s.io/v1\n")
     Path("old.yaml").write_text("apiVersion: kubescheduler.config.k8s.io/v1beta3\n")
     Path("empty.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
-    code, out, err = moor(*arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"moor: {sentence}"), err
-    assert err.count("\n") == 1
+    assert rejected(moor(*arguments)).startswith(sentence)
 
 
 # -- the guide

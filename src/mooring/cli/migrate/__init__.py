@@ -1,1 +1,0 @@
-"""``moor migrate``: its files, and what it says."""
