@@ -111,12 +111,13 @@ conformance: setup ## Kubernetes' own end-to-end tests of scheduling on moor clu
 	tools/kube/build-e2e.sh
 	$(BIN)/python -m tools.conformance $(ARGS)
 
-release-check: setup ## wheel, sdist, alerts and dashboard; needs the package index and Debian's prometheus
+release-check: setup ## wheel, sdist, chart, alerts and dashboard; needs Go, the package index and Debian's prometheus
 	$(BIN)/python -m pytest -q -p no:cacheprovider $(PYTEST_ARGS) tools/release
 
-docs: setup ## write docs/reference and the dashboard anew from the code
+docs: setup ## write docs/reference, the dashboard, chart and kustomization anew from the code
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.dashboard
+	$(BIN)/python -m tools.deploy_files
 
 lock: setup ## write locks/ anew after a change of constraints.txt (asks the package index)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-build-isolation --editable . --group dev hatchling

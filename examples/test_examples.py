@@ -77,7 +77,7 @@ def understood(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> ServeOp
     with monkeypatch.context() as patch:
         patch.setattr("mooring.cli.serve.set_up_logging", lambda *_: None)
         patch.setattr("mooring.kube.config.find_config", lambda *_, **__: cluster)
-        patch.setattr("mooring.http.sockets.listen", lambda *_: socket.socket())
+        patch.setattr("mooring.http.sockets.listen", lambda *_, **__: socket.socket())
         patch.setattr("mooring.extender.server.run", lambda options, *_: taken.append(options))
         command_line(arguments, standalone_mode=False)
     return taken[0]
@@ -209,9 +209,10 @@ def test_the_containers_have_probes_resources_and_no_privileges(folder: Path) ->
         assert set(container["resources"]["limits"]) == {"memory"}
         assert "/livez" in str(container["livenessProbe"])
         assert "/readyz" in str(container["readinessProbe"])
-    port = urlsplit(deployed.extender["urlPrefix"]).port
+    extender = deployed.containers["extender"]
+    assert "--health-port=8889" in extender["args"]
     for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
-        assert f"http://127.0.0.1:{port}/" in str(deployed.containers["extender"][kind])
+        assert extender[kind]["httpGet"]["port"] == 8889
 
 
 @each_example

@@ -170,8 +170,13 @@ class Example:
             "env",
             *(f"{name}={value}" for name, value in environment.items()),
             *(sys.executable, "-m", "mooring.cli", "serve", str(policy)),
-            *(arg for arg in container["args"] if not arg.startswith("--port=")),
-            *(f"--port={self._port}", f"--kubeconfig={self._kubeconfig()}", "--drain=0"),
+            *(arg for arg in container["args"] if not re.match("--(health-)?port=", arg)),
+            *(
+                f"--port={self._port}",
+                "--health-port=0",
+                f"--kubeconfig={self._kubeconfig()}",
+                "--drain=0",
+            ),
         ]
         process = ChildProcess("moor serve", command, self._work / "extender.log")
         try:

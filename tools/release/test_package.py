@@ -80,3 +80,9 @@ def test_the_installed_package_shows_its_demo(installed: Path, tmp_path: Path) -
     assert "pods" in run(installed / "moor", "demo", folder=tmp_path)
     shown = run(installed / "moor", "demo", "--example", "fair-gpus", folder=tmp_path)
     assert "The policy fair-gpus can decide 50%" in shown
+
+
+def test_a_new_project_passes_its_tests(installed: Path, tmp_path: Path) -> None:
+    run(installed / "moor", "init", "spot-first", folder=tmp_path)
+    python = f"PYTHON={installed / 'python'}"
+    assert "2 passed" in run("make", "test", python, folder=tmp_path / "spot-first")

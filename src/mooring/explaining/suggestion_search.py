@@ -55,7 +55,7 @@ class SuggestionSearch:
         self.failed: list[PluginError] = []
         self._failed_plugins: list[Hook] = []
         #: Nodes that extenders reject; nobody can try whether a change would help there.
-        self._refused: frozenset[str] = frozenset()
+        self._rejected: frozenset[str] = frozenset()
 
     def suggestions(self, record: Record, node: str = "") -> list[Suggestion]:
         """The cheapest combinations of different kinds that work, cheapest first.
@@ -66,7 +66,7 @@ class SuggestionSearch:
         """
         if not record.nodes:
             return []
-        self._refused = _refused_by_extenders(record)
+        self._rejected = _rejected_by_extenders(record)
         starts = [node] if node else [record.nodes[row] for row in self._starts(record)]
         found = list(self._cheapest(starts, anywhere=not node))
         if not node:
@@ -145,7 +145,7 @@ class SuggestionSearch:
         return []
 
     def _fits(self, pod: Pod) -> list[str]:
-        return [name for name in self._trial.fitting(pod) if name not in self._refused]
+        return [name for name in self._trial.fitting(pod) if name not in self._rejected]
 
     def _starts(self, record: Record) -> list[int]:
         """A few nodes of every group with the same verdicts, those that lack least."""
@@ -172,12 +172,13 @@ class SuggestionSearch:
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
                 name += "-new"
-            amounts = " and ".join(
+            amounts = [
                 f"{show(resource, node.allocatable[resource])} {resource}"
-                for resource in (CPU, MEMORY)
-            )
+                for resource in (CPU, MEMORY, *self._other_resources())
+            ]
+            size = " and ".join((", ".join(amounts[:-1]), amounts[-1]))
             remedy = Remedy(
-                f"add one more node like {node.name} ({amounts})",
+                f"add one more node like {node.name} ({size})",
                 Cost.ADD_NODE,
                 frozenset({"node"}),
                 added=changed_copies.like(node, name),
@@ -189,13 +190,18 @@ class SuggestionSearch:
                     return Suggestion(tried, tuple(fitting))
         return None
 
+    def _other_resources(self) -> list[str]:
+        """What the pod requests besides CPU and memory."""
+        asked = spec_requests(self._trial.pod)
+        return sorted(name for name in asked if name not in (CPU, MEMORY) and asked[name] > 0)
+
     def _kinds_of_nodes(self) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""
         requests = spec_requests(self._trial.pod)
         keys = _required_labels(self._trial.pod)
         kinds: dict[object, Node] = {}
         for node in self._trial.cluster.columns.nodes:
-            if node.name in self._refused:
+            if node.name in self._rejected:
                 continue
             if all(node.allocatable[name] >= amount for name, amount in requests.items()):
                 labels = tuple(node.labels.get(key) for key in keys)
@@ -207,7 +213,7 @@ class SuggestionSearch:
         return smallest[:_NEW_NODES]
 
 
-def _refused_by_extenders(record: Record) -> frozenset[str]:
+def _rejected_by_extenders(record: Record) -> frozenset[str]:
     said = ((name, record.rejection(row)) for row, name in enumerate(record.nodes))
     return frozenset(name for name, one in said if one is not None and one.plugin == EXTENDER)
 

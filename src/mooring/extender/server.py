@@ -165,6 +165,7 @@ async def serve(
         if health is not None:
             listener = serving_health(app.health_asgi(), health, options.allow_hosts)
             await stack.enter_async_context(listener)
+            log.info("probes and metrics are also on the port :%d", health.getsockname()[1])
         server = make_server(
             OwnOrigin(app.asgi(), sock, options.allow_hosts),
             http=limited_connections(

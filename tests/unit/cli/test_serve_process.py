@@ -328,6 +328,7 @@ def test_probes_and_metrics_have_a_listener_of_their_own(
         "--workers", workers, "--drain", "0",
     )  # fmt: skip
     assert rejected_by(moor, trusting(authority))
+    assert f"probes and metrics are also on the port :{health}\n" in moor.log()
 
     def status(path: str, method: str = "GET") -> int:
         connection = http.client.HTTPConnection("127.0.0.1", health, timeout=30)

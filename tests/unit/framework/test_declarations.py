@@ -121,6 +121,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         ("reads_if_watched of plugin Declaring is None: must be a tuple of "),
     ),
     ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject: "),
+    ({"patches": [KubeObject]}, "patches of plugin Declaring names KubeObject: "),
+    ({"creates": 3}, "creates of plugin Declaring is 3: must be a tuple of "),
     (
         {"reads": property(failing)},
         "reads of plugin Declaring cannot be read: it tried to end the process",

@@ -48,7 +48,7 @@ def test_some_victims_remain_in_their_old_order() -> None:
 def test_an_invented_victim_is_an_error() -> None:
     error = wrong([VICTIMS[0], make_pod("stranger")])
     assert str(error).startswith(
-        ("preempt 'ebb' named default/stranger on node a, which is not one of")
+        "preempt 'ebb' named default/stranger on node a, which is not one of"
     )
 
 

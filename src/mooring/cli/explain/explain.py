@@ -50,6 +50,14 @@ def explain(
             "--namespace", "-n", help="The pod's namespace; with --pending, only pods in it."
         ),
     ] = "",
+    all_namespaces: Annotated[
+        bool,
+        typer.Option(
+            "--all-namespaces",
+            "-A",
+            help=("With --pending, pods in all namespaces, which is the default."),
+        ),
+    ] = False,
     snapshot: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
@@ -95,6 +103,9 @@ def explain(
         raise InputError(f"--snapshot and {other} are mutually exclusive; use one of them")
     if pending == bool(pod):
         raise InputError("specify the pod to explain, or --pending for all pending pods")
+    if all_namespaces and (namespace or not pending):
+        other = "--namespace" if namespace else "a pod's name"
+        raise InputError(f"--all-namespaces and {other} are mutually exclusive; use one of them")
     if pending and node:
         raise InputError("--pending and --node are mutually exclusive; use one of them")
     from mooring.cli.explain.pod_finder import pod_keys

@@ -126,7 +126,7 @@ class Workload(NamedTuple):
     def mounted(self, path: str) -> tuple[str, str]:
         """The ConfigMap and the key behind a path in the container; empty if it is none."""
         wanted = PurePosixPath(path)
-        volumes = {one.get("name"): one for one in _objects(self.pod_spec.get("volumes"))}
+        volumes = {str(one.get("name")): one for one in _objects(self.pod_spec.get("volumes"))}
         for mount in _objects(self.container.get("volumeMounts")):
             folder = PurePosixPath(str(mount.get("mountPath") or "/"))
             if wanted != folder and folder not in wanted.parents:
@@ -134,13 +134,14 @@ class Workload(NamedTuple):
             inside = str(wanted.relative_to(folder)) if wanted != folder else ""
             sub = str(mount.get("subPath") or "")
             file = "/".join(one for one in (sub, inside) if one)
-            volume = volumes.get(mount.get("name")) or {}
+            volume = volumes.get(str(mount.get("name"))) or {}
             projected = as_object(volume.get("projected")).get("sources")
             for source in (volume, *_objects(projected)):
                 config_map = source.get("configMap")
                 if isinstance(config_map, dict):
                     keys = {
-                        one.get("path"): one.get("key") for one in _objects(config_map.get("items"))
+                        str(one.get("path")): one.get("key")
+                        for one in _objects(config_map.get("items"))
                     }
                     return str(config_map.get("name")), str(keys.get(file, file))
         return "", ""

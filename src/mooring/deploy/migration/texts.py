@@ -20,7 +20,7 @@ _MOST_VALUES: Final = 200_000
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-class Document(NamedTuple):
+class TextDocument(NamedTuple):
     """One document of a text."""
 
     node: yaml.Node
@@ -47,12 +47,13 @@ class EditedText:
         # Tabs may stand between the words of JSON, but not of YAML.
         readable = text.replace("\t", " ") if self.is_json else text
         try:
-            self.documents = [Document(*one) for one in yaml_text.compose(readable)]
+            self.documents = [TextDocument(*one) for one in yaml_text.compose(readable)]
         except yaml_text.YamlProblem as error:
             raise InputError(f"{source} is no YAML: {error}") from error
         for document in self.documents:
             _check_size(document.node, source)
         self._changes: list[tuple[int, int, str]] = []
+        self._appended: list[str] = []
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Replace a part; doing it twice in the same way is doing it once."""
@@ -75,6 +76,9 @@ class EditedText:
                 )
             found = found[:start] + text + found[end:]
             after = start
+        for text in self._appended:
+            newline = "" if found.endswith("\n") else "\n"
+            found += f"{newline}---\n{text}"
         return found
 
     def set_text(self, key: yaml.Node, node: yaml.Node, value: str) -> None:
@@ -156,10 +160,8 @@ class EditedText:
             self.replace(key.index, key.index, text)
 
     def append_document(self, text: str) -> None:
-        """Append a document."""
-        end = len(self.text)
-        newline = "" if self.text.endswith("\n") or not self.text else "\n"
-        self.replace(end, end, f"{newline}---\n{text}")
+        """Append a document, after everything else."""
+        self._appended.append(text)
 
     def _block_end(self, node: yaml.Node) -> int:
         """Where the lines of a value end."""

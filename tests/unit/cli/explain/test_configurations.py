@@ -182,4 +182,4 @@ class TestExtenders:
         code, out, err = explain("plain", "--config", config, "--ask-extenders")
         assert (code, out) == (2, "")
         assert url in err
-        assert err.endswith("; without --ask-extenders it is left out\n")
+        assert err.endswith("; omit --ask-extenders to explain without it\n")

@@ -301,6 +301,11 @@ class TestArguments:
         assert result.state == "other"
         assert "give it, too" in notes(result, action=True)
 
+    def test_volumes_of_odd_forms(self) -> None:
+        odd = "    volumeMounts: [{name: [], mountPath: /x}]\n  volumes: [{name: {}}, 3]\n"
+        result = migrate(pod("--config=/x/config.yaml") + odd, source="pod.yaml")
+        assert "a file on its node" in notes(result, action=True)
+
     def test_versions_and_probes(self) -> None:
         manifest = pod("--config=/c").replace(":v1.30.0", ":v1.22.1")
         manifest += "    readinessProbe: {httpGet: {path: /healthz, port: 10251}}\n"
@@ -342,6 +347,7 @@ class TestHostile:
             "kind: Pod\nspec: 3",
             "kind: Pod\nspec: {containers: [3]}",
             "kind: Deployment\nspec: {template: [1]}",
+            "kind: Pod\nspec: {containers: [{command: [kube-scheduler]}], volumes: [{name: {}}]}",
             "kind: List\nitems: {a: 1}",
             "kind: List\nitems: [1, {kind: Pod}]",
             "kind: Policy\napiVersion: audit.k8s.io/v1\nrules: []",

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mooring.cli.standard_streams import print_error
+from mooring.cli.output_formats import print_json
+from mooring.cli.standard_streams import print_note
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.deploy.migration import Migrated
+
+_WIDTH = 80
 
 
 class MigrateOutput(StrEnum):
@@ -45,7 +48,7 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.migrate_files import read_files, replace_with_backup
+    from mooring.cli.deploy.migrate_files import read_files, replace_with_backup
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:
@@ -69,8 +72,8 @@ def migrate(
     if not in_place:
         typer.echo(_joined(results), nl=False)
     for result in results:
-        for line in _summary(result, backups.get(result.source, "")):
-            print_error(line)
+        for line in _summary(result, backups.get(result.source, "")).splitlines():
+            print_note(line)
 
 
 def _joined(results: "list[Migrated]") -> str:
@@ -85,13 +88,13 @@ def _joined(results: "list[Migrated]") -> str:
     return "".join(parts)
 
 
-def _summary(result: "Migrated", backup: str) -> list[str]:
+def _summary(result: "Migrated", backup: str) -> str:
     from mooring.wording import counted
 
-    name = result.source
     actions = [one for one in result.notes if one.action]
     # What the result says itself is not said again, unless nobody sees the result.
-    said = 0 if backup else sum(one.text in _comments(result.text) for one in actions)
+    comments = "" if backup else _comments(result.text)
+    rest = [one for one in actions if one.text not in comments]
     if result.state == "migrated" and result.found:
         line = f"migrated from {', '.join(result.found)}"
     else:
@@ -102,9 +105,24 @@ def _summary(result: "Migrated", backup: str) -> list[str]:
             "other": "nothing to migrate",
         }[result.state]
     line += f"; {backup} is the old file" if backup else ""
+    said = len(actions) - len(rest)
     line += f"; {counted(said, 'thing')} to do, see its comments" if said else ""
-    rest = [one for one in actions if backup or one.text not in _comments(result.text)]
-    return [f"{name}: {line}", *(f"{name}: to do: {one}" for one in rest)]
+    lines = [_wrapped(f"{result.source}: {line}", "")]
+    lines += [_wrapped(f"to do: {one}", "- ") for one in rest]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, mark: str) -> str:
+    import textwrap
+
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=mark,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _comments(text: str) -> str:
@@ -115,8 +133,6 @@ def _comments(text: str) -> str:
 
 
 def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
-    import msgspec
-
     found: list[dict[str, Any]] = []
     for one in results:
         item: dict[str, Any] = {
@@ -132,5 +148,4 @@ def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
         if one.source in backups:
             item["backup"] = backups[one.source]
         found.append(item)
-    text = msgspec.json.encode({"files": found})
-    typer.echo(msgspec.json.format(text, indent=2).decode())
+    print_json({"files": found})

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from mooring.cli import main as cli
-from mooring.cli import migrate_files
+from mooring.cli.deploy import migrate_files
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "migrate.md"
+GUIDE = Path(__file__).parents[4] / "docs" / "guide" / "migrate.md"
 Run = Callable[..., tuple[int, str, str]]
 V1 = "kubescheduler.config.k8s.io/v1"
 POLICY = '{"kind": "Policy", "apiVersion": "v1", "priorities": []}\n'
@@ -56,7 +56,7 @@ def test_prints_the_new_file_and_leaves_the_old_one(moor: Run) -> None:
         "parallelism": 4,
         "profiles": [{}],
     }
-    assert err == f"moor: old.yaml: migrated from {V1}beta3\n"
+    assert err == f"old.yaml: migrated from {V1}beta3\n"
     assert files() == ["old.yaml"]
     assert Path("old.yaml").read_text() == OLD
 
@@ -65,13 +65,13 @@ def test_standard_input(moor: Run) -> None:
     code, out, err = moor("-", stdin=POLICY.encode())
     assert code == 0
     assert "# moor migrate wrote this from standard input (Policy).\n" in out
-    assert err == ("moor: standard input: migrated from Policy; 1 thing to do, see its comments\n")
+    assert err == ("standard input: migrated from Policy; 1 thing to do, see its comments\n")
 
 
 def test_says_what_is_v1_already(moor: Run) -> None:
     Path("new.yaml").write_text(NEW)
-    assert moor("new.yaml") == (0, NEW, f"moor: new.yaml: is {V1} already\n")
-    assert moor("new.yaml", "--in-place") == (0, "", f"moor: new.yaml: is {V1} already\n")
+    assert moor("new.yaml") == (0, NEW, f"new.yaml: is {V1} already\n")
+    assert moor("new.yaml", "--in-place") == (0, "", f"new.yaml: is {V1} already\n")
     assert files() == ["new.yaml"]
 
 
@@ -100,7 +100,9 @@ class TestInPlace:
         file.chmod(0o640)
         code, out, err = moor("old.yaml", "--in-place")
         assert (code, out) == (0, "")
-        assert err == f"moor: old.yaml: migrated from {V1}beta3; old.yaml.bak is the old file\n"
+        assert " ".join(err.split()) == (
+            f"old.yaml: migrated from {V1}beta3; old.yaml.bak is the old file"
+        )
         assert Path("old.yaml.bak").read_text() == OLD
         assert yaml.safe_load(file.read_text())["apiVersion"] == V1
         assert stat.S_IMODE(file.stat().st_mode) == 0o640
