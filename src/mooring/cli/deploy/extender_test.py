@@ -312,9 +312,9 @@ async def _real_binding(
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """Says on a terminal what is being done, and takes it away at the end."""
-    from rich.console import Console
+    from mooring.cli.terminal_output import make_console
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = make_console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return
@@ -330,7 +330,7 @@ def _print(reports: "Sequence[ExtenderReport]", output: ExtenderTestOutput) -> N
     elif output is ExtenderTestOutput.JSON:
         print_json({"extenders": reports})
     else:
-        from mooring.cli.extender_test_view import print_report
+        from mooring.cli.deploy.extender_test_view import print_report
 
         for place, report in enumerate(reports):
             print_report(report, gap=bool(place))
