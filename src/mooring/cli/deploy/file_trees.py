@@ -24,7 +24,7 @@ def write_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = Fal
     try:
         if not overwrite and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(
-                f"{folder} exists already, and nothing is overwritten; choose another folder, or "
+                f"{folder} already exists and is not overwritten; choose another folder, or "
                 f"remove it first"
             )
         for name, text in files.items():

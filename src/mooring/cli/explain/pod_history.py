@@ -69,7 +69,7 @@ class PodHistory(msgspec.Struct, frozen=True):
         attempts: how many attempts to schedule it failed, as far as events tell.
         event: the last event, with its reason; empty if there is none.
         event_age: how long ago that was.
-        silent: it is pending for a while, and no scheduler has said anything about it.
+        silent: it is pending for a while, and no scheduler has reported anything about it.
         rejected: it is pending, and its last event says that a scheduler found no node.
     """
 
