@@ -18,6 +18,7 @@ from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
 from mooring.cli.deploy.init import init
 from mooring.cli.deploy.manifests import manifests
+from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.extender_test import extender_test
@@ -62,6 +63,7 @@ app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
+app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)

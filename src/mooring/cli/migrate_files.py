@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from mooring.deploy.static_pods import is_static_folder
 from mooring.errors import InputError
 
 _MOST_BYTES: Final = 4 * 2**20
@@ -125,9 +126,10 @@ def replace_with_backup(path: Path, old: bytes, text: str) -> str:
 
 
 def _backup(real: Path, there: os.stat_result) -> Path:
-    """Another name for the file, one that is free."""
+    """Another name for the file, one that is free; hidden from the kubelet where it reads files."""
+    dot = "." if is_static_folder(str(real)) else ""
     for number in range(_MOST_BACKUPS):
-        backup = real.with_name(f"{real.name}.bak{f'-{number}' if number else ''}")
+        backup = real.with_name(f"{dot}{real.name}.bak{f'-{number}' if number else ''}")
         try:
             os.link(real, backup)
         except FileExistsError:

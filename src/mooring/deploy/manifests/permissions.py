@@ -5,7 +5,7 @@ need, with the same functions that decide what is watched. `access` makes roles 
 compares it with the API server's audit log, in both directions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mooring.config.runtimes import build_profiles, build_runtime
@@ -52,7 +52,7 @@ def cluster_rules(installation: Installation, configuration: dict[str, object]) 
         configuration: `moor run`'s, as it is written.
     """
     if installation.mode is Mode.SCHEDULER:
-        return _scheduler_rules(installation.policy.policy, configuration)
+        return scheduler_rules([installation.policy.policy], configuration)
     return _extender_rules(installation.policy.policy, node_cache=installation.node_cache)
 
 
@@ -75,15 +75,26 @@ def _extender_rules(policy: Policy, *, node_cache: bool) -> list[PolicyRule]:
     return found
 
 
-def _scheduler_rules(policy: Policy, configuration: dict[str, object]) -> list[PolicyRule]:
+def scheduler_rules(
+    policies: Sequence[Policy], configuration: Mapping[str, object] | None
+) -> list[PolicyRule]:
+    """The rules of `moor run` for all namespaces; ``moor doctor`` asks whether they are granted.
+
+    Args:
+        policies: those that take part.
+        configuration: as it is written; None is the default one.
+
+    Raises:
+        InputError: the configuration cannot be used.
+    """
     registry = default_registry()
-    profiles = build_profiles(configuration, registry, (policy,))
+    profiles = build_profiles(configuration, registry, policies)
     runtimes = [
         build_runtime(one, registry, Cluster(), now_ns=lambda: 0) for one in profiles.values()
     ]
-    plugins = [*policy.plugins, *_plugins(runtimes)]
+    plugins = [one for policy in policies for one in policy.plugins] + _plugins(runtimes)
     by_group: dict[str, list[str]] = {}
-    for kind in watched_kinds(runtimes, (policy,)):
+    for kind in watched_kinds(runtimes, policies):
         by_group.setdefault(kind.group, []).append(kind.resource)
     why = "What is watched: nodes and pods, and what the enabled plugins read."
     found = [

@@ -1,0 +1,240 @@
+"""Checks of a scheduler's configuration: its version, its fields, its plugins."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mooring.config.configuration import read_configuration
+from mooring.config.runtimes import build_profiles
+from mooring.config.strict_decoding import nearest
+from mooring.config.types import API_VERSION, KIND
+from mooring.config.validation import REMOVED
+from mooring.deploy.doctor.checks import needs
+from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration, mapping, sequence
+from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
+from mooring.deploy.doctor.located_yaml import Path
+from mooring.deploy.doctor.schedulers import KUBE_SCHEDULER, configuration_of, schedulers
+from mooring.errors import InputError
+from mooring.plugins.in_tree import default_registry
+
+#: Which version of Kubernetes was the last one that could read a format.
+# parity v1.36.4: pkg/scheduler/apis/config/scheme, and the release notes of the versions named
+_LAST_READ_BY: Final = {
+    "componentconfig/v1alpha1": "v1.11",
+    "kubescheduler.config.k8s.io/v1alpha1": "v1.18",
+    "kubescheduler.config.k8s.io/v1alpha2": "v1.18",
+    "kubescheduler.config.k8s.io/v1beta1": "v1.22",
+    "kubescheduler.config.k8s.io/v1beta2": "v1.27",
+    "kubescheduler.config.k8s.io/v1beta3": "v1.28",
+}
+_POLICY_LAST_READ_BY: Final = "v1.22"
+#: Fields that have another name in v1.
+_RENAMED: Final = {
+    "enableHttps": "enableHTTPS",
+    "lockObjectName": "resourceName",
+    "lockObjectNamespace": "resourceNamespace",
+}
+#: Fields of older versions, with what there is in v1 instead; empty: nothing, and it is not missed.
+_MOVED: Final = {
+    "bindTimeoutSeconds": "pluginConfig of VolumeBinding: args.bindTimeoutSeconds",
+    "disablePreemption": "plugins.postFilter.disabled: DefaultPreemption in each profile",
+    "failureDomains": "",
+    "hardPodAffinitySymmetricWeight": "pluginConfig of InterPodAffinity: "
+    "args.hardPodAffinityWeight",
+    "healthzBindAddress": "",
+    "metricsBindAddress": "",
+    "schedulerName": "profiles[].schedulerName",
+}
+#: Fields that only older formats have, each with its version, from which moor migrate translates.
+_OLDER: Final = {"algorithmSource": "kubescheduler.config.k8s.io/v1alpha1"}
+
+
+def is_old(configuration: FoundConfiguration) -> bool:
+    """Whether it is of a version that today's kube-scheduler does not read."""
+    version = str(configuration.data.get("apiVersion", API_VERSION))
+    return configuration.data.get("kind", KIND) != KIND or version in _LAST_READ_BY
+
+
+def usable_settings(configurations: Iterable[FoundConfiguration]) -> Mapping[str, Any] | None:
+    """The first configuration that a scheduler would take, as data; None if there is none."""
+    for one in configurations:
+        if is_old(one):
+            continue
+        with contextlib.suppress(InputError):
+            build_profiles(one.data, default_registry())
+            return one.data
+    return None
+
+
+def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
+    # A Policy becomes part of the configuration that refers to it.
+    old = dict.fromkeys(one.file for one in evidence.configurations if is_old(one))
+    together = " ".join(file for file in old if file)
+    for one in evidence.configurations:
+        if not is_old(one):
+            continue
+        kind, version = one.data.get("kind"), str(one.data.get("apiVersion", ""))
+        last = _LAST_READ_BY.get(version, _POLICY_LAST_READ_BY)
+        what = f"{version} {kind}" if kind == KIND else f"a {kind} of {version}"
+        if one.file:
+            advice = f"Run moor migrate --in-place {together}, which writes {API_VERSION}."
+        else:
+            advice = f"Save it to a file and run moor migrate FILE, which writes {API_VERSION}."
+        yield DoctorFinding(
+            what=f"The configuration is {what}, and {last} was the last kube-scheduler to read it.",
+            advice=advice,
+            place=one.place(("apiVersion",)),
+            safe=bool(one.file),
+            migrates=one.file,
+        )
+
+
+def _renamed(evidence: Evidence) -> Iterator[DoctorFinding]:
+    for one in evidence.configurations:
+        if is_old(one):
+            continue
+        for path, name in _fields(one.data):
+            if name in _RENAMED:
+                new = _RENAMED[name]
+                yield DoctorFinding(
+                    what=f"The field {name} is called {new} in {API_VERSION}.",
+                    advice=f"Write {new}.",
+                    place=one.place(path),
+                    edits=one.document.renamed(path, new) if one.document is not None else (),
+                    safe=True,
+                )
+            elif name in _MOVED and len(path) == 1:
+                instead = _MOVED[name]
+                yield DoctorFinding(
+                    what=f"{API_VERSION} has no field {name} here; older versions have.",
+                    advice=f"Take it out, and write {instead}." if instead else "Take it out.",
+                    place=one.place(path),
+                    edits=one.document.without_line(path) if one.document is not None else (),
+                    safe=not instead,
+                )
+            elif name in _OLDER and len(path) == 1:
+                yield DoctorFinding(
+                    what=f"{API_VERSION} has no field {name}; {_OLDER[name]} has.",
+                    advice=f"Write apiVersion: {_OLDER[name]}, and run moor migrate --in-place "
+                    f"{one.file or 'FILE'}.",
+                    place=one.place(path),
+                    edits=one.document.replaced(("apiVersion",), _OLDER[name])
+                    if one.document is not None
+                    else (),
+                )
+
+
+def _invalid(evidence: Evidence) -> Iterator[DoctorFinding]:
+    for one in evidence.configurations:
+        if is_old(one) or any(True for _ in _renamed(_only(one))):
+            continue
+        try:
+            read_configuration(one.data)
+        except InputError as error:
+            path, _, problem = str(error).partition(": ")
+            known = problem and " " not in path
+            clause, _, advice = str(error).rpartition(", ")
+            yield DoctorFinding(
+                what=f"kube-scheduler rejects the configuration: {clause or error}.",
+                advice=f"{advice[:1].upper()}{advice[1:]}." if clause else "Correct the field.",
+                place=one.place(_steps(path) if known else ()),
+            )
+
+
+def _unknown_plugins(evidence: Evidence) -> Iterator[DoctorFinding]:
+    known = set(default_registry().names())
+    if evidence.policy is not None:
+        known |= {name for one in evidence.policy.profiles.values() for name in one.plugins}
+    own_builds = {
+        id(configuration_of(evidence, one))
+        for one in schedulers(evidence)
+        if one.program != KUBE_SCHEDULER or KUBE_SCHEDULER not in str(one.container.get("image"))
+    }
+    for one in evidence.configurations:
+        if is_old(one):
+            continue
+        for path, name in _plugin_names(one.data):
+            if name in known or name in REMOVED or name == "*":
+                continue
+            meant = nearest(name, known)
+            own = id(one) in own_builds
+            yield DoctorFinding(
+                severity=DoctorSeverity.WARNING if own else DoctorSeverity.ERROR,
+                what=f"Neither kube-scheduler nor the policy has a plugin {name}.",
+                advice=f"Write {meant}."
+                if meant
+                else f"Give the policy that has it with --policy, or take {name} out; a "
+                "kube-scheduler that you build yourself has to register it.",
+                place=one.place(path),
+                edits=one.document.replaced(path, meant) if meant and one.document else (),
+            )
+
+
+def _fields(data: object, path: Path = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            here = (*path, str(name))
+            yield here, str(name)
+            if name != "args":  # a plugin's own
+                yield from _fields(value, here)
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _fields(value, (*path, index))
+
+
+def _plugin_names(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for place, profile in enumerate(sequence(data.get("profiles"))):
+        at = ("profiles", place)
+        for index, one in enumerate(sequence(mapping(profile).get("pluginConfig"))):
+            name = mapping(one).get("name")
+            if isinstance(name, str):
+                yield (*at, "pluginConfig", index, "name"), name
+        for point, plugins in mapping(mapping(profile).get("plugins")).items():
+            for index, one in enumerate(sequence(mapping(plugins).get("enabled"))):
+                name = mapping(one).get("name")
+                if isinstance(name, str):
+                    yield (*at, "plugins", str(point), "enabled", index, "name"), name
+
+
+def _steps(path: str) -> Sequence[str | int]:
+    """``profiles[0].schedulerName`` as steps."""
+    parts = path.replace("[", ".").replace("]", "").split(".")
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+def _only(configuration: FoundConfiguration) -> Evidence:
+    return Evidence(configurations=(configuration,))
+
+
+CHECKS: Final = (
+    DoctorCheck(
+        id="config-version",
+        title="configurations are of a version that kube-scheduler reads",
+        why="kube-scheduler ends at once when it is started with a format that it does not know, "
+        "and a Policy is not read at all since v1.23.",
+        judge=_version,
+        lacks=needs.configurations,
+    ),
+    DoctorCheck(
+        id="renamed-field",
+        title="configurations use the names of fields that v1 has",
+        why="kube-scheduler reads its configuration strictly and ends when a field is unknown.",
+        judge=_renamed,
+        lacks=needs.configurations,
+    ),
+    DoctorCheck(
+        id="config-invalid",
+        title="kube-scheduler accepts the configurations",
+        why="kube-scheduler ends at once when something in its configuration is wrong.",
+        judge=_invalid,
+        lacks=needs.configurations,
+    ),
+    DoctorCheck(
+        id="plugin-unknown",
+        title="configurations name plugins that exist",
+        why="A scheduler ends when its configuration names a plugin that it was not built with, or "
+        "arguments for one.",
+        judge=_unknown_plugins,
+        lacks=needs.configurations,
+    ),
+)

@@ -1,0 +1,83 @@
+"""Why a check cannot be made with some evidence, as functions for `DoctorCheck.lacks`."""
+
+from collections.abc import Callable
+
+from mooring.deploy.doctor.evidence import Evidence
+from mooring.deploy.doctor.schedulers import schedulers, templates
+
+Lacks = Callable[[Evidence], str]
+
+
+def nothing(evidence: Evidence) -> str:  # noqa: ARG001 - a function of the evidence as the others
+    """It can always be made."""
+    return ""
+
+
+def configurations(evidence: Evidence) -> str:
+    """It needs a configuration."""
+    if evidence.configurations or evidence.broken:
+        return ""
+    return "no scheduler configuration was given; --config FILE or --manifest FILE|DIR gives one"
+
+
+def extenders(evidence: Evidence) -> str:
+    """It needs an extender."""
+    return configurations(evidence) or (
+        "" if evidence.extenders else "no configuration has an extender"
+    )
+
+
+def objects(evidence: Evidence) -> str:
+    """It needs manifests."""
+    if evidence.objects or evidence.broken or evidence.files:
+        return ""
+    return "no manifests were given; --manifest FILE|DIR gives them"
+
+
+def scheduler_pods(evidence: Evidence) -> str:
+    """It needs a container that runs a scheduler."""
+    found = objects(evidence)
+    if found or any(True for _ in schedulers(evidence)):
+        return found
+    return "no container of the manifests runs kube-scheduler or moor run"
+
+
+def pods(evidence: Evidence) -> str:
+    """It needs pods, in manifests or in the cluster."""
+    if any(True for _ in templates(evidence)) or (evidence.cluster and evidence.cluster.pods):
+        return ""
+    return "neither a manifest nor a cluster with pods was given"
+
+
+def static_pods(evidence: Evidence) -> str:
+    """It needs a static pod."""
+    if evidence.static_files:
+        return ""
+    return "no file is in a folder such as /etc/kubernetes/manifests, which the kubelet reads"
+
+
+def cluster(evidence: Evidence) -> str:
+    """It needs a cluster that answers."""
+    if evidence.cluster is None:
+        return "no cluster was looked at; --kubeconfig FILE names one"
+    return "the cluster cannot be read" if evidence.cluster.problem else ""
+
+
+def asked_extenders(evidence: Evidence) -> str:
+    """It needs extenders that were asked."""
+    found = extenders(evidence)
+    if found:
+        return found
+    if evidence.probes is None:
+        return "extenders were not asked; --ask-extenders asks them"
+    asked = [one for one in evidence.probes if not one.skipped]
+    return "" if asked else evidence.probes[0].skipped
+
+
+def policy(evidence: Evidence) -> str:
+    """It needs a policy or an extender that scores."""
+    if evidence.policy is not None and evidence.policy.policy.scores:
+        return ""
+    if any(one.settings.prioritize_verb for one in evidence.extenders):
+        return ""
+    return "neither a policy (--policy) nor an extender that scores nodes was given"

@@ -1,0 +1,53 @@
+"""Making the edits that findings advise, in the texts of files.
+
+The command line calls it for ``--fix`` and writes what comes out. No I/O.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from mooring.deploy.doctor.findings import DoctorFinding, Edit
+
+#: Rewrites old configurations: all files in, which may refer to each other, and all of them out.
+Migrate = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """A text after edits of one file; one whose place has changed is left out."""
+    lines = text.splitlines(keepends=True)
+    distinct = sorted(set(edits), key=lambda one: (one.line, one.column), reverse=True)
+    for one in distinct:
+        if not 0 < one.line <= len(lines):
+            continue
+        line = lines[one.line - 1]
+        if not line[one.column :].startswith(one.old):
+            continue
+        lines[one.line - 1] = line[: one.column] + one.new + line[one.column + len(one.old) :]
+    return "".join(lines)
+
+
+def fixed_texts(
+    texts: Mapping[str, str], findings: Iterable[DoctorFinding], migrate: Migrate
+) -> dict[str, str]:
+    """The files that change, with their new texts.
+
+    Args:
+        texts: the files that the user gave.
+        findings: what is wrong; those that are not `safe` are left alone.
+        migrate: rewrites old configurations. A file is migrated or edited, not both at once: its
+            lines are others afterwards.
+    """
+    changed: dict[str, str] = {}
+    safe = [one for one in findings if one.safe]
+    if any(one.migrates in texts for one in safe):
+        after = migrate(texts)
+        changed = {file: text for file, text in after.items() if text != texts[file]}
+    edits: dict[str, list[Edit]] = {}
+    for one in safe:
+        if any(edit.file in changed for edit in one.edits):
+            continue
+        for edit in one.edits:
+            edits.setdefault(edit.file, []).append(edit)
+    for file, found in edits.items():
+        if file in texts:
+            changed[file] = apply_edits(texts[file], found)
+    return {file: text for file, text in changed.items() if text != texts[file]}

@@ -1,0 +1,337 @@
+"""The schedulers and extenders that manifests start, and how their parts belong together.
+
+Checks ask it: which containers run kube-scheduler or ``moor``, with which arguments, which
+configuration is behind ``--config``, which Service and which pods are behind an extender's address.
+No I/O.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from mooring.config.types import DEFAULT_SCHEDULER
+from mooring.deploy.doctor.evidence import (
+    Evidence,
+    FoundConfiguration,
+    FoundExtender,
+    FoundObject,
+    mapping,
+    sequence,
+)
+from mooring.deploy.doctor.findings import FindingPlace
+
+KUBE_SCHEDULER: Final = "kube-scheduler"
+MOOR_RUN: Final = "moor run"
+MOOR_SERVE: Final = "moor serve"
+#: Namespace and name of kube-scheduler's own Lease.
+KUBE_SCHEDULER_LEASE: Final = ("kube-system", "kube-scheduler")
+#: How both are set: an argument, a field, and the field of older versions.
+_LEASE_SETTINGS: Final = (
+    ("leader-elect-resource-namespace", "resourceNamespace", "lockObjectNamespace"),
+    ("leader-elect-resource-name", "resourceName", "lockObjectName"),
+)
+#: Where the template of a pod is in the objects that make pods.
+_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
+    "Pod": (),
+    "Deployment": ("spec", "template"),
+    "DaemonSet": ("spec", "template"),
+    "StatefulSet": ("spec", "template"),
+    "ReplicaSet": ("spec", "template"),
+    "ReplicationController": ("spec", "template"),
+    "Job": ("spec", "template"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class PodTemplate(NamedTuple):
+    """A pod, or what an object makes pods of.
+
+    Attributes:
+        owner: the object.
+        path: where the pod's spec is in it.
+        spec: the pod's spec.
+        labels: the pod's labels.
+    """
+
+    owner: FoundObject
+    path: tuple[str | int, ...]
+    spec: Mapping[str, Any]
+    labels: Mapping[str, Any]
+
+    @property
+    def replicas(self) -> int:
+        """How many pods there are."""
+        if self.owner.kind in ("Pod", "Job", "CronJob"):
+            return 1
+        found = mapping(self.owner.data.get("spec")).get("replicas", 1)
+        return found if isinstance(found, int) else 1
+
+    @property
+    def scheduler_name(self) -> str:
+        """Which scheduler places it."""
+        return str(self.spec.get("schedulerName") or DEFAULT_SCHEDULER)
+
+    def containers(self) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+        """Its containers with their paths, sidecars included."""
+        for group in ("containers", "initContainers"):
+            for index, one in enumerate(sequence(self.spec.get(group))):
+                if isinstance(one, Mapping):
+                    yield (*self.path, group, index), one
+
+
+class SchedulerProcess(NamedTuple):
+    """A container that runs a scheduler or mooring's extender.
+
+    Attributes:
+        template: the pod.
+        container: the container.
+        path: where it is in the object.
+        program: `KUBE_SCHEDULER`, `MOOR_RUN` or `MOOR_SERVE`.
+        flags: the arguments by name without dashes, with the path of each.
+    """
+
+    template: PodTemplate
+    container: Mapping[str, Any]
+    path: tuple[str | int, ...]
+    program: str
+    flags: Mapping[str, tuple[str, tuple[str | int, ...]]]
+
+    def flag(self, name: str) -> str | None:
+        """The value of an argument; None if it is not given."""
+        found = self.flags.get(name)
+        return found[0] if found is not None else None
+
+    def place(self, path: tuple[str | int, ...] = ()) -> FindingPlace:
+        """Where it is, or something in its object."""
+        return self.template.owner.place(path or self.path)
+
+
+class MountedVolume(NamedTuple):
+    """A volume that a container mounts.
+
+    Attributes:
+        volume: the volume.
+        path: where it is in the object.
+        rest: the path of the file within the volume.
+    """
+
+    volume: Mapping[str, Any]
+    path: tuple[str | int, ...]
+    rest: str
+
+
+def templates(evidence: Evidence) -> Iterator[PodTemplate]:
+    """All pods and templates of pods."""
+    for one in evidence.objects:
+        path = _TEMPLATES.get(one.kind)
+        if path is None:
+            continue
+        found: Any = one.data
+        for step in path:
+            found = mapping(found).get(step)
+        pod = mapping(found)
+        labels = mapping(mapping(pod.get("metadata")).get("labels"))
+        yield PodTemplate(one, (*path, "spec"), mapping(pod.get("spec")), labels)
+
+
+def processes(evidence: Evidence) -> Iterator[SchedulerProcess]:
+    """All containers that run a scheduler or mooring."""
+    for template in templates(evidence):
+        for path, container in template.containers():
+            words = [
+                ((*path, part, index), str(word))
+                for part in ("command", "args")
+                for index, word in enumerate(sequence(container.get(part)))
+            ]
+            program = _program([word for _, word in words], str(container.get("image", "")))
+            if program:
+                flags = _flags(words)
+                yield SchedulerProcess(template, container, path, program, flags)
+
+
+def schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
+    """All containers that run a scheduler."""
+    return (one for one in processes(evidence) if one.program != MOOR_SERVE)
+
+
+def mounted(process: SchedulerProcess, file: str) -> MountedVolume | None:
+    """The volume in which a scheduler finds a file; None if no volume is mounted there."""
+    return volume_at(process.template, process.container, file)
+
+
+def volume_at(
+    template: PodTemplate, container: Mapping[str, Any], file: str
+) -> MountedVolume | None:
+    """The volume in which a container finds a file; None if no volume is mounted there."""
+    wanted = PurePosixPath(file)
+    best: tuple[int, Mapping[str, Any], str] | None = None
+    for mount in sequence(container.get("volumeMounts")):
+        where = PurePosixPath(str(mapping(mount).get("mountPath", "")))
+        if wanted == where or where in wanted.parents:
+            rest = str(wanted.relative_to(where)) if wanted != where else ""
+            rest = rest or str(mapping(mount).get("subPath") or "")
+            if best is None or len(where.parts) > best[0]:
+                best = (len(where.parts), mapping(mount), rest)
+    if best is None:
+        return None
+    for index, volume in enumerate(sequence(template.spec.get("volumes"))):
+        if mapping(volume).get("name") == best[1].get("name"):
+            path = (*template.path, "volumes", index)
+            return MountedVolume(mapping(volume), path, best[2])
+    return None
+
+
+def configuration_of(evidence: Evidence, process: SchedulerProcess) -> FoundConfiguration | None:
+    """The configuration behind ``--config``; None if it is not among the evidence."""
+    file = process.flag("config")
+    if file is None:
+        return None
+    where = mounted(process, file)
+    name = mapping(where.volume.get("configMap")).get("name") if where is not None else None
+    namespace = process.template.owner.namespace
+    key = _key(where) if where is not None else ""
+    for one in evidence.configurations:
+        if one.owner is None:
+            continue
+        if (one.owner.namespace, one.owner.name, one.key) == (namespace, name, key):
+            return one
+    # A file of the host, or of a ConfigMap that kubectl makes of files.
+    alone = [one for one in evidence.configurations if one.owner is None]
+    named = [one for one in alone if PurePosixPath(one.file).name == PurePosixPath(file).name]
+    if len(named) == 1:
+        return named[0]
+    # One scheduler and one configuration belong together, even if a name in between is wrong.
+    rest = alone or list(evidence.configurations)
+    return rest[0] if len(rest) == 1 and len(list(schedulers(evidence))) == 1 else None
+
+
+def _key(where: MountedVolume) -> str:
+    for item in sequence(mapping(where.volume.get("configMap")).get("items")):
+        if mapping(item).get("path") == where.rest:
+            return str(mapping(item).get("key"))
+    return where.rest
+
+
+def key_in_volume(where: MountedVolume) -> str:
+    """The key of the ConfigMap that the file is made of."""
+    return _key(where)
+
+
+def scheduler_names(configuration: FoundConfiguration | None) -> list[str]:
+    """The names that a configuration serves, whatever its version."""
+    if configuration is None:
+        return [DEFAULT_SCHEDULER]
+    data = configuration.data
+    names = [
+        str(mapping(one).get("schedulerName") or DEFAULT_SCHEDULER)
+        for one in sequence(data.get("profiles"))
+    ]
+    return names or [str(data.get("schedulerName") or DEFAULT_SCHEDULER)]
+
+
+def names_of(evidence: Evidence, process: SchedulerProcess) -> list[str]:
+    """The names that a scheduler serves."""
+    given = process.flag("scheduler-name")
+    found = configuration_of(evidence, process)
+    if found is None and process.flag("config") is not None:
+        return []  # nobody knows
+    return [given] if given and found is None else scheduler_names(found)
+
+
+def elects(evidence: Evidence, process: SchedulerProcess) -> bool:
+    """Whether a scheduler takes part in leader election."""
+    flag = process.flag("leader-elect")
+    if "no-leader-elect" in process.flags:
+        return False
+    if flag is not None:
+        return flag != "false"
+    found = configuration_of(evidence, process)
+    election = mapping(found.data.get("leaderElection")) if found is not None else {}
+    return election.get("leaderElect") is not False
+
+
+def lease_of(
+    process: SchedulerProcess | None, configuration: FoundConfiguration | None
+) -> tuple[str, str]:
+    """Namespace and name of the Lease with which a scheduler elects a leader."""
+    data = configuration.data if configuration is not None else {}
+    election = mapping(data.get("leaderElection"))
+    found = []
+    for place, (flag, field, old) in enumerate(_LEASE_SETTINGS):
+        given = process.flag(flag) if process is not None else None
+        fields = election.get(field) or election.get(old)
+        found.append(str(given or fields or KUBE_SCHEDULER_LEASE[place]))
+    return found[0], found[1]
+
+
+def host_of(extender: FoundExtender) -> tuple[str, int]:
+    """The host and the port of an extender's address."""
+    try:
+        parts = urlsplit(extender.settings.url_prefix)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return "", 0
+    return host, port or (443 if parts.scheme == "https" else 80)
+
+
+def is_local(extender: FoundExtender) -> bool:
+    """Whether the address is that of the scheduler's own pod or host."""
+    return host_of(extender)[0] in _LOCAL
+
+
+def service_of(evidence: Evidence, extender: FoundExtender) -> FoundObject | None:
+    """The Service that an extender's address names, or whose port of the host it has."""
+    host, port = host_of(extender)
+    if is_local(extender):
+        for one in evidence.of_kind("Service"):
+            ports = sequence(mapping(one.data.get("spec")).get("ports"))
+            if any(mapping(each).get("nodePort") == port for each in ports):
+                return one
+        return None
+    name, _, rest = host.partition(".")
+    namespace = rest.partition(".")[0]
+    for one in evidence.of_kind("Service"):
+        if one.name == name and namespace in ("", one.namespace):
+            return one
+        if mapping(one.data.get("spec")).get("clusterIP") == host:
+            return one
+    return None
+
+
+def pods_behind(evidence: Evidence, service: FoundObject) -> Iterator[PodTemplate]:
+    """The pods that a Service selects."""
+    selector = mapping(mapping(service.data.get("spec")).get("selector"))
+    for template in templates(evidence):
+        near = bool(selector) and template.owner.namespace == service.namespace
+        if near and all(template.labels.get(key) == value for key, value in selector.items()):
+            yield template
+
+
+def _program(words: list[str], image: str) -> str:
+    names = [PurePosixPath(word).name for word in words]
+    if "moor" in names:
+        follows = names[names.index("moor") + 1 : names.index("moor") + 2]
+        return {"run": MOOR_RUN, "serve": MOOR_SERVE}.get(follows[0] if follows else "", "")
+    if KUBE_SCHEDULER in names[:3]:
+        return KUBE_SCHEDULER
+    if "hyperkube" in names[:1] and "scheduler" in names[1:2]:
+        return KUBE_SCHEDULER
+    bare = PurePosixPath(image.partition("@")[0]).name.partition(":")[0]
+    by_image = bare == KUBE_SCHEDULER and (not words or words[0].startswith("-"))
+    return KUBE_SCHEDULER if by_image else ""
+
+
+def _flags(
+    words: list[tuple[tuple[str | int, ...], str]],
+) -> dict[str, tuple[str, tuple[str | int, ...]]]:
+    found: dict[str, tuple[str, tuple[str | int, ...]]] = {}
+    for place, (path, word) in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not equals and place + 1 < len(words) and not words[place + 1][1].startswith("-"):
+            value = words[place + 1][1]
+        found[name] = (value if equals or value else "true", path)
+    return found
