@@ -10,7 +10,7 @@ from typing import Final
 
 from mooring.deploy.manifests.choices import ManifestFormat, Mode
 from mooring.deploy.manifests.helm_writer import chart
-from mooring.deploy.manifests.installation import Installation, PolicyFile, check_installation
+from mooring.deploy.manifests.installation import DeployedPolicy, Installation, check_installation
 from mooring.deploy.manifests.kustomize_writer import kustomization
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.framework.loading import load
@@ -30,7 +30,7 @@ def installation(form: ManifestFormat) -> Installation:
     made = Installation(
         mode=Mode.SCHEDULER,
         format=form,
-        policy=PolicyFile(load(str(POLICY)), text=POLICY.read_text()),
+        policy=DeployedPolicy(load(str(POLICY)), text=POLICY.read_text()),
         name=NAME,
         namespace=NAME,
         scheduler_name=NAME,

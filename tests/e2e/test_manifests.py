@@ -18,7 +18,11 @@ import yaml
 
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.helm_writer import chart
-from mooring.deploy.manifests.installation import Installation, PolicyFile, default_scheduler_name
+from mooring.deploy.manifests.installation import (
+    DeployedPolicy,
+    Installation,
+    default_scheduler_name,
+)
 from mooring.deploy.manifests.kustomize_writer import kustomization
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.deploy.manifests.static_pod_files import static_pod_files
@@ -142,7 +146,7 @@ def installation(policy: Path, mode: Mode, **options: Any) -> Installation:
         tls = TlsSource.CERT_MANAGER if is_chart else TlsSource.SELF_SIGNED
     return Installation(
         mode=mode,
-        policy=PolicyFile(load(str(policy)), text=policy.read_text()),
+        policy=DeployedPolicy(load(str(policy)), text=policy.read_text()),
         name=NAME,
         namespace=NAME,
         **{"scheduler_name": default_scheduler_name(mode, NAME), "tls": tls} | options,

@@ -13,7 +13,11 @@ import yaml
 
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.helm_writer import chart
-from mooring.deploy.manifests.installation import Installation, PolicyFile, default_scheduler_name
+from mooring.deploy.manifests.installation import (
+    DeployedPolicy,
+    Installation,
+    default_scheduler_name,
+)
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.framework.loading import load
@@ -46,7 +50,7 @@ def installation(mode: Mode, **options: Any) -> Installation:
     tls = TlsSource.CERT_MANAGER if mode is Mode.EXTENDER else TlsSource.NONE
     return Installation(
         mode=mode,
-        policy=PolicyFile(load(str(POLICY)), text=POLICY.read_text()),
+        policy=DeployedPolicy(load(str(POLICY)), text=POLICY.read_text()),
         name="gpu-packing",
         namespace="placing",
         scheduler_name=default_scheduler_name(mode, "gpu-packing"),

@@ -67,12 +67,22 @@ class CheckView:
             self._out.print(_pod(one.pod))
             self._out.print(_lines(self._answers(one)))
         self._out.print()
+        if self._broken:
+            return
         self._out.print(Text("To try it on your own pods and nodes:", style="dim"))
         self._out.print(Text(f"  moor explain POD --policy {self._place}", style="dim"))
 
+    @property
+    def _broken(self) -> bool:
+        return bool(self._failed) or any(one.failed for one in self._pods)
+
+    @property
+    def _failed(self) -> set[tuple[str, str]]:
+        """The functions that failed."""
+        return {(a.kind, a.name) for one in self._pods for a in one.answers if a.failed}
+
     def _title(self) -> Text:
-        failed = {(a.kind, a.name) for one in self._pods for a in one.answers if a.failed}
-        broken = bool(failed) or any(one.failed for one in self._pods)
+        failed, broken = self._failed, self._broken
         said = "no problems found"
         if broken:
             said = f"{len(failed)} failed" if failed else "the decision failed"

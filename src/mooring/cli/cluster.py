@@ -314,7 +314,8 @@ def _announce(
     if pods:
         size += f" and {pods} pod{'' if pods == 1 else 's'}"
     typer.echo(
-        f"A cluster of {size} is at {url}, in memory: Ctrl-C ends it and nothing remains.\n\n"
+        f"An in-memory cluster of {size} is at {url}.\n"
+        f"Ctrl-C ends it, and nothing remains.\n\n"
         f"In another terminal:\n\n"
         f"    export KUBECONFIG={shown(options.kubeconfig)}\n"
         f"    kubectl get nodes\n"
@@ -328,7 +329,8 @@ def _announce(
     else:
         typer.echo(
             "    moor run --no-leader-elect\n\n"
-            "Pods stay pending until a scheduler runs: moor run, kube-scheduler or --scheduler."
+            "Pods stay pending until a scheduler runs, such as moor run or kube-scheduler;\n"
+            "with --scheduler, moor cluster runs one itself."
         )
     if not options.tokens and not options.host.startswith(_LOOPBACK):
         print_error(

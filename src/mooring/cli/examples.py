@@ -65,8 +65,9 @@ def _copy(example: "Example") -> None:
     from mooring.cli.example_files import copy_example
 
     names = copy_example(example, Path(example.name))
+    files = "\n".join(f"    {example.name}/{name}" for name in names)
     typer.echo(
-        f"{example.name} has {', '.join(names)}.\n\n"
+        f"Copied:\n\n{files}\n\n"
         f"Try it on a cluster in memory:\n\n"
         f"    cd {example.name}\n"
         f"    moor cluster --nodes-file nodes.yaml --scheduler --policy policy.py\n\n"

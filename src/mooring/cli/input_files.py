@@ -68,7 +68,7 @@ def read_mapping(file: Path) -> dict[str, Any]:
     from mooring import yaml_text
 
     try:
-        found = yaml_text.parse(_read(file).decode("utf-8-sig"))
+        found = yaml_text.parse(_read(file, "a file").decode("utf-8-sig"))
     except (yaml_text.YamlProblem, UnicodeDecodeError) as error:
         raise InputError(f"{file} is no YAML: {error}") from error
     if not isinstance(found, dict):
@@ -92,10 +92,10 @@ def _texts(place: str) -> list[tuple[str, bytes]]:
     return [(str(file), _read(file)) for file in files]
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path, wanted: str = "a file, a folder or -") -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{file} does not exist; give a file, a folder or -") from None
+        raise InputError(f"{file} does not exist; give {wanted}") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error

@@ -9,12 +9,17 @@ names it among those that it sees through. It must never change anything.
 import logging
 from collections.abc import Generator
 from traceback import TracebackException
-from typing import IO, Any, Final
+from types import TracebackType
+from typing import IO, Any, Final, TypeAlias
 
+from mooring.errors import EscapeError, PolicyError
 from mooring.framework import foreign
 from mooring.wording import escaped
 
 _FORMATTER: Final = logging.Formatter()
+_ErrorInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
 
 
 class LineHandler(logging.StreamHandler[IO[str]]):
@@ -25,7 +30,8 @@ class LineHandler(logging.StreamHandler[IO[str]]):
         try:
             line = _rendered(record)
             if record.exc_info and not line.exc_text and not self.leaves_out(line):
-                shown = (self.formatter or _FORMATTER).formatException(record.exc_info)
+                told = _of_foreign_code(record.exc_info)
+                shown = (self.formatter or _FORMATTER).formatException(told)
                 line.exc_text = foreign.plain(shown)
         except Exception:  # noqa: BLE001 - anybody may log a line that cannot be made
             self.handleError(record)
@@ -35,6 +41,17 @@ class LineHandler(logging.StreamHandler[IO[str]]):
     def leaves_out(self, record: logging.LogRecord) -> bool:  # noqa: ARG002
         """Whether the line will not be written, so that nobody needs its traceback."""
         return False
+
+
+def _of_foreign_code(told: _ErrorInfo) -> _ErrorInfo:
+    """What failed in a policy or a plugin, from its own first line on: how we got there is ours."""
+    error = told[1]
+    if error is None:
+        return told
+    while type(error) in (PolicyError, EscapeError) and error.__cause__ is not None:
+        error = error.__cause__  # the line itself has what these say
+    begin = foreign.own_part(error)
+    return (type(error), error, begin) if begin is not None else told
 
 
 def _rendered(record: logging.LogRecord) -> logging.LogRecord:

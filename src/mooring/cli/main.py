@@ -16,13 +16,13 @@ from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
 from mooring.cli.demo.demo import demo
+from mooring.cli.deploy.extender_test import extender_test
 from mooring.cli.deploy.init import init
 from mooring.cli.deploy.manifests import manifests
+from mooring.cli.deploy.migrate import migrate
 from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
-from mooring.cli.extender_test import extender_test
-from mooring.cli.migrate import migrate
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
@@ -63,11 +63,11 @@ app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
-app.command()(doctor)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)
 app.command()(migrate)
+app.command()(doctor)
 app.command()(extender_test)
 app.command()(plugins)
 app.command()(completion)

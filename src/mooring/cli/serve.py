@@ -19,6 +19,8 @@ from mooring.kube.cluster_config import ClusterConfig
 
 log = logging.getLogger("mooring")
 _SIZE = re.compile(r"[0-9]{1,15}([KMG]i)?")
+#: A worker ends within 4 seconds of its drain time, and later on a busy machine.
+_STOP_SECONDS = 15
 
 
 def serve(
@@ -168,7 +170,7 @@ def serve(
     with ExitStack() as stack:
         shared = [stack.enter_context(one) for one in sockets()]
         command = worker_command(sys.argv[1:])
-        raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + 5))
+        raise typer.Exit(supervise(command, shared, workers, stop_seconds=drain + _STOP_SECONDS))
 
 
 def _cluster(

@@ -43,7 +43,11 @@ class Combination(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What to do, as one clause."""
         texts = [one.text for one in self.remedies]
-        return " and ".join((", ".join(texts[:-1]), texts[-1])) if texts[1:] else "".join(texts)
+        if not texts[1:]:
+            return "".join(texts)
+        # A remedy may have an "and" of its own.
+        last = ", and " if any(" and " in one for one in texts) else " and "
+        return f"{', '.join(texts[:-1])}{last}{texts[-1]}"
 
 
 class Suggestion(msgspec.Struct, frozen=True):

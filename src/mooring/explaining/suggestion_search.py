@@ -172,12 +172,13 @@ class SuggestionSearch:
             name = f"{node.name}-new"
             while name in self._trial.cluster.nodes:
                 name += "-new"
-            amounts = " and ".join(
+            amounts = [
                 f"{show(resource, node.allocatable[resource])} {resource}"
-                for resource in (CPU, MEMORY)
-            )
+                for resource in (CPU, MEMORY, *self._other_resources())
+            ]
+            size = " and ".join((", ".join(amounts[:-1]), amounts[-1]))
             remedy = Remedy(
-                f"add one more node like {node.name} ({amounts})",
+                f"add one more node like {node.name} ({size})",
                 Cost.ADD_NODE,
                 frozenset({"node"}),
                 added=changed_copies.like(node, name),
@@ -188,6 +189,11 @@ class SuggestionSearch:
                 if name in fitting:
                     return Suggestion(tried, tuple(fitting))
         return None
+
+    def _other_resources(self) -> list[str]:
+        """What the pod requests besides CPU and memory."""
+        asked = spec_requests(self._trial.pod)
+        return sorted(name for name in asked if name not in (CPU, MEMORY) and asked[name] > 0)
 
     def _kinds_of_nodes(self) -> list[Node]:
         """One node of each kind that is large enough, the smallest first."""

@@ -165,6 +165,16 @@ def is_ours(frame: FrameType) -> bool:
     return _is_ours(dict.get(frame.f_globals, "__name__"))
 
 
+def own_part(error: BaseException) -> TracebackType | None:
+    """The part of an error's traceback behind the border; None if it never crossed it."""
+    found, trace = None, _traceback(error)
+    while trace is not None:
+        if trace.tb_frame.f_code in _BORDER:
+            found = trace.tb_next
+        trace = trace.tb_next
+    return found
+
+
 def is_crossed(frame: FrameType | None) -> bool:
     """Whether there is foreign code in this stack, even if it calls mooring's own just now.
 

@@ -72,8 +72,7 @@ def _pick(module: ModuleType, place: str, name: str) -> Policy:
 
 def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
-        what = "is no file" if path.exists() else "does not exist"
-        raise PolicyFileError(f"{path} {what}; give a Python file or package.module:policy")
+        raise _no_file(path)
     # A file may import its neighbours, as a script may.
     _search_first(path.resolve().parent)
     name = f"mooring_policy_{path.stem.replace('-', '_')}"
@@ -93,7 +92,7 @@ def _run_file(path: Path) -> ModuleType:
 def _import(name: str) -> ModuleType:
     _search_first(Path.cwd())
     try:
-        return foreign.run(importlib.import_module, name)
+        module = foreign.run(importlib.import_module, name)
     except (Exception, SystemExit, GeneratorExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
@@ -102,6 +101,16 @@ def _import(name: str) -> ModuleType:
                 f"give a Python file or package.module:policy"
             ) from error
         raise _not_run(name, error) from error
+    if getattr(module, "__file__", None) is None and Path(name).is_dir():
+        raise _no_file(Path(name))  # Python imports any folder, and finds nothing in it
+    return module
+
+
+def _no_file(path: Path) -> PolicyFileError:
+    what = "is a folder" if path.is_dir() else "does not exist"
+    inside = path / "policy.py"
+    give = str(inside) if inside.is_file() else "a Python file or package.module:policy"
+    return PolicyFileError(f"{path} {what}; give {give}")
 
 
 def _search_first(folder: Path) -> None:

@@ -34,6 +34,8 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _LEGAL = "use letters, digits, '-', '_' and '.', with a letter or digit first and last"
 #: What a configuration can say at most.
 _MOST_WEIGHT: Final = 2**31 - 1
+#: Larger numbers of scores could not be added up and divided any more.
+_MOST_NUMBER: Final = 1e100
 
 
 class Policy:
@@ -325,3 +327,5 @@ def _check_number(kind: str, name: str, option: str, value: object) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 < cast("float", value) < math.inf:
         raise InputError(f"{kind} {name!r} has {option}={value!r}; it must be a number above 0")
+    if cast("float", value) > _MOST_NUMBER:
+        raise InputError(f"{kind} {name!r} has {option} above {_MOST_NUMBER:g}; give a smaller one")

@@ -157,7 +157,7 @@ def rejected(folder: Path, *arguments: str | Path) -> str:
 class TestProcess:
     def test_it_serves_says_what_to_do_and_leaves_nothing(self, start: Start) -> None:
         cluster = start("--nodes", "3")
-        assert cluster.text.startswith("A cluster of 3 nodes is at http://127.0.0.1:")
+        assert cluster.text.startswith("An in-memory cluster of 3 nodes is at http://127.0.0.1:")
         assert (
             f"    export KUBECONFIG={cluster.kubeconfig}\n    kubectl get nodes\n" in cluster.text
         )
@@ -182,7 +182,7 @@ class TestProcess:
         found = re.search(block, guide, re.MULTILINE | re.DOTALL)
         assert found is not None
         cluster = start()
-        text = re.sub(r":\d+, in memory", ":8880, in memory", cluster.text)
+        text = re.sub(r"(is at \S+):\d+\.", r"\1:8880.", cluster.text)
         assert text.replace(str(cluster.kubeconfig), "/tmp/mooring.kubeconfig") == found[1]
 
     def test_a_scheduler_inside_with_a_policy(self, start: Start, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ class TestProcess:
         assert "mooring's scheduler with the policy policy.py places the pods." in cluster.text
         said = "The policy last can decide 50% of a node's total score (weight 14 of 28)."
         assert said in cluster.text
-        assert "A cluster of 5 nodes and 1 pod is at" in cluster.text
+        assert "An in-memory cluster of 5 nodes and 1 pod is at" in cluster.text
 
         def running() -> str | None:
             (pod,) = (one for one in cluster.objects() if one["kind"] == "Pod")
@@ -313,7 +313,7 @@ class TestProcess:
         assert done.returncode == 1
         assert "401" in done.stderr
         assert "s3cret" not in cluster.text
-        port = int(re.findall(r" is at https://127.0.0.1:(\d+),", cluster.text)[0])
+        port = int(re.findall(r" is at https://127.0.0.1:(\d+)\.", cluster.text)[0])
         context = ssl.create_default_context(cafile=str(pair.certificate))
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=120, context=context)
@@ -369,7 +369,7 @@ class TestAPolicyThatCannotBeInterrupted:
         limit = ("--hook-timeout", hook_timeout)
         cluster = start("--scheduler", "--policy", "stubborn.py", *limit)
         assert cluster.kubeconfig.exists()
-        port = int(re.findall(r" is at http://127.0.0.1:(\d+),", cluster.text)[0])
+        port = int(re.findall(r" is at http://127.0.0.1:(\d+)\.", cluster.text)[0])
         body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         with contextlib.closing(connection):
@@ -429,7 +429,7 @@ def test_the_snapshot_of_one_cluster_is_the_beginning_of_another(
     second = start("--snapshot", file)
     # What a redacted ReplicaSet would create is not known any more; its pods stay.
     assert ("left out: ReplicaSet" in second.text) == redact
-    assert "A cluster of 4 nodes and 4 pods is at" in second.text
+    assert "An in-memory cluster of 4 nodes and 4 pods is at" in second.text
     after = wait_for(lambda: placed(second), "four pods to be there")
     if not redact:
         assert after == before

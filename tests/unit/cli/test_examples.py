@@ -61,6 +61,7 @@ class TestExamples:
         assert {"policy.py", "test_policy.py", "nodes.yaml", "workload.yaml"} <= copied.keys()
         assert copied == {name: (original / name).read_text() for name in copied}
         assert "    cd fair-gpus\n" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 80
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
             "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mooring.cli.logging_setup import LogFormat, set_up_logging
-from mooring.errors import EscapeError
+from mooring.errors import EscapeError, PolicyError
 from mooring.framework import foreign
 from mooring.process.deadline import Deadline
 
@@ -98,3 +98,35 @@ def test_a_text_that_does_harm_is_plain_where_the_line_is_written(
     assert "odd ?" in told
     assert "after it" in told
     assert "Logging error" not in told
+
+
+def of_a_policy() -> None:
+    raise ValueError("boom")
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_a_traceback_begins_in_the_policy(
+    form: LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up_logging(form)
+    try:
+        try:
+            foreign.call(foreign.call, of_a_policy)
+        except ValueError as error:
+            raise PolicyError("filter 'x' failed", function="x") from error
+    except PolicyError:
+        log.exception("failed")
+    shown = capsys.readouterr().err.replace("\\n", "\n").replace('\\"', '"')
+    assert shown.count("Traceback (most recent call last):") == 1
+    assert shown.count("  File ") == 1
+    assert ", in of_a_policy" in shown
+    assert "ValueError: boom" in shown
+
+
+def test_our_own_tracebacks_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.TEXT)
+    try:
+        of_a_policy()
+    except ValueError:
+        log.exception("failed")
+    assert ", in test_our_own_tracebacks_are_whole" in capsys.readouterr().err

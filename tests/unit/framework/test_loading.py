@@ -193,7 +193,13 @@ def test_a_missing_file_is_rejected() -> None:
 
 def test_a_folder_is_no_policy_file() -> None:
     Path("folder.py").mkdir()
-    assert rejected("folder.py").startswith("folder.py is no file; ")
+    assert rejected("folder.py").startswith("folder.py is a folder; give a Python file or ")
+    Path("shop").mkdir()
+    assert rejected("shop").startswith("shop is a folder; give a Python file or ")
+    write("shop/policy.py", ONE)
+    assert rejected("shop") == "shop is a folder; give shop/policy.py"
+    write("shop/policy.py", "policy = (")
+    assert rejected("shop/policy.py").startswith("shop/policy.py, line 1: ")
 
 
 def test_a_file_that_does_not_end_in_py_is_rejected() -> None:

@@ -179,6 +179,14 @@ def test_a_second_bind_function_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("option", ["weight", "max_score"])
+@pytest.mark.parametrize("value", [10**400, 1e300])
+def test_a_weight_or_best_score_must_not_be_too_large(option: str, value: float) -> None:
+    policy = mr.Policy("p")
+    with pytest.raises(mr.InputError, match=f"^score 'x' has {option} above 1e.100; give a small"):
+        policy.score(**{"name": "x", option: value})(one_score)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("option", ["weight", "max_score"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "3", None])
 def test_a_weight_or_best_score_must_be_a_number_above_zero(option: str, value: Any) -> None:
     policy = mr.Policy("p")

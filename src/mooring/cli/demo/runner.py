@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from rich.console import Console
 
 from mooring.cli.demo.progress import Progress
-from mooring.cli.demo.view import LiveView, StepResult, step_line, zones
+from mooring.cli.demo.view import LiveView, StepResult, step_line, step_lines, zones
 from mooring.cli.demo.workload import NAMESPACE, DemoStep, steps
 from mooring.errors import InputError
 
@@ -106,7 +106,7 @@ class DemoRunner:
                     self._console.print(line, soft_wrap=True)
         if self._moving:
             for step in planned:
-                self._console.print(step_line(step, view.done[step.app]))
+                self._console.print(step_lines(step, view.done[step.app]))
         placed = [one for one in self._progress.of("burst") if one.node]
         return DemoResult(
             self._progress, planned, self._placement, f"{NAMESPACE}/llm", self._objects(),

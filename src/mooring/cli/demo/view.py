@@ -20,6 +20,8 @@ _FULL, _EMPTY = "█", "░"
 _BAR, _NARROWEST, _BESIDE = 40, 8, 8
 _WIDEST: Final = 60
 _DRAWN: Final = 24
+#: Where the words of a step begin, behind its mark and its name.
+_WORDS: Final = 12
 #: Lines of the live picture beside the bars: the title, the steps, and what is between.
 _OTHER_LINES: Final = 6
 _LEAST_LINES: Final = 4
@@ -143,6 +145,14 @@ def step_line(step: DemoStep, result: StepResult) -> Text:
         (f"{step.app:9}", f"bold {step.colour}"),
         f" {step.about} → {result.text}",
     )
+
+
+def step_lines(step: DemoStep, result: StepResult) -> Table:
+    """What became of a step, broken where the words begin if it is long."""
+    line = step_line(step, result)
+    made = Table.grid()
+    made.add_row(line[:_WORDS], line[_WORDS:])
+    return made
 
 
 def picture(progress: Progress, steps: Sequence[DemoStep], width: int) -> RenderableType:

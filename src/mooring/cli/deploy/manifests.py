@@ -11,7 +11,7 @@ from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, 
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
-    from mooring.deploy.manifests.installation import Installation, PolicyFile
+    from mooring.deploy.manifests.installation import DeployedPolicy, Installation
 
 
 def manifests(
@@ -254,15 +254,15 @@ def _next(installation: "Installation", directory: Path) -> str:
     return f"Apply it:\n\n    {command}"
 
 
-def _policy_file(place: str) -> "PolicyFile":
-    from mooring.deploy.manifests.installation import PolicyFile
+def _policy_file(place: str) -> "DeployedPolicy":
+    from mooring.deploy.manifests.installation import DeployedPolicy
     from mooring.framework.loading import load
 
     loaded = load(place)
     if not place.endswith(".py"):
-        return PolicyFile(loaded, module=place)
+        return DeployedPolicy(loaded, module=place)
     text = Path(place).read_text(encoding="utf-8")
-    return PolicyFile(loaded, text=text.rstrip("\n") + "\n")
+    return DeployedPolicy(loaded, text=text.rstrip("\n") + "\n")
 
 
 def _configuration(file: Path | None) -> dict[str, Any]:

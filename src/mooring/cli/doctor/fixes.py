@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from mooring.cli.migrate_files import replace_with_backup
+from mooring.cli.deploy.migrate_files import replace_with_backup
 from mooring.cli.standard_streams import print_error
 
 

@@ -50,6 +50,12 @@ def explain(
             "--namespace", "-n", help="The pod's namespace; with --pending, only pods of this one."
         ),
     ] = "",
+    all_namespaces: Annotated[
+        bool,
+        typer.Option(
+            "--all-namespaces", "-A", help="With --pending: pods of all namespaces. The default."
+        ),
+    ] = False,
     snapshot: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
@@ -95,6 +101,9 @@ def explain(
         raise InputError(f"--snapshot and {other} exclude each other; give one of them")
     if pending == bool(pod):
         raise InputError("give the pod that is to be explained, or --pending for all pending pods")
+    if all_namespaces and (namespace or not pending):
+        other = "--namespace" if namespace else "a pod's name"
+        raise InputError(f"--all-namespaces and {other} exclude each other; give one of them")
     if pending and node:
         raise InputError("--pending and --node exclude each other; give one of them")
     from mooring.cli.explain.pod_finder import pod_keys

@@ -35,7 +35,7 @@ def print_pending(report: PendingReport, where: str, *, wide: bool = False) -> N
     mark = no_mark() if report.pending else yes_mark()
     out.print(answer_lines(mark, _answer(report, where)))
     if report.groups:
-        out.heading("Why they are pending")
+        out.heading("Why it is pending" if report.pending == 1 else "Why they are pending")
         out.print(_groups(report.groups, names, wide=wide))
         if len(report.groups) > _LINES and not wide:
             rest = sum(len(one.pods) for one in report.groups[_LINES:])
@@ -61,18 +61,24 @@ def _answer(report: PendingReport, where: str) -> list[str]:
     pods = f"{counted(number, 'pod')} {are(number)} pending{there}"
     if not report.pending:
         return [f"{pods}, and fits now." if number == 1 else f"{pods}, and all of them fit now."]
+    if report.fitting:
+        fit = f"{len(report.fitting)} {_fit(len(report.fitting))} now"
+        pods += f": {fit}, and {report.pending} {'does' if report.pending == 1 else 'do'} not"
     if len(report.groups) == 1:
-        first = report.groups[0]
-        texts = [f"{pods}: {_reason(first)}."]
+        texts = [f"{pods}: {_reason(report.groups[0])}."]
     else:
         texts = [f"{pods}, for {len(report.groups)} different reasons."]
     best = next((one for one in report.changes if not one.caution), None)
     if best is not None:
-        texts.append(
-            f"What helps most: {best.text}; {len(best.pods)} of {report.pending} then "
-            f"{'fits' if len(best.pods) == 1 else 'fit'}."
-        )
+        helped = len(best.pods)
+        every = "it" if helped == 1 else f"all {helped}"
+        which = every if helped == report.pending else f"{helped} of {report.pending}"
+        texts.append(f"What helps most: {best.text}; {which} then {_fit(helped)}.")
     return texts
+
+
+def _fit(number: int) -> str:
+    return "fits" if number == 1 else "fit"
 
 
 def _reason(group: PendingGroup) -> str:
@@ -86,8 +92,9 @@ def _groups(groups: Sequence[PendingGroup], names: NodeNames, *, wide: bool) -> 
         first = min(group.pods, key=natural_key) if len(group.pods) == 1 else group.pods[0]
         lines = Text(_reason(group), style="bold")
         lines.append(f"\n{_listed(group.pods, names, wide=wide)}", style="not bold")
-        what = f"\n{first} {group.text}" if group.pods[1:] else f"\nit {group.text}"
-        lines.append(what, style="not bold dim")
+        if _reason(group) not in group.text:
+            what = f"\n{first} {group.text}" if group.pods[1:] else f"\nit {group.text}"
+            lines.append(what, style="not bold dim")
         made.add_row(str(len(group.pods)), lines)
     return made
 
@@ -100,7 +107,7 @@ def _changes(changes: Sequence[HelpfulChange], *, wide: bool) -> Table:
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, one in enumerate(changes if wide else changes[:_CHANGES], 1):
         caution = f" ({one.caution})" if one.caution else ""
-        fit = f"  → {counted(len(one.pods), 'pod')} {'fits' if len(one.pods) == 1 else 'fit'} then"
+        fit = f"  → {counted(len(one.pods), 'pod')} {_fit(len(one.pods))} then"
         made.add_row(f"{number}.", Text.assemble(one.text, (caution, "yellow"), (fit, "dim")))
     return made
 

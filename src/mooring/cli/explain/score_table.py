@@ -104,13 +104,13 @@ class ScoreTable:
 
 def _differs(score: PluginScore) -> bool:
     found = score.normalized
-    return found is not None and (len(found) == 1 or bool((found != found[0]).any()))
+    return found is not None and bool((found != found[0]).any() if len(found) > 1 else found[0])
 
 
 def _spread(score: PluginScore) -> int:
-    """How much difference a plugin makes."""
+    """How much difference a plugin makes; of a single node, how much it gives."""
     found: Amounts = np.zeros(1, np.int64) if score.normalized is None else score.normalized
-    return score.weight * int(found.max() - found.min()) if len(found) > 1 else score.weight
+    return score.weight * int(found.max() - (found.min() if len(found) > 1 else 0))
 
 
 def _width_of(name: str) -> int:

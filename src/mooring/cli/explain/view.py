@@ -146,8 +146,14 @@ def print_answer(
     """Print why the pod is pending or where it goes, then what it is."""
     on = found.bound_to
     sentences = answer_sentences(
-        found.record, found.causes, found.standing, clause_at(found.record, found.groups, on)
+        found.record,
+        found.causes,
+        found.standing,
+        clause_at(found.record, found.groups, on),
+        on if on not in found.record.nodes else "",
     )
+    if history is not None and history.refused and found.record.selected:
+        sentences.append(_contradiction(found, history))
     silent = history is not None and history.silent
     if silent:
         scheduler = found.pod.scheduler_name
@@ -163,6 +169,15 @@ def print_answer(
     out.print(answer_lines(mark, [names.in_text(one, _ANSWER_NAME) for one in sentences]))
     out.print()
     out.print(Text(facts(found, history), style="dim"))
+
+
+def _contradiction(found: Explanation, history: PodHistory) -> str:
+    """What to think of a scheduler that found no node for a pod which fits."""
+    return (
+        f"{found.pod.scheduler_name} found no node for it {history.event_age} ago (see its event): "
+        "the cluster has changed since, or it decides with a policy or configuration that is not "
+        "given here (--policy, --config)."
+    )
 
 
 def facts(found: Explanation, history: PodHistory | None = None) -> str:

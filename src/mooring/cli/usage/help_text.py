@@ -194,7 +194,7 @@ def _value(option: Any, hint: Any) -> str:
 def _about(option: Any) -> str:
     """What an option is for, with its default unless that is plain."""
     text = option.help or ""
-    default = _default(option.default)
+    default = "" if getattr(option, "count", False) else _default(option.default)
     return f"{text} (default:{_GLUE}{default})".strip() if default else text
 
 

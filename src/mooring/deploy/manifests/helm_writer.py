@@ -10,7 +10,7 @@ from typing import Any
 
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest
-from mooring.deploy.manifests.nodes import ChartFile, Document, Noted, Setting, Tree
+from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.yaml_text import comment_lines, with_indents, yaml_text
 from mooring.version import __version__
@@ -143,7 +143,7 @@ def _found(tree: Tree, wanted: type[Any]) -> Iterator[Any]:
             parts = tree
         case Noted():
             parts = [tree.value]
-        case Document():
+        case EmbeddedYaml():
             parts = [tree.content]
         case _:
             parts = []

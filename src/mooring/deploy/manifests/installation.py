@@ -22,7 +22,7 @@ _MOST_NAME: Final = 40
 _NODE_PORTS: Final = range(30000, 32768)
 
 
-class PolicyFile(msgspec.Struct, frozen=True):
+class DeployedPolicy(msgspec.Struct, frozen=True):
     """The policy, and how its pod gets it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: Mode
     format: ManifestFormat = ManifestFormat.YAML
-    policy: PolicyFile
+    policy: DeployedPolicy
     name: str
     namespace: str
     scheduler_name: str = ""

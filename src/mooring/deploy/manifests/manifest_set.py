@@ -9,7 +9,7 @@ from mooring.deploy.manifests.certificates import certificate_manifests
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, metadata
-from mooring.deploy.manifests.nodes import ChartFile, Document, Tree
+from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Tree
 from mooring.deploy.manifests.scheduler_configuration import policy_text, scheduler_configuration
 from mooring.deploy.manifests.workloads import (
     deployment,
@@ -72,7 +72,9 @@ def configuration(installation: Installation) -> dict[str, Tree]:
         return {"policy.cfg": policy_text(installation)}
     outside = installation.mode in (Mode.EXTENDER, Mode.STATIC_POD)
     kubeconfig = KUBEADM_CONFIG if outside else ""
-    return {"config.yaml": Document(scheduler_configuration(installation, kubeconfig=kubeconfig))}
+    return {
+        "config.yaml": EmbeddedYaml(scheduler_configuration(installation, kubeconfig=kubeconfig))
+    }
 
 
 def _files_too(one: Installation) -> str:

@@ -52,7 +52,7 @@ class ChartFile(msgspec.Struct, frozen=True):
     text: str
 
 
-class Document(msgspec.Struct, frozen=True):
+class EmbeddedYaml(msgspec.Struct, frozen=True):
     """A YAML document as the text of a field, such as a configuration in a ConfigMap."""
 
     content: Tree

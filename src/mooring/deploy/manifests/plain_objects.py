@@ -7,7 +7,7 @@ from typing import Any
 
 from mooring.deploy.manifests.nodes import (
     ChartFile,
-    Document,
+    EmbeddedYaml,
     Noted,
     Setting,
     Tree,
@@ -25,7 +25,7 @@ def plain(tree: Tree) -> Any:
             return plain(tree.default)
         case ChartFile():
             return tree.text
-        case Document():
+        case EmbeddedYaml():
             return yaml_text(tree.content)
         case dict():
             return {key: plain(value) for key, value in tree.items() if not is_left_out(value)}

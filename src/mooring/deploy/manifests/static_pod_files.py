@@ -10,7 +10,7 @@ from typing import Final
 from mooring.deploy.manifests.containers import pod_security
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest_set import KUBEADM_CONFIG, configuration
-from mooring.deploy.manifests.nodes import Document, Tree
+from mooring.deploy.manifests.nodes import EmbeddedYaml, Tree
 from mooring.deploy.manifests.workloads import pod_to_try, sidecar_containers
 from mooring.deploy.manifests.yaml_text import comment_lines, yaml_text
 from mooring.deploy.manifests.yaml_writer import yaml_stream
@@ -28,7 +28,7 @@ def static_pod_files(installation: Installation, heading: str = "") -> dict[str,
     one = installation
     files = {_POD: comment_lines(heading) + yaml_text(_pod(one))}
     for name, content in configuration(one).items():
-        text = yaml_text(content.content) if isinstance(content, Document) else content
+        text = yaml_text(content.content) if isinstance(content, EmbeddedYaml) else content
         files[name] = text
     files["policy.py"] = one.policy.text
     if one.test_pod:

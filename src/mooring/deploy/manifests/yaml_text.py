@@ -14,7 +14,7 @@ import yaml
 
 from mooring.deploy.manifests.nodes import (
     ChartFile,
-    Document,
+    EmbeddedYaml,
     Noted,
     Setting,
     Tree,
@@ -86,7 +86,7 @@ class _Writer:
                 value = value.default
             else:
                 note, value = f" # {value.note}", value.value
-        if isinstance(value, Document):
+        if isinstance(value, EmbeddedYaml):
             yield f"{key}: |{note}"
             inner = _Writer(chart=self._chart, inner=True)
             yield from _indented(inner.lines(value.content))

@@ -11,8 +11,8 @@ from typing import Final
 
 from mooring.deploy.manifests.choices import ManifestFormat, Mode
 from mooring.deploy.manifests.installation import (
+    DeployedPolicy,
     Installation,
-    PolicyFile,
     check_installation,
     default_scheduler_name,
 )
@@ -68,7 +68,7 @@ def _kustomization(name: str, mode: Mode, policy: str) -> dict[str, str]:
     installation = Installation(
         mode=mode,
         format=ManifestFormat.KUSTOMIZE,
-        policy=PolicyFile(loaded, text=policy),
+        policy=DeployedPolicy(loaded, text=policy),
         name=name,
         namespace=name,
         scheduler_name=default_scheduler_name(mode, name),

@@ -182,4 +182,4 @@ class TestExtenders:
         code, out, err = explain("plain", "--config", config, "--ask-extenders")
         assert (code, out) == (2, "")
         assert url in err
-        assert err.endswith("; without --ask-extenders it is explained without\n")
+        assert err.endswith("; leave out --ask-extenders to explain without it\n")

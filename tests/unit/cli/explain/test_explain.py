@@ -76,9 +76,30 @@ class TestTable:
     def test_a_pod_on_a_node_that_is_not_there(self, explain: Explain) -> None:
         code, out, err = explain("lost", [*NODES, make_pod("lost", node="z")])
         assert code == 0
-        assert out.startswith("✓ default/lost goes to ")
+        assert out.startswith(
+            "✓ default/lost is on z, which is not among the nodes that were read.\n"
+            "  As if unscheduled, default/lost goes to "
+        )
         assert "\non z, evaluated as if unscheduled · " in out
         assert "1 object is left out:" in err
+
+    def test_a_pod_on_a_node_without_any_nodes(self, explain: Explain) -> None:
+        code, out, _ = explain("lost", [make_pod("lost", node="z")])
+        assert code == 1
+        assert "pending" not in out
+        assert out.startswith(
+            "✗ default/lost is on z, which is not among the nodes that were read: there are none.\n"
+        )
+
+    def test_a_pod_that_fits_nowhere_and_is_on_a_node_that_is_not_there(
+        self, explain: Explain
+    ) -> None:
+        lost = make_pod("lost", node="z", requests={"cpu": "1000"})
+        code, out, _ = explain("lost", [*NODES, lost])
+        assert code == 1
+        assert out.splitlines()[1].startswith(
+            "  As if unscheduled, it does not fit: it needs 1000 "
+        )
 
     def test_a_pod_that_is_held_back(self, explain: Explain) -> None:
         pod = make_pod("web", spec={"schedulingGates": [{"name": "g"}]})

@@ -56,6 +56,19 @@ def test_a_pod_of_the_cluster(explain: Explain, name: str) -> None:
     assert found["feasible"] == ["new", "old"]
 
 
+def test_a_scheduler_that_sees_it_otherwise(explain: Explain, cluster: ClusterServer) -> None:
+    said = {"reason": "FailedScheduling", "message": "0/3 nodes are available: 3 asleep."}
+    (web,) = cluster.lists["/api/v1/pods"]
+    cluster.lists["/api/v1/pods"] = [{**web, "metadata": {**web["metadata"], "uid": "u"}}]
+    event = {**said, "lastTimestamp": "2026-11-18T00:00:00Z"}
+    cluster.lists["/api/v1/namespaces/shop/events"] = [event]
+    code, out, _ = explain("web")
+    assert code == 0
+    assert "✓ shop/web goes to " in out
+    assert "  default-scheduler found no node for it " in out
+    assert "a policy or configuration that is not given here (--policy, --config).\n" in out
+
+
 def test_the_file_named_on_the_command_line(
     explain: Explain, cluster: ClusterServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

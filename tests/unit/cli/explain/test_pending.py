@@ -45,7 +45,9 @@ def test_groups_and_changes(pending: Explain) -> None:
     code, out, err = pending([NODE, pod("p10", "4"), pod("p9", "4"), pod("q", "1")])
     assert (code, err) == (1, "")
     lines = out.splitlines()
-    assert lines[0] == "✗ 3 pods are pending: NodeResourcesFit: Insufficient cpu."
+    assert lines[0] == (
+        "✗ 3 pods are pending: 1 fits now, and 2 do not: NodeResourcesFit: Insufficient cpu."
+    )
     assert lines[1].startswith(
         "  What helps most: ask for 2 less cpu (2 instead of 4); 1 of 2 then"
     )
@@ -78,6 +80,8 @@ def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> N
         ([], "give the pod that is to be explained, or --pending for all pending pods"),
         (["x", "--pending"], "give the pod that is to be explained, or --pending for all"),
         (["--pending", "--node", "a"], "--pending and --node exclude each other"),
+        (["--pending", "-A", "-n", "a"], "--all-namespaces and --namespace exclude each other"),
+        (["x", "-A"], "--all-namespaces and a pod's name exclude each other"),
     ],
 )
 def test_wrong_usage(arguments: list[str], said: str, command_line: Explain) -> None:

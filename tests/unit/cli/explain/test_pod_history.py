@@ -56,3 +56,11 @@ def test_no_scheduler_has_said_anything() -> None:
     assert not history_of(pod(conditions=[condition]), [], NOW).silent
     assert not history_of(pod(), [], NOW - 3 * 3600 + 5).silent
     assert history_of(pod(), [], NOW).lines() == []
+
+
+def test_whether_the_last_word_was_that_no_node_was_found() -> None:
+    refusal = failed("no nodes available", "2026-11-18T00:00:01.000000Z")
+    later = PodEvent(reason="Scheduled", event_time="2026-11-18T00:00:02.000000Z")
+    assert history_of(pod(), [refusal], NOW).refused
+    assert not history_of(pod(), [refusal, later], NOW).refused
+    assert not history_of(pod(), [], NOW).refused

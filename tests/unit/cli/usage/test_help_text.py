@@ -54,6 +54,7 @@ def test_options_in_groups(shown: Help) -> None:
     assert "--reload Load" in text
     assert "--drain SECONDS" in text
     assert "--log-format text|json" in text
+    assert text.endswith("-vv logs everything.")
 
 
 def test_names_with_hyphens_stay_whole(shown: Help) -> None:

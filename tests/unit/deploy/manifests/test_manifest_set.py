@@ -14,8 +14,8 @@ from mooring.config.configuration import read_configuration
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.helm_writer import chart
 from mooring.deploy.manifests.installation import (
+    DeployedPolicy,
     Installation,
-    PolicyFile,
     default_scheduler_name,
 )
 from mooring.deploy.manifests.kubernetes_version import KubernetesVersion
@@ -45,7 +45,7 @@ def a_policy(**options: Any) -> mr.Policy:
 
 
 def installation(mode: Mode = Mode.SIDECAR, **options: Any) -> Installation:
-    policy = options.pop("policy", None) or PolicyFile(a_policy(), text=TEXT)
+    policy = options.pop("policy", None) or DeployedPolicy(a_policy(), text=TEXT)
     names = {"name": NAME, "namespace": "placing"}
     names["scheduler_name"] = default_scheduler_name(mode, NAME)
     return Installation(mode=mode, policy=policy, **names | options)
@@ -188,7 +188,7 @@ class TestSafety:
             made = objects(installation(**options))
             return only(made, "Deployment")["spec"]["template"]["metadata"].get("annotations")
 
-        other = PolicyFile(a_policy(), text=TEXT + "# changed\n")
+        other = DeployedPolicy(a_policy(), text=TEXT + "# changed\n")
         assert annotations() != annotations(policy=other)
         assert annotations(reload=True) is None
 
@@ -198,12 +198,12 @@ class TestPermissions:
         binds = {("create", "pods/binding"), ("get", "pods")}
         watches = {("list", "nodes"), ("watch", "nodes"), ("list", "pods"), ("watch", "pods")}
         assert rules_of(objects(installation(Mode.EXTENDER))) == binds | watches
-        stateless = PolicyFile(a_policy(usage=False), text=TEXT)
+        stateless = DeployedPolicy(a_policy(usage=False), text=TEXT)
         made = objects(installation(Mode.EXTENDER, policy=stateless))
         assert rules_of(made) == {("list", "nodes"), ("watch", "nodes")}
 
     def test_who_asks_nothing_gets_no_role_and_no_token(self) -> None:
-        stateless = PolicyFile(a_policy(usage=False), text=TEXT)
+        stateless = DeployedPolicy(a_policy(usage=False), text=TEXT)
         made = objects(installation(Mode.EXTENDER, policy=stateless, node_cache=False))
         assert not {"ClusterRole", "ClusterRoleBinding"} & {each["kind"] for each in made}
         spec = only(made, "Deployment")["spec"]["template"]["spec"]
@@ -252,7 +252,9 @@ class TestPermissions:
 
         policy = a_policy()
         policy.add(Disks())
-        more = rules_of(objects(installation(Mode.SCHEDULER, policy=PolicyFile(policy, text=TEXT))))
+        more = rules_of(
+            objects(installation(Mode.SCHEDULER, policy=DeployedPolicy(policy, text=TEXT)))
+        )
         assert more - rules_of(objects(installation(Mode.SCHEDULER))) == {
             ("list", "priorityclasses.scheduling.k8s.io"),
             ("watch", "priorityclasses.scheduling.k8s.io"),

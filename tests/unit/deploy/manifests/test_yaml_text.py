@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mooring.deploy.manifests.nodes import Document, Noted, setting
+from mooring.deploy.manifests.nodes import EmbeddedYaml, Noted, setting
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.yaml_text import yaml_text
 
@@ -33,7 +33,7 @@ def test_comments_blocks_and_short_lists() -> None:
         "replicas": Noted(2, "one of them works"),
         "verbs": ["get", "list"],
         "empty": setting("tolerations", []),
-        "config.yaml": Document({"kind": Noted("Policy", "old"), "items": [{"a": 1, "b": 2}]}),
+        "config.yaml": EmbeddedYaml({"kind": Noted("Policy", "old"), "items": [{"a": 1, "b": 2}]}),
         "text": "one\n\n  two\n",
     }
     text = yaml_text(tree)

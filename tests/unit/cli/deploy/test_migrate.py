@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from mooring.cli import main as cli
-from mooring.cli import migrate_files
+from mooring.cli.deploy import migrate_files
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "migrate.md"
+GUIDE = Path(__file__).parents[4] / "docs" / "guide" / "migrate.md"
 Run = Callable[..., tuple[int, str, str]]
 V1 = "kubescheduler.config.k8s.io/v1"
 POLICY = '{"kind": "Policy", "apiVersion": "v1", "priorities": []}\n'

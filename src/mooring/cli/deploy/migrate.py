@@ -46,7 +46,7 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.migrate_files import read_files, replace_with_backup
+    from mooring.cli.deploy.migrate_files import read_files, replace_with_backup
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:

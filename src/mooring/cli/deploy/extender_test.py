@@ -330,7 +330,7 @@ def _print(reports: "Sequence[ExtenderReport]", output: ExtenderTestOutput) -> N
     elif output is ExtenderTestOutput.JSON:
         print_json({"extenders": reports})
     else:
-        from mooring.cli.extender_test_view import print_report
+        from mooring.cli.deploy.extender_test_view import print_report
 
         for place, report in enumerate(reports):
             print_report(report, gap=bool(place))

@@ -15,7 +15,7 @@ from tests.unit.cli.command_line import Run, rejected
 from tests.unit.deploy.extender_test.faults import FAULTS
 from tests.unit.deploy.extender_test.wrong_extender import Answered, Fault, serving_apart
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 GUIDE = (ROOT / "docs" / "guide" / "extender-test.md").read_text()
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 QUICK = ("--nodes", "10,20", "--requests", "2")
