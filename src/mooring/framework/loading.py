@@ -107,7 +107,8 @@ def _import(name: str) -> ModuleType:
 
 
 def _no_file(path: Path) -> PolicyFileError:
-    what = "is a folder" if path.is_dir() else "does not exist"
+    there = "is not a file" if path.exists() else "does not exist"
+    what = "is a folder" if path.is_dir() else there
     inside = path / "policy.py"
     give = str(inside) if inside.is_file() else "a Python file or package.module:policy"
     return PolicyFileError(f"{path} {what}; give {give}")

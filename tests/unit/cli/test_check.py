@@ -420,10 +420,13 @@ def test_every_plugin_of_the_guides_passes(file: Path) -> None:
     write(file.name, file.read_text())
     write(
         "policy.py",
-        f"import mooring as mr\nimport {file.stem} as sample\npolicy = mr.Policy('p')\n"
+        f"import inspect\nimport mooring as mr\nimport {file.stem} as sample\n"
+        "policy = mr.Policy('p')\n"
         "for one in list(vars(sample).values()):\n"
         "    if isinstance(one, type) and issubclass(one, mr.hook.Hook):\n"
-        "        policy.add(one(one.Args()) if one.Args else one())\n",
+        # A registry would give it a handle.
+        "        given = [None] if 'handle' in inspect.signature(one).parameters else []\n"
+        "        policy.add(one(one.Args()) if one.Args else one(*given))\n",
     )
     assert [*load("policy.py").plugins]
 

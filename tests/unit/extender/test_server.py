@@ -5,8 +5,6 @@ import logging
 import signal
 import socket
 import ssl
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,16 +26,7 @@ from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
 from tests.unit.extender.sockets import NAMES, POLICY, Connection, connected, request, run, serving
 
-
-@pytest.fixture(autouse=True)
-def same_modules(tmp_path: Path) -> Iterator[None]:
-    """Loading a policy leaves modules and a search path behind."""
-    path = sys.path[:]
-    yield
-    sys.path[:] = path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("same_modules")
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ def print_answer(
         clause_at(found.record, found.groups, on),
         on if on not in found.record.nodes else "",
     )
-    if history is not None and history.refused and found.record.selected:
+    if history is not None and history.rejected and found.record.selected:
         sentences.append(_contradiction(found, history))
     silent = history is not None and history.silent
     if silent:
