@@ -55,7 +55,7 @@ def _list(found: "list[Example]") -> None:
     for one in found:
         made.add_row(one.name, one.summary)
     out.print(made)
-    first = found[-1].name
+    first = "fair-gpus"  # the one that README shows
     out.print()
     out.print(f"moor demo --example {first}     runs one")
     out.print(f"moor examples {first} --copy    copies it to a new directory")

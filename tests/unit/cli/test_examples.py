@@ -13,7 +13,15 @@ from tests.unit.cli.command_line import Run
 from tests.unit.cli.moor import environment
 
 ROOT = Path(__file__).parents[3]
-NAMES = ["random", "always-true", "image-score", "ssd-filter", "gpu-packing", "fair-gpus"]
+NAMES = [
+    "random",
+    "always-true",
+    "image-score",
+    "ssd-filter",
+    "gpu-packing",
+    "fair-gpus",
+    "allocatable",
+]
 
 
 def moor(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -108,6 +116,7 @@ class TestDemo:
             ("ssd-filter", [0, 0, 6]),
             ("gpu-packing", [0, 0, 6]),
             ("fair-gpus", [0, 2, 4]),
+            ("allocatable", [0, 0, 6]),
         ],
     )
     def test_it_shows_what_the_policy_changes(
