@@ -57,6 +57,10 @@ class TestMain:
         ("arguments", "sentence"),
         [
             (["serve"], "missing argument POLICY; see moor serve --help"),
+            (
+                ["doctor", "packer.yaml"],
+                "unexpected argument packer.yaml; if it belongs to an option, write the option ",
+            ),
             (["nonsense"], "no such command 'nonsense'; see moor --help"),
             (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
             (["xplai"], "no such command 'xplai'; did you mean 'explain'? See moor --help"),
