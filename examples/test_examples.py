@@ -107,10 +107,10 @@ async def post(app: ASGIApp, path: str, body: bytes) -> tuple[int, bytes]:
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 
-def test_there_are_six() -> None:
+def test_there_are_seven() -> None:
     names = [
         "01-random", "02-always-true", "03-image-score", "04-ssd-filter", "05-gpu-packing",
-        "06-fair-gpus",
+        "06-fair-gpus", "07-allocatable",
     ]  # fmt: skip
     assert [folder.name for folder in EXAMPLES] == names
     index = (HERE / "README.md").read_text()

@@ -9,7 +9,7 @@ class MakeRoomInBatch(hook.PostFilter):
 
     name = "MakeRoomInBatch"
 
-    def __init__(self, handle: hook.Handle) -> None:
+    def attach(self, handle: hook.Handle) -> None:
         self.handle = handle
 
     def post_filter(

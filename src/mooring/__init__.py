@@ -1,6 +1,6 @@
 """Mooring: customize Kubernetes scheduling in Python.
 
-A policy is written once and served as a scheduler extender (``moor serve policy.py``)::
+Write a policy once and serve it as a scheduler extender (``moor serve policy.py``)::
 
     import mooring as mr
 

@@ -3,7 +3,7 @@
     MooringError
     ├── InputError           the user's file, option or object is wrong (exit code 2)
     │   ├── PolicyFileError  a policy cannot be loaded
-    │   └── QuantityError    a text is no Kubernetes quantity
+    │   └── QuantityError    a string is not a valid quantity
     ├── PolicyError          a policy's function raised or returned something illegal
     ├── PluginError          a plugin failed while a pod was being scheduled
     ├── EscapeError          foreign code was interrupted, or tried to end the process
@@ -20,18 +20,18 @@ from collections.abc import Iterable
 
 
 class MooringError(Exception):
-    """Base of all errors mooring raises on purpose; its text is one sentence for the user."""
+    """Base of all errors that mooring raises on purpose; the message is one sentence for users."""
 
 
 class InputError(MooringError):
-    """Something the user wrote is wrong; the text says what, where and what to do."""
+    """The user's input is invalid; the message says what is wrong, where, and what to do."""
 
 
 class PolicyFileError(InputError):
-    """A policy could not be loaded; correct the file or the name and load again.
+    """A policy could not be loaded; fix the file or the name and load it again.
 
     Attributes:
-        problems: everything that is wrong with it, one sentence each; the text is the first one.
+        problems: all problems that were found, one sentence each; the message is the first one.
     """
 
     def __init__(self, message: str, *, problems: Iterable[str] = ()) -> None:
@@ -40,18 +40,18 @@ class PolicyFileError(InputError):
 
 
 class QuantityError(InputError, ValueError):
-    """A text is no Kubernetes quantity; write for example ``500m``, ``1.5`` or ``2Gi``."""
+    """A string is not a valid quantity; use for example ``500m``, ``1.5`` or ``2Gi``."""
 
 
 class PolicyError(MooringError):
-    """A policy's function raised or returned something illegal.
+    """A policy's function raised an exception or returned something invalid.
 
     Attributes:
         function: the function's name.
-        node: the node it was asked about, if it was asked about one.
-        kind: what makes two failures of the function alike, such as ``KeyError`` or ``returned
-            str``; the same for every pod and node.
-        pod: the pod it was asked about, as ``namespace/name``; empty if that is not known.
+        node: the node it was called for, if any.
+        kind: what identifies failures of the same kind, such as ``KeyError`` or ``returned str``;
+            the same for every pod and node.
+        pod: the pod it was called for, as ``namespace/name``; empty if unknown.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PolicyError(MooringError):
 
 
 class PluginError(MooringError):
-    """A plugin failed while a pod was being scheduled; the pod is not scheduled now.
+    """A plugin failed while a pod was being scheduled; the pod is not scheduled in this attempt.
 
     Attributes:
         plugin: the plugin's name.
@@ -95,11 +95,11 @@ class AnswerError(MooringError):
 
 
 class NotAvailable(MooringError):  # noqa: N818 - reads as the sentence it is raised with
-    """A value was read that this mode of running does not have, such as usage without a cluster."""
+    """A value was read that is not available in this mode, such as usage without a cluster."""
 
 
 class KubeError(MooringError):
-    """The API server cannot be used; the text says why and what to check."""
+    """The API server cannot be used; the message says why and what to check."""
 
 
 class ConfigError(KubeError, InputError):
@@ -107,7 +107,7 @@ class ConfigError(KubeError, InputError):
 
 
 class ApiError(KubeError):
-    """The API server answered with an error status.
+    """The API server returned an error status.
 
     Attributes:
         status: the HTTP status.

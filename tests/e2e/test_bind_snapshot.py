@@ -89,7 +89,7 @@ def test_a_pod_is_bound_by_hand(cluster: ControlPlane, namespace: str, tmp_path:
     rejected = moor(tmp_path, config, "bind", web, "small")
     assert rejected.code == 1
     assert "does not fit on small: it needs 2 cpu, and the whole node has 1." in rejected.out
-    assert rejected.err == f"moor: pod {web} does not fit on small; --force binds it all the same\n"
+    assert rejected.err == f"moor: pod {web} does not fit on small; use --force to bind it anyway\n"
     assert "nodeName" not in cluster.get("Pod", "web", namespace)["spec"]
 
     assert moor(tmp_path, config, "bind", web, "nowhere", "--force") == (
@@ -99,7 +99,9 @@ def test_a_pod_is_bound_by_hand(cluster: ControlPlane, namespace: str, tmp_path:
     assert cluster.get("Pod", "web", namespace)["spec"]["nodeName"] == "big"
     again = moor(tmp_path, config, "bind", web, "small", "--force")
     assert again.code == 1
-    assert again.err == f"moor: pod {web} is on node big already; a pod is bound only once\n"
+    assert again.err == (
+        f"moor: pod {web} is already bound to node big; a pod can be bound only once\n"
+    )
 
     huge = f"{namespace}/huge"
     assert moor(tmp_path, config, "bind", huge, "small", "--force").code == 0
@@ -113,7 +115,7 @@ def test_a_pod_with_gates_is_not_bound(
     cluster.create(pod("gated", namespace, SCHEDULER, schedulingGates=gates))
     done = moor(tmp_path, cluster.kubeconfig, "bind", f"{namespace}/gated", "big")
     assert done.code == 1
-    assert f"moor: pod {namespace}/gated is held back: " in done.err
+    assert f"moor: pod {namespace}/gated is not ready for scheduling: " in done.err
     done = moor(tmp_path, cluster.kubeconfig, "bind", f"{namespace}/gated", "big", "--force")
     assert done.code == 1
     assert "schedulingGates" in done.err
@@ -222,8 +224,8 @@ def test_rights_that_are_missing(cluster: ControlPlane, namespace: str, tmp_path
         "the role to take effect",
     )
     lines = done.err.splitlines()
-    assert "moor: storageclasses.storage.k8s.io are left out: we may not list them" in lines
-    assert "moor: services are left out: we may not list them" in lines
+    assert "moor: storageclasses.storage.k8s.io are left out: listing is forbidden" in lines
+    assert "moor: services are left out: listing is forbidden" in lines
     assert lines[-1].startswith("moor: wrote 2 nodes, ")
     done = moor(tmp_path, None, "explain", f"{namespace}/huge", "-s", "x.json")
     assert done.code == 1
@@ -235,7 +237,7 @@ def test_no_cluster_and_wrong_credentials(
     for command in (["snapshot"], ["explain", "web"], ["bind", "web", "big"]):
         done = moor(tmp_path, None, *command)
         assert done.code == 2
-        assert done.err.startswith("moor: no cluster is configured: give --kubeconfig FILE")
+        assert done.err.startswith("moor: no cluster is configured: use --kubeconfig FILE")
         assert done.err.count("\n") == 1
     text = yaml.safe_load(cluster.kubeconfig.read_text())
     text["users"][0]["user"] = {"token": "hunter2"}
@@ -244,5 +246,5 @@ def test_no_cluster_and_wrong_credentials(
     done = moor(tmp_path, stranger, "snapshot")
     assert (done.code, done.out) == (1, "")
     assert done.err.count("\n") == 1
-    assert "does not accept our credentials (401)" in done.err
+    assert "rejected the credentials (401)" in done.err
     assert "hunter2" not in done.err

@@ -265,7 +265,7 @@ def test_a_killed_test_run_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_waiting_in_vain_says_for_what(control_plane: ControlPlane) -> None:
-    with pytest.raises(WaitError, match="in vain for the tide"):
+    with pytest.raises(WaitError, match="waiting for the tide"):
         control_plane.wait_for(lambda: None, "the tide", timeout=0)
 
 

@@ -426,3 +426,65 @@ def test_gpu_pods_are_packed_and_get_devices(
         rejection = "node gpu-c has too few free GPU devices"
         assert rejection in example.event("late", "FailedScheduling", saying=rejection)
         assert devices("late") is None
+
+
+@for_example("07-allocatable")
+def test_small_nodes_fill_first_and_pods_have_the_time(
+    example: Example, control_plane: ControlPlane, make_node: Callable[..., None]
+) -> None:
+    make_node("large", cpu="32", memory="128Gi")
+    make_node("small", cpu="4", memory="16Gi")
+    example.apply()
+    with example.serve(), example.schedule():
+        assert example.node_of("test-pod") == "small"
+        annotations = control_plane.get("Pod", "test-pod", example.name)["metadata"]["annotations"]
+        assert re.fullmatch(r"\d{19}", annotations["scheduler-timestamp"])
+        example.create_pod("wide", requests={"cpu": "8"})
+        assert example.node_of("wide") == "large"
+
+
+@for_example("03-image-score")
+def test_the_node_port_manifests_serve_the_url_that_they_configure(
+    example: Example, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    file = example.folder / "nodeport.yaml"
+    objects = {one["kind"]: one for one in yaml.safe_load_all(file.read_text())}
+    control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(objects["Namespace"]))
+    try:
+        said = control_plane.kubectl(
+            "apply", "--dry-run=server", "--warnings-as-errors", f"--filename={file}"
+        )
+        assert "service/image-score created (server dry run)\n" in said
+    finally:
+        control_plane.delete_namespace(objects["Namespace"]["metadata"]["name"])
+
+    config = yaml.safe_load(_configuration_in(file.read_text()))
+    (entry,) = config["extenders"]
+    (container,) = objects["Deployment"]["spec"]["template"]["spec"]["containers"]
+    port = free_port()
+    kept = [arg for arg in container["args"] if arg.startswith(("--prefix", "--priorities"))]
+    command = [
+        *(sys.executable, "-m", "mooring.cli", "serve", str(example.folder / "policy.py")),
+        *(*kept, f"--port={port}", "--drain=0"),
+    ]
+    process = ChildProcess("moor serve", command, tmp_path / "node-port.log")
+    example.url = f"http://127.0.0.1:{port}"
+    try:
+        process.wait_ready(lambda: example.ask("/readyz") == "ok", 30)
+        assert entry["urlPrefix"] == "http://127.0.0.1:30036/my_scheduler_extension"
+        path = entry["urlPrefix"].removeprefix("http://127.0.0.1:30036")
+        request = (example.folder / "request.json").read_bytes()
+        reply = example.ask(f"{path}/{entry['prioritizeVerb']}", request)
+        assert reply == (example.folder / "response.json").read_text().strip()
+    finally:
+        process.stop()
+
+
+def _configuration_in(manifests: str) -> str:
+    """The configuration for the cluster's kube-scheduler that is in a ConfigMap."""
+    (found,) = (
+        str(one["data"]["config.yaml"])
+        for one in yaml.safe_load_all(manifests)
+        if one["kind"] == "ConfigMap" and "config.yaml" in one["data"]
+    )
+    return found

@@ -35,7 +35,7 @@ def hours(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
 #: Edits that cannot be used, and what the log says of them.
 BROKEN = {
     POLICY.format(node="node-1").replace('("shift")', '("shift"'): (
-        "kept the old policy: {file}, line 3: '(' was never closed; correct the syntax"
+        "kept the old policy: {file}, line 3: '(' was never closed; fix the syntax"
     ),
     POLICY.format(node="node-1").replace("node.name", "node.nam"): (
         "kept the old policy: {file}, line 8: Node has no attribute 'nam'; did you mean node.name?"

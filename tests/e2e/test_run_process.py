@@ -65,7 +65,7 @@ def test_sigterm_ends_it_in_order(
     log = started.log()
     assert f"schedules pods of {namespace} on {plane.url}" in log
     assert f"leader election on (Lease {namespace}/lease)" in log
-    assert f"health at http://127.0.0.1:{started.port}" in log
+    assert f"health checks at http://127.0.0.1:{started.port}" in log
     assert "Traceback" not in log
     assert note_of(plane, "p", namespace, "Scheduled").startswith("Successfully assigned")
 
@@ -83,7 +83,7 @@ def test_a_lost_lease_ends_it_at_once(
     assert started.wait_ended() == 1
     assert lease(plane, namespace)["holderIdentity"] == "somebody else"
     log = started.log()
-    assert log.count("this process does not lead any more: it writes nothing and ends") == 1
+    assert log.count("this process is no longer the leader: it stops writing and exits") == 1
     assert "Traceback" not in log
 
 
@@ -95,7 +95,7 @@ def test_the_state_is_compared_on_sigusr2(
     for number in range(20):
         bound(plane, namespace, f"p{number}")
     started.send(signal.SIGUSR2)
-    wait_for(lambda: "the state equals the cluster: " in started.log(), "the comparison")
+    wait_for(lambda: "the state matches the cluster: " in started.log(), "the comparison")
     assert "mooring_state_differences 0.0" in started.metrics()
 
 
@@ -126,14 +126,14 @@ class TestRejections:
         said = self.said(MoorRun(control_plane, config, kubeconfig=nobody))
         # Which of them are rejected in time to be named, and which is the first, nobody can say.
         assert re.search(r'User "nobody" cannot list resource "\w+" in API group "', said)
-        assert "grant it with an RBAC role. Also rejected: " in said
+        assert "grant the permission with an RBAC role. Also rejected: " in said
 
     def test_wrong_credentials(
         self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path
     ) -> None:
         file = write_kubeconfig(tmp_path / "kubeconfig", plane.url, plane.ca_file, "no token")
         said = self.said(MoorRun(plane, config, kubeconfig=file))
-        assert "does not accept our credentials (401)" in said
+        assert "rejected the credentials (401)" in said
 
     def test_no_api_server(
         self, plane: BaseControlPlane, config: dict[str, Any], tmp_path: Path

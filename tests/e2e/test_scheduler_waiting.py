@@ -70,7 +70,7 @@ def test_six_hundred_claims_that_nobody_provisions_hold_up_no_other_pod(tmp_path
         wait_for(lambda: bound(plane) == names, "the other pods, and only those", PATIENCE)
 
         scheduler.send(signal.SIGUSR2)
-        found = f"the state equals the cluster: 20 nodes, {CLAIMS + OTHERS} pods, {CLAIMS} of them"
+        found = f"the state matches the cluster: 20 nodes, {CLAIMS + OTHERS} pods, {CLAIMS} of them"
         wait_for(lambda: found in scheduler.log(), "its state to be compared", PATIENCE)
 
         before, begin = cpu_ms(scheduler.pid), time.monotonic()

@@ -225,7 +225,7 @@ def test_the_sample_plugin_says_what_would_help() -> None:
     assert found.failed == ()
     assert [one.combination.text for one in found.suggestions] == [
         "label the pod with example.com/restartable=true",
-        "take the label example.com/restarting off a",
+        "remove the label example.com/restarting from a",
     ]
 
 

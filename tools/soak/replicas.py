@@ -22,7 +22,7 @@ LEASE_SECONDS: Final = 15
 RENEW_SECONDS: Final = 10
 RETRY_SECONDS: Final = 2
 _HERTZ: Final = os.sysconf("SC_CLK_TCK")
-_LOST: Final = "does not lead any more"
+_LOST: Final = "is no longer the leader"
 _PROBE_SECONDS: Final = 10.0
 _ENDING_SECONDS: Final = 10.0
 #: A process that was stopped or is being started may be late with its answers.

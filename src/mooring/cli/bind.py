@@ -31,20 +31,22 @@ def bind(
         str,
         typer.Argument(help="The pod: NAME, pod/NAME or NAMESPACE/NAME."),
     ],
-    node: Annotated[str, typer.Argument(help="The node's name.")],
+    node: Annotated[str, typer.Argument(help="Name of the node.")],
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
     namespace: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option("--namespace", "-n", help=NAMESPACE_HELP),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Bind it whether it fits or not.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Bind it even if it does not fit.")
+    ] = False,
 ) -> None:
     """Bind a pending pod to a node, as a scheduler would.
 
-    First kube-scheduler's default plugins are asked whether the pod fits there, whatever scheduler
-    it names. Exit code 0 if it is bound, 1 if it does not fit or the API server rejects, 2 if
-    something in the input is wrong.
+    First checks with kube-scheduler's default plugins whether the pod fits on the node, whatever
+    its schedulerName. The exit code is 0 if the pod is bound, 1 if it does not fit or the API
+    server rejects the binding, and 2 if the input is invalid.
     """
     config = find_cluster(kubeconfig, context=context)
     namespace, name = read_pod_name(pod, namespace, config.namespace)
@@ -52,7 +54,8 @@ def bind(
         found = asyncio.run(_look_up(config, namespace, name, node, force))
     if found is not None and found.node_name:
         raise MooringError(
-            f"pod {found.key} is on node {found.node_name} already; a pod is bound only once"
+            f"pod {found.key} is already bound to node {found.node_name}; a pod can be bound "
+            "only once"
         )
     if not force and found is not None:
         _check(config, found, node)
@@ -105,17 +108,17 @@ def _check(config: "ClusterConfig", pod: "Pod", node: str) -> None:
     if node not in found.record.feasible or found.record.gated:
         print_node(found, node)
         if found.record.gated:
-            raise MooringError(f"pod {pod.key} is held back: {found.record.message}")
-        raise MooringError(f"pod {pod.key} does not fit on {node}; --force binds it all the same")
+            raise MooringError(f"pod {pod.key} is not ready for scheduling: {found.record.message}")
+        raise MooringError(f"pod {pod.key} does not fit on {node}; use --force to bind it anyway")
     for claim in _unbound_claims(explainer, pod):
-        print_error(f"claim {claim} has no volume yet, and binding by hand does not get it one")
+        print_error(f"claim {claim} is not bound to a volume yet, and moor bind does not bind it")
 
 
 def _why_not(explainer: "Explainer", node: str) -> str:
     """Why a node of the cluster is not in its state."""
     start = f"Node {node}"
     skipped = [one.problem for one in explainer.snapshot.skipped if one.thing == start]
-    return skipped[0] if skipped else "it is gone"
+    return skipped[0] if skipped else "it no longer exists"
 
 
 def _unbound_claims(explainer: "Explainer", pod: "Pod") -> list[str]:

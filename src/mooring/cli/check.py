@@ -25,34 +25,32 @@ _LOAD_SECONDS = 60
 
 
 def check(
-    policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
+    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
     config: Annotated[
         Optional[Path],  # noqa: UP045 - typer reads it at run time
-        typer.Option(help="Check it with this KubeSchedulerConfiguration, too."),
+        typer.Option(help="Also check it with this KubeSchedulerConfiguration."),
     ] = None,
     bind: Annotated[
         bool,
-        typer.Option("--bind", help="Run the bind function as well; it may have side effects."),
+        typer.Option("--bind", help="Also call the bind function, which may have side effects."),
     ] = False,
     output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="Text for people, or JSON.")
+        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
     ] = TableOrJson.TABLE,
     hook_timeout: Annotated[
         float,
-        typer.Option(
-            min=0.05, help="Seconds after which a function that does not return is interrupted."
-        ),
+        typer.Option(min=0.05, help="Seconds a function call may take before it is interrupted."),
     ] = 5.0,
 ) -> None:
-    """Check a policy before it runs anywhere.
+    """Check a policy before you run it.
 
-    Looks at every function and hook without running it: its parameters, whether anything awaits it,
-    attributes that no pod and no node has. Then asks each function about two pods on a small
-    made-up cluster, which has the resources, labels and annotations that the policy reads, prints
-    what it said, and where a scheduler with the policy and the default plugins, or those of
-    --config, would put the pod. Needs no cluster.
+    Inspects every function and hook without calling it: its parameters, whether it is async where
+    nothing awaits it, and attributes that pods and nodes do not have. Then calls each function for
+    two pods on a small synthetic cluster, which has the resources, labels and annotations that the
+    policy reads, and prints the results, and where a scheduler with the policy and the default
+    plugins, or those of --config, would place the pods. Needs no cluster.
 
-    Exit code 0 if nothing is wrong, 2 if something is.
+    The exit code is 0 if no problems are found, and 2 otherwise.
     """
     from mooring.cli.hook_limit import hook_limit
 
@@ -74,7 +72,7 @@ def check(
     for failure in failures:
         print_error(failure)
     if loaded.rules and not any(loaded.name in one.plugins for one in trial.profiles.values()):
-        print_error(f"no profile of {config} runs the policy {loaded.name}")
+        print_error(f"no profile in {config} enables the policy {loaded.name}")
     raise typer.Exit(2 if failures else 0)
 
 

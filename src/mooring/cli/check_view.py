@@ -60,7 +60,7 @@ class CheckView:
     def print_all(self) -> None:
         """Print everything."""
         self._out.print(self._title())
-        self._out.heading(f"Asked about a made-up cluster{self._profile}:")
+        self._out.heading(f"Results on a synthetic cluster{self._profile}:")
         self._out.print(self._nodes())
         for one in self._pods:
             self._out.print()
@@ -85,7 +85,7 @@ class CheckView:
         failed, broken = self._failed, self._broken
         said = "no problems found"
         if broken:
-            said = f"{len(failed)} failed" if failed else "the decision failed"
+            said = f"{len(failed)} failed" if failed else "scheduling failed"
         mark = no_mark() if broken else yes_mark()
         name = (f"policy {self._policy.name}", "bold")
         return Text.assemble(mark, " ", name, f": {_size(self._policy)}, {said}")
@@ -112,7 +112,7 @@ class CheckView:
             acting = [name for name, kind in _ACTING.items() if isinstance(plugin, kind)]
             if acting:
                 name = f"{', '.join(acting)} {hook.plugin_name(plugin)}"
-                yield name, Text("not run: only moor run calls it", style="dim")
+                yield name, Text("not called: runs only in moor run", style="dim")
         if one.selected:
             yield "goes to", _destination(one)
         elif one.pending:
@@ -126,7 +126,7 @@ def _destination(one: PodTrial) -> Text:
     text = Text(" or ".join(one.selected), style="bold")
     rejected = {name for a in one.answers for names in a.rejected.values() for name in names}
     if rejected & set(one.selected):
-        text.append(" (asked again, the policy answered differently)", style="dim")
+        text.append(" (called again, the policy returned something else)", style="dim")
     return text
 
 

@@ -58,12 +58,15 @@ class ClusterOptions(NamedTuple):
 def cluster(
     nodes: Annotated[
         Optional[int],  # noqa: UP045 - typer reads it at run time
-        typer.Option(min=0, max=20_000, help="How many nodes to make. 20 if nothing is said."),
+        typer.Option(
+            min=0, max=20_000, help="Number of nodes; if unset, 20, or 0 with --snapshot."
+        ),
     ] = None,
     nodes_file: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            metavar="FILE", help="The nodes: manifests, or a list of name, count, cpu, memory, ..."
+            metavar="FILE",
+            help="File with the nodes: manifests, or a list of name, count, cpu, memory, ...",
         ),
     ] = None,
     snapshot: Annotated[
@@ -72,59 +75,64 @@ def cluster(
             "--snapshot",
             "-s",
             metavar="FILE|DIR|-",
-            help="Objects to begin with: what moor snapshot or kubectl get ... -o json|yaml wrote.",
+            help="Objects to start with: output of moor snapshot or kubectl get ... -o json|yaml.",
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
     ] = 8880,
     allow_host: AllowHosts = None,
     kubeconfig: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to write the kubeconfig.")
+        Path, typer.Option(metavar="FILE", help="File to write the kubeconfig to.")
     ] = Path("mooring.kubeconfig"),
     token_file: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Allowed tokens: a line token,user for each. With TLS."),
+        typer.Option(
+            metavar="FILE", help="File with the allowed tokens, one token,user per line; needs TLS."
+        ),
     ] = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
-    kubelet: Annotated[bool, typer.Option("--kubelet/--no-kubelet", help="Bound pods run.")] = True,
+    kubelet: Annotated[bool, typer.Option("--kubelet/--no-kubelet", help="Run bound pods.")] = True,
     job_seconds: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(min=0.0, help="Pods of jobs complete after so long; without it they go on."),
+        typer.Option(
+            min=0.0, help="Seconds until pods of Jobs complete; if unset, they keep running."
+        ),
     ] = None,
     scheduler: Annotated[
-        bool, typer.Option("--scheduler", help="Run mooring's scheduler inside.")
+        bool, typer.Option("--scheduler", help="Run mooring's scheduler as well.")
     ] = False,
     policy: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="A policy for the scheduler inside: policy.py or package.module:policy."),
+        typer.Option(help="Policy for the scheduler: policy.py or package.module:policy."),
     ] = None,
     config: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="A KubeSchedulerConfiguration for the scheduler inside."),
+        typer.Option(help="KubeSchedulerConfiguration file for the scheduler."),
     ] = None,
     hook_timeout: HookTimeout = 5.0,
     reload: Reload = False,
     log_format: LogLines = LogFormat.TEXT,
     verbose: Verbose = 0,
 ) -> None:
-    """Serve a Kubernetes cluster from memory, with fake nodes, for kubectl and schedulers.
+    """Run a Kubernetes cluster in memory, with fake nodes, for kubectl and schedulers.
 
-    Writes a kubeconfig of its own and prints what to type. Pods of deployments and jobs are
-    created, bound pods run; who binds them is up to you: moor run, kube-scheduler or --scheduler.
-    Ctrl-C and SIGTERM end it with exit code 0; the kubeconfig is removed and nothing remains.
+    Writes its own kubeconfig and prints how to use it. Controllers create the pods of Deployments
+    and Jobs, and bound pods run. To bind them, run a scheduler: moor run, kube-scheduler or
+    --scheduler. Ctrl-C or SIGTERM stops the cluster with exit code 0 and removes the kubeconfig;
+    nothing is left behind.
     """
     from mooring.process.file_descriptors import allow_descriptors
 
     if nodes is not None and nodes_file is not None:
-        raise InputError("--nodes and --nodes-file exclude each other; give one of them")
+        raise InputError("--nodes and --nodes-file are mutually exclusive; use one of them")
     for option, value in (("--policy", policy), ("--config", config)):
         if value is not None and not scheduler:
-            raise InputError(f"{option} is for the scheduler inside; add --scheduler")
+            raise InputError(f"{option} needs a scheduler; add --scheduler")
     if reload and policy is None:
-        raise InputError("--reload loads a policy's file again; name it with --policy")
+        raise InputError("--reload needs a policy file; specify it with --policy")
     certificates = _certificates(tls_cert, tls_key)
     if token_file is not None and certificates is None:
         raise InputError(
@@ -315,7 +323,7 @@ def _announce(
         size += f" and {pods} pod{'' if pods == 1 else 's'}"
     typer.echo(
         f"An in-memory cluster of {size} is at {url}.\n"
-        f"Ctrl-C ends it, and nothing remains.\n\n"
+        f"Press Ctrl-C to stop and remove it.\n\n"
         f"In another terminal:\n\n"
         f"    export KUBECONFIG={shown(options.kubeconfig)}\n"
         f"    kubectl get nodes\n"

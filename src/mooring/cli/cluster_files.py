@@ -23,16 +23,19 @@ def check_kubeconfig(path: Path) -> Path:
     standard = Path("~/.kube/config").expanduser().absolute()
     if full == standard or full.resolve() == standard.resolve():
         raise InputError(
-            f"{path} is kubectl's own file and is left alone; name another with --kubeconfig"
+            f"{path} is kubectl's own file and is not overwritten; specify another file with "
+            "--kubeconfig"
         )
     if full.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it with --kubeconfig")
+        raise InputError(f"{path} is a directory; specify a file with --kubeconfig")
     if not full.parent.is_dir():
-        raise InputError(f"the folder {full.parent} of the kubeconfig does not exist; create it")
+        raise InputError(
+            f"the directory {full.parent} for the kubeconfig does not exist; create it"
+        )
     if full.exists() and not _is_ours(full):
         raise InputError(
-            f"{path} was not written by moor cluster and is left alone; name another file with "
-            f"--kubeconfig"
+            f"{path} was not written by moor cluster and is not overwritten; specify another file "
+            f"with --kubeconfig"
         )
     return full
 
@@ -76,19 +79,19 @@ def read_tokens(path: Path) -> dict[str, str]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text in UTF-8") from error
+        raise InputError(f"{path} is not valid UTF-8") from error
     tokens: dict[str, str] = {}
     for number, fields in enumerate(csv.reader(text.splitlines(), skipinitialspace=True), 1):
         if not fields or fields[0].startswith("#"):
             continue
         token, user = fields[0].strip(), (fields[1].strip() if len(fields) > 1 else "")
         if not token or not user:
-            raise InputError(f"line {number} of {path} is no token and user; write token,user")
+            raise InputError(f"line {number} of {path} is not a token and a user; write token,user")
         if token in tokens:
-            raise InputError(f"line {number} of {path} has the token of an earlier line")
+            raise InputError(f"line {number} of {path} repeats the token of an earlier line")
         tokens[token] = user
     if not tokens:
-        raise InputError(f"{path} has no tokens; write a line token,user for each user")
+        raise InputError(f"{path} contains no tokens; write one token,user per line")
     return tokens
 
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from mooring.snapshot.snapshot import Snapshot
 
 #: What to call the kubeconfig's option in every command.
-KUBECONFIG_HELP: Final = "The cluster to ask; without it KUBECONFIG, in-cluster or ~/.kube/config."
-CONTEXT_HELP: Final = "The kubeconfig's context; its current one if left out."
+KUBECONFIG_HELP: Final = (
+    "Path to the kubeconfig. If unset: KUBECONFIG, the in-cluster service account, or "
+    "~/.kube/config."
+)
+CONTEXT_HELP: Final = "Kubeconfig context; if unset, the current context."
 
 _REQUIRED: Final = ("nodes", "pods")
 _FORBIDDEN, _NOT_FOUND = 403, 404
@@ -48,7 +51,7 @@ def find_cluster(
     config = find_config(kubeconfig, default_file=True, context=context)
     if config is None:
         raise InputError(
-            f"no cluster is configured: give --kubeconfig FILE{otherwise}, set KUBECONFIG, or run "
+            f"no cluster is configured: use --kubeconfig FILE{otherwise}, set KUBECONFIG, or run "
             f"inside the cluster"
         )
     return config
@@ -80,7 +83,11 @@ async def read_kinds(
             if kind.resource in _REQUIRED or error.status not in (_FORBIDDEN, _NOT_FOUND):
                 raise
             name = f"{kind.resource}.{kind.group}" if kind.group else kind.resource
-            why = "the cluster has none" if error.status == _NOT_FOUND else "we may not list them"
+            why = (
+                "the cluster does not serve them"
+                if error.status == _NOT_FOUND
+                else "listing is forbidden"
+            )
             left_out(f"{name} are left out: {why}")
 
 

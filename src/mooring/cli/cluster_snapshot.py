@@ -45,7 +45,7 @@ def read_files(place: str) -> "list[Obj]":
         found += read_objects(data, name)
     if not found:
         what = "standard input" if place == "-" else place
-        raise InputError(f"{what} has no Kubernetes objects; moor snapshot writes some")
+        raise InputError(f"{what} contains no Kubernetes objects; create it with moor snapshot")
     return found
 
 
@@ -103,7 +103,7 @@ def _put(api: "Api", resource: "Resource", obj: "Obj") -> str | None:
         if _is_furniture(name):
             return None
         where = f"{namespace}/{name}" if namespace else name
-        return f"{resource.kind} {where} is there twice; the first one counts"
+        return f"{resource.kind} {where} occurs more than once; the first one is used"
     metadata.pop("managedFields", None)
     try:
         api.restore(resource, obj)
@@ -169,6 +169,6 @@ def _texts(place: str) -> list[tuple[str, bytes]]:
         files = [one for one in sorted(path.rglob("*")) if one.suffix in _SUFFIXES]
         return [(str(one), one.read_bytes()) for one in files if not one.name.startswith(".")]
     except FileNotFoundError:
-        raise InputError(f"{place} does not exist; give a file, a folder or -") from None
+        raise InputError(f"{place} does not exist; specify a file, a directory or -") from None
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror}") from error

@@ -50,7 +50,7 @@ def all_examples() -> list[Example]:
         found = [_example(file.parent) for file in sorted(place.glob("[0-9]*/policy.py"))]
         if found:
             return found
-    raise InputError("this installation of mooring has no examples; install its wheel")
+    raise InputError("this installation of mooring has no examples; install mooring from its wheel")
 
 
 def find_example(name: str) -> Example:
@@ -88,7 +88,7 @@ def copy_example(example: Example, folder: Path) -> list[str]:
         InputError: the folder exists already or cannot be written.
     """
     if folder.exists() or folder.is_symlink():
-        raise InputError(f"{folder} exists already, and nothing is overwritten; remove it first")
+        raise InputError(f"{folder} already exists and is not overwritten; remove it first")
     names = [name for name in _COPIED if (example.folder / name).is_file()]
     try:
         folder.mkdir()

@@ -18,16 +18,16 @@ def examples(
         typer.Argument(help="Print the policy of this example."),
     ] = None,
     copy: Annotated[
-        bool, typer.Option("--copy", help="Copy the example into a new folder of its name.")
+        bool, typer.Option("--copy", help="Copy the example into a new directory of the same name.")
     ] = False,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="The list as a table, or as JSON.")
     ] = TableOrJson.TABLE,
 ) -> None:
-    """List the example policies that come with mooring, print one, or copy one to begin with.
+    """List the example policies that come with mooring, print one, or copy one to start from.
 
-    An example is a policy, its tests, nodes and a workload to try it with, and a manifest for a
-    cluster. moor demo --example NAME shows it at work.
+    An example consists of a policy, its tests, nodes and a workload to try it on, and a manifest
+    that deploys it. moor demo --example NAME runs it.
     """
     from mooring.cli.example_files import all_examples, find_example
 
@@ -55,10 +55,10 @@ def _list(found: "list[Example]") -> None:
     for one in found:
         made.add_row(one.name, one.summary)
     out.print(made)
-    first = found[-1].name
+    first = "fair-gpus"  # the one that README shows
     out.print()
-    out.print(f"moor demo --example {first}     shows one at work")
-    out.print(f"moor examples {first} --copy    makes it yours, in a new folder")
+    out.print(f"moor demo --example {first}     runs one")
+    out.print(f"moor examples {first} --copy    copies it to a new directory")
 
 
 def _copy(example: "Example") -> None:
@@ -68,10 +68,10 @@ def _copy(example: "Example") -> None:
     files = "\n".join(f"    {example.name}/{name}" for name in names)
     typer.echo(
         f"Copied:\n\n{files}\n\n"
-        f"Try it on a cluster in memory:\n\n"
+        f"Try it on an in-memory cluster:\n\n"
         f"    cd {example.name}\n"
         f"    moor cluster --nodes-file nodes.yaml --scheduler --policy policy.py\n\n"
-        f"and in another terminal, in the same folder:\n\n"
+        f"and in another terminal, in the same directory:\n\n"
         f"    export KUBECONFIG=mooring.kubeconfig\n"
         f"    kubectl apply -f workload.yaml\n"
         f"    kubectl get pods -o wide"

@@ -75,5 +75,5 @@ def _stubborn(times: int, frame: FrameType | None) -> None:
     who, where, often = asked_in(frame), where_in(frame), counted(times, "interruption")
     # It may be in the middle of writing a line itself; then there is none.
     with contextlib.suppress(RuntimeError):
-        print_error(f"{who} ignored {often} and goes on at {where}; correct it")
+        print_error(f"{who} ignored {often} and is still running at {where}; fix it")
     exit_now(_WRONG_INPUT)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mooring.snapshot.snapshot import Snapshot
 
 _SUFFIXES = (".json", ".yaml", ".yml")
-_HINT = "get one with: kubectl get nodes,pods,pv,pvc,sc,pdb,ns,svc,rs,sts -A -o json > FILE"
+_HINT = "create one with: kubectl get nodes,pods,pv,pvc,sc,pdb,ns,svc,rs,sts -A -o json > FILE"
 
 
 def read_snapshot(place: str, *, keep_source: bool = False) -> "Snapshot":
@@ -55,7 +55,7 @@ def read_pod(file: Path) -> "Pod":
     TextReader(snapshot, keep_source=True).read_text(_read(file), str(file))
     pods = snapshot.all(Pod)
     if len(pods) != 1:
-        raise InputError(f"{file} holds {len(pods)} pods; give a file with exactly one")
+        raise InputError(f"{file} contains {len(pods)} pods; specify a file with exactly one")
     return pods[0]
 
 
@@ -70,9 +70,9 @@ def read_mapping(file: Path) -> dict[str, Any]:
     try:
         found = yaml_text.parse(_read(file, "a file").decode("utf-8-sig"))
     except (yaml_text.YamlProblem, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is no YAML: {error}") from error
+        raise InputError(f"{file} is not valid YAML: {error}") from error
     if not isinstance(found, dict):
-        raise InputError(f"{file} holds no object with named fields")
+        raise InputError(f"{file} does not contain a YAML mapping")
     return found
 
 
@@ -92,10 +92,10 @@ def _texts(place: str) -> list[tuple[str, bytes]]:
     return [(str(file), _read(file)) for file in files]
 
 
-def _read(file: Path, wanted: str = "a file, a folder or -") -> bytes:
+def _read(file: Path, wanted: str = "a file, a directory or -") -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{file} does not exist; give {wanted}") from None
+        raise InputError(f"{file} does not exist; specify {wanted}") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error

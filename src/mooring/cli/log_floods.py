@@ -144,7 +144,7 @@ def _most_lines(record: logging.LogRecord) -> int:
 
 def _summary(left_out: _LeftOut, now: float) -> logging.LogRecord:
     last, seconds = left_out.last, now - left_out.since
-    time = "minute" if _SECONDS <= seconds < 1.5 * _SECONDS else f"{seconds:.0f} s"
+    time = "minute" if _SECONDS <= seconds < 1.5 * _SECONDS else f"{seconds:.0f}s"
     return _plain(
         last, f"{left_out.lines} more like this in the last {time}, the latest: {last.getMessage()}"
     )

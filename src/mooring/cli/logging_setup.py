@@ -29,7 +29,7 @@ _LEVELS: Final = {
 
 
 class LogFormat(StrEnum):
-    """How log lines look."""
+    """Format of log lines."""
 
     TEXT = "text"
     JSON = "json"
@@ -91,5 +91,5 @@ def set_up_logging(form: LogFormat, verbose: int = 0) -> None:
         logging.getLogger(name).setLevel(TRACE if level <= TRACE else max(level, logging.WARNING))
     if wanted not in _LEVELS:
         logging.getLogger("mooring").warning(
-            "LOG_LEVEL=%r is unknown, using INFO; choose one of %s", wanted, ", ".join(_LEVELS)
+            "unknown LOG_LEVEL=%r, using INFO; use one of %s", wanted, ", ".join(_LEVELS)
         )

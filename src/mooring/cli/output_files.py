@@ -34,7 +34,7 @@ def written(place: str) -> Iterator[IO[bytes]]:
     try:
         there = path.stat() if path.exists() else None
         if there is not None and stat.S_ISDIR(there.st_mode):
-            raise InputError(f"{place} is a folder; give the name of a file in it")
+            raise InputError(f"{place} is a directory; specify a file")
         if there is not None and not stat.S_ISREG(there.st_mode):
             with path.open("wb") as out:
                 yield out
@@ -72,6 +72,4 @@ def _give_to(handle: int, there: os.stat_result, place: str) -> None:
     try:
         os.fchown(handle, there.st_uid, there.st_gid)
     except PermissionError as error:
-        raise InputError(
-            f"{place} belongs to somebody else and would not any more; choose another name"
-        ) from error
+        raise InputError(f"{place} belongs to another user; choose another name") from error

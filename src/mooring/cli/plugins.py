@@ -15,14 +15,14 @@ _INDENT: Final = 4
 
 def plugins(
     output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="A table for people, or JSON.")
+        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
     ] = TableOrJson.TABLE,
 ) -> None:
-    """List the plugins that a scheduler configuration can name.
+    """List the plugins that a scheduler configuration can enable.
 
     These are kube-scheduler's default plugins, mooring's own, and those of installed packages
-    (entry points of the group mooring.plugins). A plugin of the default set has a weight if it
-    scores. In a pipe, each plugin is one line.
+    (entry points in the group mooring.plugins). Default plugins that score are listed with their
+    weight. When the output is piped, each plugin is one line.
     """
     from mooring.plugins.in_tree import default_registry
 

@@ -9,7 +9,7 @@ from mooring.errors import InputError
 
 #: What may stand before a pod's name, as with kubectl.
 POD_WORDS: Final = ("pod", "pods", "po")
-NAMESPACE_HELP: Final = "The pod's namespace; without it that of the kubeconfig's context."
+NAMESPACE_HELP: Final = "The pod's namespace; if unset, that of the kubeconfig context."
 
 
 def read_pod_name(text: str, namespace: str | None, usual: str) -> tuple[str, str]:
@@ -26,9 +26,10 @@ def read_pod_name(text: str, namespace: str | None, usual: str) -> tuple[str, st
     before, slash, name = text.rpartition("/")
     own = before if slash and before not in POD_WORDS else None
     if not name or own == "" or "/" in (own or ""):
-        raise InputError(f"{text!r} is no pod; write NAME, pod/NAME or NAMESPACE/NAME")
+        raise InputError(f"{text!r} is not the name of a pod; use NAME, pod/NAME or NAMESPACE/NAME")
     if own is not None and namespace and own != namespace:
         raise InputError(
-            f"the pod {text} is not in the namespace {namespace} of --namespace; give one of them"
+            f"the pod {text} is not in the namespace given with --namespace {namespace}; use "
+            "one of them"
         )
     return own or namespace or usual, name

@@ -20,41 +20,43 @@ from mooring.cli.shared_options import (
 def run(
     policy: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
-        typer.Argument(help="A policy that takes part: policy.py or package.module:policy."),
+        typer.Argument(help="Policy to schedule with: policy.py or package.module:policy."),
     ] = None,
     config: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="A KubeSchedulerConfiguration; kube-scheduler's defaults without."),
+        typer.Option(help="KubeSchedulerConfiguration file; if unset, kube-scheduler's defaults."),
     ] = None,
     kubeconfig: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            help="The cluster; also clientConnection.kubeconfig, KUBECONFIG or in-cluster."
+            help="Path to the kubeconfig. If unset: clientConnection.kubeconfig, KUBECONFIG, "
+            "or the "
+            "in-cluster service account."
         ),
     ] = None,
     context: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
+        typer.Option(help="Kubeconfig context; with it, ~/.kube/config is used as well."),
     ] = None,
     scheduler_name: Annotated[
-        str, typer.Option(help="The schedulerName of the pods to schedule, for one profile.")
+        str, typer.Option(help="schedulerName of the pods to schedule; for a single profile.")
     ] = "",
     leader_elect: Annotated[
         Optional[bool],  # noqa: UP045
         typer.Option(
             "--leader-elect/--no-leader-elect",
-            help="Schedule only while holding a Lease. As configured; on by default.",
+            help="Schedule only while holding the Lease. If unset, as configured; on by default.",
         ),
     ] = None,
     bind_address: Annotated[
-        str, typer.Option(help="Address for health, metrics and configz.")
+        str, typer.Option(help="Address to serve health checks, metrics and /configz on.")
     ] = "127.0.0.1",
     port: Annotated[
         int,
         typer.Option(
             min=0,
             max=65535,
-            help="Port for them; 0 takes a free one. kube-scheduler has the same default.",
+            help="Port to serve them on; 0 picks a free port. Same default as kube-scheduler.",
         ),
     ] = 10259,
     allow_host: AllowHosts = None,
@@ -66,21 +68,22 @@ def run(
         typer.Option(
             min=0.05,
             max=86400,
-            help="Seconds after which an async pre_bind, bind or post_bind is cancelled.",
+            help="Seconds an async pre_bind, bind or post_bind may take before it is cancelled.",
         ),
     ] = 600.0,
     log_format: LogLines = LogFormat.TEXT,
     verbose: Verbose = 0,
     reload: Reload = False,
 ) -> None:
-    """Schedule pods, in place of kube-scheduler or beside it.
+    """Schedule pods, instead of kube-scheduler or alongside it.
 
-    Takes kube-scheduler's configuration file as it is. Beside kube-scheduler, pods choose it with
-    spec.schedulerName; the Lease is then named after the scheduler unless resourceName is given.
-    Requests to the API server are limited only if clientConnection sets qps or burst.
+    Reads kube-scheduler's configuration file unchanged. Alongside kube-scheduler, pods select this
+    scheduler with spec.schedulerName; its Lease is then named after it unless resourceName is set.
+    Requests to the API server are rate limited only if clientConnection sets qps or burst.
 
-    SIGTERM takes no more pods, finishes writes, releases the Lease and exits with 0; a lost Lease
-    exits with 1 at once. SIGUSR2 compares the state with the cluster and logs the result.
+    On SIGTERM, it stops taking pods, finishes writes in progress, releases the Lease and exits with
+    code 0; when it loses the Lease, it exits with code 1 immediately. On SIGUSR2, it compares its
+    state with the cluster and logs the result.
     """
     from mooring.cli.input_files import read_mapping
     from mooring.http.origin import read_allowed_hosts

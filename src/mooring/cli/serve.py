@@ -24,87 +24,93 @@ _STOP_SECONDS = 15
 
 
 def serve(
-    policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
+    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
     ] = 8888,
-    prefix: Annotated[str, typer.Option(help="In front of every verb, as in urlPrefix.")] = "",
+    prefix: Annotated[str, typer.Option(help="Path prefix of all verbs, as in urlPrefix.")] = "",
     predicates_prefix: Annotated[
-        str, typer.Option(help="In front of a filter's name.")
+        str, typer.Option(help="Path prefix of single filters.")
     ] = "/predicates",
     priorities_prefix: Annotated[
-        str, typer.Option(help="In front of a score's name.")
+        str, typer.Option(help="Path prefix of single scores.")
     ] = "/priorities",
     node_cache: Annotated[
         Optional[bool],  # noqa: UP045 - typer reads it at run time
         typer.Option(
-            help="Watch nodes and pods, so that kube-scheduler sends names only. "
-            "On if a cluster is configured."
+            help="Watch nodes and pods, so that kube-scheduler sends only node names. "
+            "If unset, on if a cluster is configured."
         ),
     ] = None,
     kubeconfig: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="The cluster to watch and bind in; also KUBECONFIG or in-cluster."),
+        typer.Option(
+            help="Path to the kubeconfig of the cluster to watch and bind in. If unset: "
+            "KUBECONFIG or the in-cluster service account."
+        ),
     ] = None,
     context: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="The kubeconfig's context; naming one takes ~/.kube/config, too."),
+        typer.Option(help="Kubeconfig context; with it, ~/.kube/config is used as well."),
     ] = None,
     allow_host: AllowHosts = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     client_ca: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Only clients with a certificate of this authority are served."),
+        typer.Option(
+            help="PEM file with a CA; only clients with a certificate from it are served."
+        ),
     ] = None,
     health_port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
             min=0,
             max=65535,
-            help="Serve only probes and metrics on this port, too, over plain HTTP.",
+            help="Also serve probes and metrics, and nothing else, on this port over plain HTTP.",
         ),
     ] = None,
     health_host: Annotated[str, typer.Option(help="Address for --health-port.")] = "0.0.0.0",  # noqa: S104
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Server processes.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of server processes.")] = 1,
     max_body: Annotated[str, typer.Option(help="Largest request body, such as 64Mi.")] = "256Mi",
     max_held: Annotated[
         str,
         typer.Option(
-            help="Largest sum of all bodies and replies in memory, such as 1Gi; not less than "
+            help="Most bytes of bodies and replies in memory at once, such as 1Gi; at least "
             "--max-body."
         ),
     ] = "512Mi",
     max_waiting: Annotated[
-        int, typer.Option(min=1, help="Requests that wait for an answer at once.")
+        int, typer.Option(min=1, help="Most requests that may wait for an answer at once.")
     ] = 256,
     max_connections: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Connections at once; the longest idle one makes room, or one that still sends "
-            "its body. If all wait for answers, new ones are closed.",
+            help="Most open connections. A new one replaces the one that has been idle or sending "
+            "its body the longest; if all are waiting for answers, it is closed.",
         ),
     ] = 1000,
     timeout: Annotated[
         float,
         typer.Option(
             min=0.1,
-            help="The caller's httpTimeout in seconds. A function may take 0.8 of it; every "
-            "request is answered before it is over.",
+            help="The caller's httpTimeout in seconds. A function may take 80% of it; every "
+            "request "
+            "is answered within it.",
         ),
     ] = 5.0,
     drain: Annotated[
-        float, typer.Option(min=0, help="Seconds to go on answering after SIGTERM.")
+        float, typer.Option(min=0, help="Seconds to keep answering after SIGTERM.")
     ] = 3.0,
     log_format: LogLines = LogFormat.TEXT,
     verbose: Verbose = 0,
     reload: Reload = False,
 ) -> None:
-    """Serve a policy as a scheduler extender that kube-scheduler calls.
+    """Serve a policy as a scheduler extender for kube-scheduler.
 
-    LOG_LEVEL (TRACE, DEBUG, INFO, WARNING, ERROR) sets how much is logged, unless -v does.
+    LOG_LEVEL (TRACE, DEBUG, INFO, WARNING, ERROR) sets the log level, unless -v is given.
     """
     from mooring.extender.app import Routes
     from mooring.extender.server import ServeOptions, run
@@ -119,12 +125,12 @@ def serve(
     allow_descriptors()
     for option, seconds in (("--timeout", timeout), ("--drain", drain)):
         if not math.isfinite(seconds):
-            raise InputError(f"{option} {seconds} is no time; give a number of seconds")
+            raise InputError(f"{option} {seconds} is not a valid time; specify a number of seconds")
     body_bytes, held_bytes = _bytes(max_body, "--max-body"), _bytes(max_held, "--max-held")
     if held_bytes < body_bytes:
         raise InputError(
-            f"--max-held {max_held} is less than --max-body {max_body}, so the largest body would "
-            f"never find room; raise the one or lower the other"
+            f"--max-held {max_held} is less than --max-body {max_body}, so the largest "
+            f"body would never fit; raise --max-held or lower --max-body"
         )
     inherited = inherited_sockets()
     options = ServeOptions(
@@ -182,7 +188,7 @@ def _cluster(
     config = find_config(kubeconfig, default_file=bool(context), context=context)
     if config is None and node_cache:
         raise InputError(
-            f"--node-cache needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"--node-cache needs a cluster, and none is configured: use --kubeconfig FILE, "
             f"set KUBECONFIG, or run inside the cluster{unasked_file()}"
         )
     return config
@@ -195,14 +201,17 @@ def _path(text: str, option: str) -> str:
             "%s %s has no leading /, using /%s", option, text, path
         )
     if not all(re.fullmatch(r"[A-Za-z0-9._~-]+", part) for part in path.split("/") if path):
-        raise InputError(f"{option} {text!r} is no path; use letters, digits and - . _ ~ between /")
+        raise InputError(
+            f"{option} {text!r} is not a valid path; use letters, digits and - . _ ~ between "
+            "slashes"
+        )
     return f"/{path}" if path else ""
 
 
 def _bytes(text: str, option: str) -> int:
     if not _SIZE.fullmatch(text):
-        raise InputError(f"{option} {text!r} is no size; write for example 64Mi or 1000000")
+        raise InputError(f"{option} {text!r} is not a valid size; use for example 64Mi or 1000000")
     if not text.strip("0KMGi"):
-        raise InputError(f"{option} {text} lets nothing in; write for example 64Mi or 1000000")
+        raise InputError(f"{option} {text} must be greater than 0; use for example 64Mi or 1000000")
     scale = {"K": 10, "M": 20, "G": 30}.get(text[-2:-1], 0) if text.endswith("i") else 0
     return int(text.removesuffix("i").rstrip("KMG")) << scale

@@ -13,29 +13,27 @@ from mooring.cli.logging_setup import LogFormat
 
 AllowHosts = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads it at run time
-    typer.Option(metavar="NAME", help="Accept this name in the Host header, too; repeatable."),
+    typer.Option(metavar="NAME", help="Also accept this name in the Host header; repeatable."),
 ]
 TlsCert = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(help="Certificate chain in PEM; turns TLS on. Renewed files are picked up."),
+    typer.Option(help="PEM file with the certificate chain; enables TLS. Reloaded when renewed."),
 ]
-TlsKey = Annotated[Optional[Path], typer.Option(help="The certificate's key.")]  # noqa: UP045
+TlsKey = Annotated[Optional[Path], typer.Option(help="PEM file with the private key.")]  # noqa: UP045
 PolicyPlace = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(help="A policy that takes part: policy.py or package.module:policy."),
+    typer.Option(help="Policy to schedule with: policy.py or package.module:policy."),
 ]
 HookTimeout = Annotated[
     float,
     typer.Option(
         min=0.05,
         max=3600,
-        help="Seconds after which a plugin that does not return is interrupted.",
+        help="Seconds a plugin call may take before it is interrupted.",
     ),
 ]
-Reload = Annotated[
-    bool, typer.Option("--reload", help="Load the policy again when its file changes.")
-]
-LogLines = Annotated[LogFormat, typer.Option(help="How log lines look.")]
+Reload = Annotated[bool, typer.Option("--reload", help="Reload the policy when its file changes.")]
+LogLines = Annotated[LogFormat, typer.Option(help="Format of log lines.")]
 Verbose = Annotated[
     int,
     typer.Option(
@@ -44,6 +42,6 @@ Verbose = Annotated[
         count=True,
         metavar="",
         show_default=False,
-        help="Log more: every binding, verdict and score; -vv logs everything.",
+        help="Log every binding, verdict and score; -vv logs everything.",
     ),
 ]

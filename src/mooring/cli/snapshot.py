@@ -32,7 +32,10 @@ _SHOWN_PROBLEMS = 5
 
 def snapshot(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE|-", help="Where to write it.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE|-", help="File to write; - is standard output."
+        ),
     ] = "-",
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
@@ -40,29 +43,31 @@ def snapshot(
         bool,
         typer.Option(
             "--redact",
-            help="Hash names, namespaces, images, annotations, labels and resources; drop "
-            "environment, commands and everything else that scheduling does not read.",
+            help="Hash names, namespaces, images, annotations, labels and resources; remove "
+            "environment variables, commands and everything else that scheduling does not read.",
         ),
     ] = False,
     names: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="FILE",
-            help="With --redact: write here, for your eyes only, what has which new name.",
+            help="With --redact, also write the original name for each new name to this file, "
+            "which "
+            "you should keep private.",
         ),
     ] = None,
 ) -> None:
-    """Write the cluster as a file that moor explain reads.
+    """Write the state of the cluster to a file for moor explain.
 
-    All kinds of objects that scheduling reads, as one JSON List. What is redacted is explained as
-    before: the same things have the same new names, so that selectors and references still match.
+    Writes all objects that scheduling reads as one JSON List. A redacted snapshot is explained in
+    the same way: equal names stay equal, so that selectors and references still match.
     """
     if names is not None and not redact:
-        raise InputError("--names is for --redact: without it all objects keep their names")
+        raise InputError("--names needs --redact: without it, all objects keep their names")
     if names is not None and same_place(output, str(names)):
         raise InputError(
-            f"--output and --names are both {names}; give the names, which nobody else should see, "
-            "a file of their own"
+            f"--output and --names are both {names}; write the names, which you should keep "
+            "private, to another file"
         )
     config = find_cluster(kubeconfig, context=context)
     with written(output) as out:

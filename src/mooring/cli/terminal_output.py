@@ -23,13 +23,14 @@ from mooring.wording import escaped
 _NO_WRAP: Final = 100_000
 
 
-def make_console(width: int | None = None) -> Console:
+def make_console(width: int | None = None, *, stderr: bool = False) -> Console:
     """A console that prints names and reasons as they are, save for what a terminal would obey.
 
     Args:
         width: the characters of a line; None for the terminal's.
+        stderr: print to standard error.
     """
-    console = Console(highlight=False, markup=False, emoji=False, width=width)
+    console = Console(highlight=False, markup=False, emoji=False, width=width, stderr=stderr)
     console.push_render_hook(_EscapingHook())
     return console
 

@@ -86,7 +86,7 @@ def read_configuration(data: object) -> KubeSchedulerConfiguration:
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise InputError(f"a {KIND} is an object with named fields, not {shown(data)}")
+        raise InputError(f"a {KIND} must be an object, not {shown(data)}")
     raise_problems(_foreign(data))
     found = _with_defaults(decode_or_raise(KubeSchedulerConfiguration, data, ""), data)
     raise_problems(list(validate(found)))
@@ -103,7 +103,7 @@ def _foreign(data: Mapping[str, Any]) -> list[FieldProblem]:
     if kind is None and not version:
         return [_old(field, _POLICY) for field in _OF_POLICY if field in data][:1]
     return [
-        FieldProblem(field, f"{shown(data[field])} is not understood, write {right}")
+        FieldProblem(field, f"{shown(data[field])} is not supported: must be {right}")
         for field, right in (("apiVersion", API_VERSION), ("kind", KIND))
         if data.get(field) not in (None, right)
     ]

@@ -75,7 +75,7 @@ class MultiPointExpansion:
         for point in _GROUP_POINTS:
             for index in range(len(self._sets.pop(point).enabled)):
                 where = f"{self._path}.{point}.enabled[{index}]"
-                self._problem(where, "mooring does not schedule pod groups, remove it")
+                self._problem(where, "mooring does not support pod groups: remove it")
         many = self._sets.pop("multiPoint")
         self._multi = self._known(self._merge(many))
         self._single = {
@@ -162,7 +162,7 @@ class MultiPointExpansion:
             if plugin.name in single:
                 overridden.add(plugin.name)
             elif plugin.name in multi:
-                self._problem(plugin.path, f"{plugin.name} is enabled twice, once will do")
+                self._problem(plugin.path, f"{plugin.name} is enabled more than once")
             else:
                 multi.append(plugin.name)
         return [
@@ -176,10 +176,10 @@ class MultiPointExpansion:
         for plugin in self._single[point]:
             if point not in self._implemented[plugin.name]:
                 acts = ", ".join(self._implemented[plugin.name]) or "no extension point"
-                text = f"{plugin.name} does nothing at {point}, it implements {acts}"
+                text = f"{plugin.name} does not implement {point}: it implements {acts}"
                 self._problem(plugin.path, text)
             elif plugin.name in found:
-                self._problem(plugin.path, f"{plugin.name} is enabled twice, once will do")
+                self._problem(plugin.path, f"{plugin.name} is enabled more than once")
             else:
                 found.append(plugin.name)
         return found
@@ -192,7 +192,7 @@ class MultiPointExpansion:
                 continue
             if total < 0:
                 # Here the sum overflows in kube-scheduler; weights below 0 work by chance only.
-                text = "the weights before it add up to less than 0, give weights of at least 1"
+                text = "the sum of the preceding weights is negative: weights must be at least 1"
                 self._problem(plugin.path, text)
                 break
             given = plugin.weight or (0 if plugin.name in self._extra else _DEFAULT_WEIGHT)
@@ -213,14 +213,14 @@ class MultiPointExpansion:
     def _check_order_and_binding(self, found: Mapping[str, Sequence[str]]) -> None:
         sorters = found["queueSort"]
         if len(sorters) != 1:
-            have = f"{len(sorters)} plugins do ({', '.join(sorters)})" if sorters else "none does"
+            have = f"{len(sorters)} do ({', '.join(sorters)})" if sorters else "none does"
             usual = self._default_at("queueSort")
             wanted = f"only {usual} or another" if usual else "only one"
-            text = f"one plugin sorts the queue and {have}, enable {wanted}"
+            text = f"exactly one plugin must sort the queue, but {have}: enable {wanted}"
             self._problem(f"{self._path}.queueSort", text)
         if not found["bind"]:
             wanted = self._default_at("bind") or "one that does"
-            self._problem(f"{self._path}.bind", f"no plugin binds pods, enable {wanted}")
+            self._problem(f"{self._path}.bind", f"no plugin binds pods: enable {wanted}")
 
     def _default_at(self, point: str) -> str:
         """The first plugin of the default set that acts at an extension point, if there is one."""

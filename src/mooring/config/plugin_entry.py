@@ -88,10 +88,12 @@ class PluginEntry(msgspec.Struct, frozen=True):
             found = given.pop(key, right)
             if found != right:
                 problems.append(
-                    FieldProblem(join_path(path, key), f"{shown(found)} is wrong, write {right}")
+                    FieldProblem(
+                        join_path(path, key), f"{shown(found)} is not supported: must be {right}"
+                    )
                 )
         if self.args is None:
-            text = f"{self.name} takes no arguments, remove it"
+            text = f"{self.name} takes no arguments: remove them"
             problems += [FieldProblem(join_path(path, str(key)), text) for key in given]
             return None
         args = decode(self.args, given, path, problems)
@@ -128,7 +130,7 @@ class PluginEntry(msgspec.Struct, frozen=True):
         except Exception as error:
             said = " ".join(foreign.tell(error).text.split())
             raise InputError(
-                f"plugin {self.name} cannot be made, its constructor raised {said}"
+                f"plugin {self.name} cannot be created: its constructor raised {said}"
             ) from error
         if plugin.name != self.name:
             # It may be registered under another name, and keeps its data under this one.
@@ -163,7 +165,7 @@ def describe_plugin(
     made = _made_by(plugin)
     called = name or getattr(made, "name", "") or getattr(plugin, "__name__", "")
     if not called:
-        raise InputError("a plugin needs a name, give one with name=")
+        raise InputError("a plugin needs a name: set name=")
     return PluginEntry(
         name=called,
         factory=plugin,
@@ -190,7 +192,9 @@ def _made_by(plugin: type[hook.Hook] | Factory) -> type[hook.Hook] | None:
     """The class of the plugin, as far as it can be told without making it."""
     if isinstance(plugin, type):
         if not issubclass(plugin, hook.Hook):
-            raise InputError(f"{plugin.__name__} is no plugin, inherit hook.Filter or another hook")
+            raise InputError(
+                f"{plugin.__name__} is not a plugin: inherit from hook.Filter or another hook"
+            )
         return plugin
     try:
         made = typing.get_type_hints(plugin).get("return")
@@ -208,13 +212,15 @@ def _points_of(
         for unknown in sorted(wanted - EXTENSION_POINTS.keys()):
             meant = nearest(unknown, EXTENSION_POINTS)
             hint = f"did you mean {meant}?" if meant else f"use {', '.join(EXTENSION_POINTS)}"
-            raise InputError(f"there is no extension point {unknown!r}, {hint}")
+            raise InputError(f"there is no extension point {unknown!r}: {hint}")
         return tuple(point for point in EXTENSION_POINTS if point in wanted)
     if made is None:
-        raise InputError(f"it is not known what {name} implements, give points=")
+        raise InputError(f"the extension points of {name} are unknown: set points=")
     found = extension_points_of(made)
     if not found and not issubclass(made, hook.Preempt):
-        raise InputError(f"{name} implements no extension point, inherit hook.Filter or another")
+        raise InputError(
+            f"{name} implements no extension point: inherit from hook.Filter or another hook"
+        )
     return found
 
 
@@ -222,7 +228,8 @@ def _ignored_resources_arg(name: str, made: type[hook.Hook] | None) -> str:
     declared: object = made.ignored_resources_arg if made is not None else ""
     if type(declared) is not str:
         raise InputError(
-            f"ignored_resources_arg of plugin {name} is {shown(declared)}, give the name of one of "
+            f"ignored_resources_arg of plugin {name} is {shown(declared)}: must be the name of "
+            "one of "
             f"its arguments"
         )
     return declared

@@ -124,9 +124,9 @@ def _queue_orders(profiles: Sequence[Profile]) -> list[FieldProblem]:
     for place, profile in enumerate(profiles[1:], 1):
         own = profile.points["queueSort"][0].name
         if own != first:
-            text = f"{own} sorts the queue here and {first} in profiles[0], there is one queue"
+            text = f"{own} sorts the queue and {first} in profiles[0]: all profiles share one queue"
             problems.append(FieldProblem(f"profiles[{place}].plugins.queueSort", text))
         elif profile.args.get(own, {}) != profiles[0].args.get(own, {}):
-            text = f"the args of {own} differ from profiles[0], there is one queue"
+            text = f"the args of {own} differ from profiles[0]: all profiles share one queue"
             problems.append(FieldProblem(f"profiles[{place}].pluginConfig", text))
     return problems

@@ -111,7 +111,7 @@ class Registry:
         if found is None:
             meant = self.meant(name)
             hint = f"did you mean {meant}? {_LIST_THEM}" if meant else _LIST_THEM
-            raise InputError(f"there is no plugin {shown(name)}, {hint}")
+            raise InputError(f"there is no plugin {shown(name)}: {hint}")
         return found
 
     def meant(self, name: str) -> str | None:
@@ -154,8 +154,8 @@ class Registry:
         taken = self._entries.get(entry.name)
         if taken is not None:
             raise InputError(
-                f"plugin {entry.name!r} of {entry.origin} has the name of a plugin of "
-                f"{taken.origin}, choose another name"
+                f"plugin {entry.name!r} of {entry.origin} has the same name as a plugin of "
+                f"{taken.origin}: choose another name"
             )
         self._entries[entry.name] = entry
         return entry
@@ -168,14 +168,14 @@ class Registry:
                 rival = found.setdefault(point.name, point)
                 if rival.value != point.value:
                     raise InputError(
-                        f"plugin {point.name!r} is offered by {_package(rival)} and by "
-                        f"{_package(point)}, uninstall one of them"
+                        f"plugin {point.name!r} is provided by {_package(rival)} and by "
+                        f"{_package(point)}: uninstall one of them"
                     )
                 taken = self._entries.get(point.name)
                 if taken is not None:
                     raise InputError(
-                        f"plugin {point.name!r} of {_package(point)} has the name of a plugin of "
-                        f"{taken.origin}, rename it or uninstall the package"
+                        f"plugin {point.name!r} of {_package(point)} has the same name as a plugin "
+                        f"of {taken.origin}: rename it or uninstall the package"
                     )
             self._entry_points = found
         return self._entry_points
@@ -189,16 +189,19 @@ class Registry:
             plugin = point.load()
         except (Exception, SystemExit) as error:
             said = " ".join(foreign.tell(error).text.split())
-            raise InputError(f"{where} cannot be loaded, {said}") from error
+            raise InputError(f"{where} cannot be loaded: {said}") from error
         if not callable(plugin):
-            raise InputError(f"{where} is {shown(plugin)}, it must be a plugin's class")
+            raise InputError(f"{where} is {shown(plugin)}: it must be a plugin class")
         own = getattr(plugin, "name", "") if isinstance(plugin, type) else ""
         if own and own != name:
-            raise InputError(f"{where} calls itself {own!r}, give it and its entry point one name")
+            raise InputError(
+                f"{where} names itself {own!r}: the plugin and its entry point "
+                "must have the same name"
+            )
         try:
             return self._keep(describe_plugin(plugin, name, origin=_package(point)))
         except InputError as error:
-            raise InputError(f"{where} cannot be used, {error}") from error
+            raise InputError(f"{where} cannot be used: {error}") from error
 
 
 def installed_plugins() -> "Iterable[EntryPoint]":

@@ -87,7 +87,7 @@ def _made(name: str, profile: Profile, registry: Registry, runtime: Runtime) -> 
         foreign.call(plugin.attach, runtime if guard.plain else guard)
     except Exception as error:
         said = " ".join(foreign.tell(error).text.split())
-        raise InputError(f"plugin {name} cannot be used, its attach raised {said}") from error
+        raise InputError(f"plugin {name} cannot be used: its attach raised {said}") from error
     return plugin
 
 

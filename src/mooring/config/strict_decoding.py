@@ -29,10 +29,10 @@ _LISTS: Final = (list, tuple, set, frozenset, Sequence, Collection)
 _MAPPINGS: Final = (dict, Mapping)
 _WANTED: Final[dict[object, str]] = {
     bool: "true or false",
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
-    str: "a text",
-    bytes: "base64 text",
+    str: "a string",
+    bytes: "base64",
 }
 _BROKEN: Final = object()
 
@@ -62,7 +62,10 @@ def problems_error(problems: Sequence[FieldProblem]) -> InputError:
     distinct = list(dict.fromkeys(problems))
     listed = [str(problem) for problem in distinct[:_SHOWN_PROBLEMS]]
     more = len(distinct) - len(listed)
-    return InputError("; ".join(listed) + (f"; and {more} more" if more else ""))
+    return InputError(
+        "; ".join(listed)
+        + (f"; and {more} more problems" if more > 1 else "; and 1 more problem" if more else "")
+    )
 
 
 def join_path(path: str, name: str) -> str:
@@ -98,7 +101,7 @@ def decode(kind: type[T], data: object, path: str, problems: list[FieldProblem])
     try:
         return msgspec.convert(cleaned, kind, dec_hook=_custom)
     except (msgspec.ValidationError, InputError) as error:
-        problems.append(FieldProblem(path, f"it cannot be used, {_one_line(error)}"))
+        problems.append(FieldProblem(path, f"invalid value: {_one_line(error)}"))
     return None
 
 
@@ -143,7 +146,7 @@ class _StrictDecoder:
 
     def _struct(self, kind: type[msgspec.Struct], data: object, path: str) -> object:
         if not isinstance(data, Mapping):
-            return self._wrong(path, data, "an object with named fields")
+            return self._wrong(path, data, "an object")
         fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
         found: dict[str, object] = {}
         for name, given in data.items():
@@ -156,7 +159,9 @@ class _StrictDecoder:
                     found[str(name)] = cleaned
         for name, field in fields.items():
             if field.required and data.get(name) is None:
-                self._problems.append(FieldProblem(join_path(path, name), "it is missing, give it"))
+                self._problems.append(
+                    FieldProblem(join_path(path, name), "required value is missing")
+                )
         return found
 
     def _list(self, kind: object, data: object, path: str) -> object:
@@ -183,15 +188,15 @@ class _StrictDecoder:
     def _unknown(self, path: str, name: str, fields: list[str]) -> None:
         meant = nearest(name, fields)
         if meant is not None:
-            text = f"there is no such field, did you mean {meant}?"
+            text = f"unknown field: did you mean {meant}?"
         elif 0 < len(fields) <= _SHOWN_FIELDS:
-            text = f"there is no such field, the fields here are {', '.join(fields)}"
+            text = f"unknown field: the fields here are {', '.join(fields)}"
         else:
-            text = "there is no such field, remove it"
+            text = "unknown field: remove it"
         self._problems.append(FieldProblem(path, text))
 
     def _wrong(self, path: str, data: object, wanted: str) -> object:
-        self._problems.append(FieldProblem(path, f"{shown(data)} cannot be used, give {wanted}"))
+        self._problems.append(FieldProblem(path, f"{shown(data)} is invalid: must be {wanted}"))
         return _BROKEN
 
 
@@ -213,7 +218,9 @@ def _custom(kind: type[Any], data: object) -> Any:
     if kind is not Duration:
         raise InputError(f"{kind.__name__} cannot be read from a file")
     if not isinstance(data, str):
-        raise InputError(f"{shown(data)} is no duration, write for example 15s, 1m30s or 100ms")
+        raise InputError(
+            f"{shown(data)} is not a valid duration: use for example 15s, 1m30s or 100ms"
+        )
     return Duration.parse(data)
 
 
@@ -224,14 +231,14 @@ def _explain(kind: object, bare: object, data: object, error: Exception) -> str:
     if choices:
         meant = nearest(str(data), choices)
         hint = f"did you mean {meant}?" if meant else f"use {_either(choices)}"
-        return f"{shown(data)} is not allowed, {hint}"
+        return f"{shown(data)} is not supported: {hint}"
     if isinstance(data, (int, float)) and not isinstance(data, bool):
         limit = _limit(kind, data)
         if limit:
-            return f"{shown(data)} is out of range, give {limit}"
+            return f"{shown(data)} is out of range: must be {limit}"
     if bare in _WANTED:
-        return f"{shown(data)} cannot be used, give {_WANTED[bare]}"
-    return f"{shown(data)} cannot be used, {_one_line(error)}"
+        return f"{shown(data)} is invalid: must be {_WANTED[bare]}"
+    return f"{shown(data)} is invalid: {_one_line(error)}"
 
 
 def _choices(kind: object) -> list[str]:
@@ -249,7 +256,7 @@ def _limit(kind: object, data: float) -> str:
     for meta in get_args(kind)[1:]:
         for words, limit, broken in (
             ("at least", getattr(meta, "ge", None), operator.lt),
-            ("more than", getattr(meta, "gt", None), operator.le),
+            ("greater than", getattr(meta, "gt", None), operator.le),
             ("at most", getattr(meta, "le", None), operator.gt),
             ("less than", getattr(meta, "lt", None), operator.ge),
         ):

@@ -44,7 +44,7 @@ def validate(configuration: KubeSchedulerConfiguration) -> Iterator[FieldProblem
     if last < first:
         yield FieldProblem(
             "podMaxBackoffSeconds",
-            f"{last} is less than podInitialBackoffSeconds, give at least {first}",
+            f"{last} is less than podInitialBackoffSeconds: must be at least {first}",
         )
     yield from _profiles(configuration.profiles)
     yield from _extenders(configuration.extenders)
@@ -60,25 +60,25 @@ def _leader_election(election: LeaderElectionConfiguration) -> Iterator[FieldPro
     ):
         if duration.nanoseconds <= 0:
             yield FieldProblem(
-                f"leaderElection.{name}", f"{duration} is no time, give more than 0s"
+                f"leaderElection.{name}", f"{duration} is invalid: must be greater than 0s"
             )
     if election.lease_duration <= election.renew_deadline:
         yield FieldProblem(
             "leaderElection.leaseDuration",
-            f"{election.lease_duration} must be more than renewDeadline, which is "
+            f"{election.lease_duration} must be greater than renewDeadline, which is "
             f"{election.renew_deadline}",
         )
     # parity v1.36.4: client-go/tools/leaderelection/leaderelection.go rejects it at the start
     elif election.renew_deadline.seconds <= _JITTER * election.retry_period.seconds:
         yield FieldProblem(
             "leaderElection.renewDeadline",
-            f"{election.renew_deadline} must be more than {_JITTER} times retryPeriod, which is "
+            f"{election.renew_deadline} must be greater than {_JITTER} times retryPeriod, which is "
             f"{election.retry_period}",
         )
     if election.resource_lock != "leases":
         yield FieldProblem(
             "leaderElection.resourceLock",
-            f"{shown(election.resource_lock)} is not supported, write leases",
+            f"{shown(election.resource_lock)} is not supported: must be leases",
         )
 
 
@@ -88,11 +88,13 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[FieldProbl
         path = f"profiles[{place}]"
         name = profile.scheduler_name
         if not name:
-            yield FieldProblem(f"{path}.schedulerName", "it is missing, give every profile a name")
+            yield FieldProblem(
+                f"{path}.schedulerName", "required value is missing: every profile needs a name"
+            )
         elif name in places:
             yield FieldProblem(
                 f"{path}.schedulerName",
-                f"{name!r} is the name of profiles[{places[name]}] too, give another",
+                f"{name!r} is already the name of profiles[{places[name]}]: use another",
             )
         places.setdefault(name, place)
         yield from _removed_plugins(path, profile)
@@ -112,7 +114,9 @@ def _plugin_config(path: str, profile: KubeSchedulerProfile) -> Iterator[FieldPr
     for place, config in enumerate(profile.plugin_config):
         name_path = f"{path}.pluginConfig[{place}].name"
         if config.name in seen:
-            yield FieldProblem(name_path, f"{config.name!r} is there twice, write its args once")
+            yield FieldProblem(
+                name_path, f"{config.name!r} occurs more than once: specify its args once"
+            )
         seen.add(config.name)
         if config.name in REMOVED:
             yield _removed(name_path, config.name)
@@ -130,13 +134,13 @@ def _one_queue_order(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[Fie
         if _comparable(profile.plugins.queue_sort) != _comparable(first):
             yield FieldProblem(
                 f"profiles[{place}].plugins.queueSort",
-                "it differs from profiles[0], write the same in all profiles",
+                "differs from profiles[0]: must be the same in all profiles",
             )
         for index, config in enumerate(profile.plugin_config):
             if config.name == sorter and config.args != args:
                 yield FieldProblem(
                     f"profiles[{place}].pluginConfig[{index}].args",
-                    f"{sorter} sorts the queue, so write the same args in all profiles",
+                    f"{sorter} sorts the queue: its args must be the same in all profiles",
                 )
 
 
@@ -156,7 +160,7 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[FieldProblem]:
         if extender.prioritize_verb and extender.weight <= 0:
             yield FieldProblem(
                 f"{path}.weight",
-                f"{extender.weight} is no weight for prioritizeVerb, give at least 1",
+                f"{extender.weight} is not a valid weight for prioritizeVerb: must be at least 1",
             )
         if extender.bind_verb:
             binders.append(place)
@@ -165,24 +169,22 @@ def _extenders(extenders: tuple[Extender, ...]) -> Iterator[FieldProblem]:
             if not (is_label_key(resource.name) and is_extended(resource.name)):
                 yield FieldProblem(
                     name_path,
-                    f"{shown(resource.name)} is no extended resource, write for example "
+                    f"{shown(resource.name)} is not an extended resource: use for example "
                     f"example.com/gpu",
                 )
             if resource.name in managed:
-                yield FieldProblem(
-                    name_path, f"{shown(resource.name)} is there twice, write it once"
-                )
+                yield FieldProblem(name_path, f"{shown(resource.name)} occurs more than once")
             managed.add(resource.name)
     if len(binders) > 1:
         yield FieldProblem(
             f"extenders[{binders[1]}].bindVerb",
-            f"extenders[{binders[0]}] binds already, only one extender can",
+            f"extenders[{binders[0]}] already binds pods: only one extender can",
         )
 
 
 def _removed(path: str, name: str) -> FieldProblem:
-    return FieldProblem(path, f"Kubernetes removed {name}, {REMOVED[name]} does its work")
+    return FieldProblem(path, f"Kubernetes removed {name}: use {REMOVED[name]} instead")
 
 
 def _too_small(path: str, value: int, least: int) -> FieldProblem:
-    return FieldProblem(path, f"{value} is too small, give at least {least}")
+    return FieldProblem(path, f"{value} is too small: must be at least {least}")

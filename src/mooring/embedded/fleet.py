@@ -193,12 +193,12 @@ def read_fleet(path: Path) -> list[Obj]:
         raise InputError(f"the nodes file {path} cannot be read: {error}") from error
     entries = list(_entries(path, text))
     if not entries:
-        raise InputError(f"the nodes file {path} names no nodes")
+        raise InputError(f"the nodes file {path} contains no nodes")
     nodes: list[Obj] = []
     for number, entry in enumerate(entries, start=1):
         where = f"{path}, entry {number}"
         if not isinstance(entry, dict):
-            raise InputError(f"{where} is no node: write a mapping with at least a name")
+            raise InputError(f"{where} is not a node: it must be a mapping with at least a name")
         if "kind" in entry:
             nodes.append(_whole(where, entry))
         else:
@@ -218,7 +218,7 @@ def _entries(path: Path, text: str) -> list[Any]:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or error
-        raise InputError(f"the nodes file {path} is no YAML{line}: {problem}") from error
+        raise InputError(f"the nodes file {path} is not valid YAML{line}: {problem}") from error
     found: list[Any] = []
     for document in documents:
         if isinstance(document, list):
@@ -261,7 +261,7 @@ def _short(where: str, entry: Obj, first: int) -> list[Obj]:
         raise InputError(f"{where} cannot be read: {error}") from error
     count = 1 if form.count is None else form.count
     if count < 0:
-        raise InputError(f"{where}: count is {count}; write how many such nodes there are")
+        raise InputError(f"{where}: count is {count}; it must be the number of such nodes")
     amounts = {
         "cpu": form.cpu, "memory": form.memory, "ephemeral-storage": form.storage,
         "pods": form.pods, **form.extended,
@@ -294,7 +294,7 @@ def _check_names(path: Path, nodes: list[Obj]) -> None:
     for node in nodes:
         name = node["metadata"]["name"]
         if name in seen:
-            raise InputError(f"the nodes file {path} has two nodes with the name {name!r}")
+            raise InputError(f"the nodes file {path} has two nodes named {name!r}")
         seen.add(name)
 
 

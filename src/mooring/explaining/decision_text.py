@@ -31,7 +31,7 @@ class ScoreMargin(NamedTuple):
 def outcome_sentence(record: Record) -> str:
     """One sentence: where the pod goes and why, or why it goes nowhere."""
     if not record.selected:
-        return record.message or "the pod fits, but it is held back"
+        return record.message or "the pod fits, but is gated"
     if record.nominated_shortcut:
         return (
             f"{record.pod} goes to {record.nominated_shortcut}, its nominated node "
@@ -113,7 +113,7 @@ def preemption_text(record: Record) -> str:
     others = counted(len(best) - 1, "more node")
     where = best[0] if len(best) == 1 else f"{best[0]} (or {others} alike)"
     count = counted(len(victims), "pod")
-    return f"kube-scheduler would make room: preempt {count} of lower priority on {where}: {pods}."
+    return f"kube-scheduler would preempt {count} of lower priority on {where}: {pods}."
 
 
 def joined_names(of: Sequence[str], word: str) -> str:

@@ -75,9 +75,9 @@ class Explainer:
 
     Args:
         objects: the cluster.
-        config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
+        config: a parsed ``KubeSchedulerConfiguration``; None for the default.
         policy: a policy that takes part beside the default plugins.
-        pending: other pending pods, which count where they are nominated.
+        pending: other pending pods, which count on their nominated nodes.
         now_ns: the clock, nanoseconds since 1970.
         before: called before each decision, those of what would help included; for a time limit.
         decide: makes the decision that is explained, asking extenders if they take part; what would
@@ -263,18 +263,18 @@ def explain(
     config: Mapping[str, Any] | None = None,
     pending: Iterable[Pod | Mapping[str, Any]] = (),
 ) -> Record:
-    """Decide where a pod goes, as kube-scheduler would, and note what every plugin said.
+    """Decide where a pod goes, as kube-scheduler would, and record the results of all plugins.
 
     Args:
         objects: the cluster: lists of objects by name (``nodes``, ``pods``, ...), or objects as
-            parsed JSON or as model objects. They are treated as the API server would treat them.
+            parsed JSON or as model objects. Defaults are applied as the API server would.
         pod: the pod: parsed JSON, a model object, or the ``namespace/name`` of one of the objects;
-            a pod that is on a node already is decided about as if unscheduled.
-        config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
-        pending: other pending pods, which count where they are nominated.
+            a pod that is already on a node is evaluated as if unscheduled.
+        config: a parsed ``KubeSchedulerConfiguration``; None for the default.
+        pending: other pending pods, which count on their nominated nodes.
 
     Raises:
-        InputError: an object or the configuration cannot be used; the text says which and why.
+        InputError: an object or the configuration is invalid; the message says which and why.
         PluginError: a plugin failed.
     """
     return Explainer(objects, config, pending=pending).record(pod)

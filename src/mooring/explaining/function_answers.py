@@ -65,7 +65,7 @@ def _reason(verdict: Verdict) -> str:
 def scored(rule: ScoreRule, pod: Pod, nodes: Nodes) -> dict[str, Any]:
     """Ask a score."""
     if not len(nodes):
-        return {"said": "not asked: the filters left no node"}
+        return {"said": "not called: the filters left no node"}
     scores = rule.scores(pod, nodes) * (rule.max_score / 100)
     named = zip(nodes.names, scores.tolist(), strict=True)
     return {"scores": dict(named), "max_score": rule.max_score}
@@ -88,7 +88,7 @@ def plugin_answers(policy: Policy, record: Record) -> list[FunctionAnswer]:
         name = plugin_name(plugin)
         gate = record.pre_enqueue.get(name)
         if gate is not None:
-            said = "lets the pod in" if gate.accepted else f"gates the pod: {gate.reason}"
+            said = "admits the pod" if gate.accepted else f"gates the pod: {gate.reason}"
             found.append(FunctionAnswer(kind="pre_enqueue", name=name, said=said))
         before = record.pre_filter.get(name)
         if before is not None:
@@ -105,7 +105,7 @@ def _pre_filtered(said: PreFiltered) -> str:
         return f"rejects the pod: {said.verdict.reason}"
     if said.nodes is not None:
         return f"only {', '.join(sorted(said.nodes)) or 'no node'}"
-    return "goes on with all nodes"
+    return "continues with all nodes"
 
 
 def _plugin_filter(name: str, record: Record) -> list[FunctionAnswer]:

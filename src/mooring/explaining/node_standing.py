@@ -151,7 +151,7 @@ def _best(record: Record, found: NodeStanding) -> str:
         return f"which shares the highest total{total}; kube-scheduler picks one of them at random"
     second = runner_up(record)
     if second is None:
-        return "the best node for it now, too"
+        return "still the best node for it"
     margin = compare(record, record.nodes.index(found.node), second)
     return (
         f"which is still the best node for it, {counted(margin.points, 'point')} ahead of "

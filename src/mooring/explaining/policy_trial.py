@@ -65,7 +65,7 @@ class PolicyTrial:
     Args:
         policy: the policy.
         cluster: the pods and nodes.
-        config: a parsed ``KubeSchedulerConfiguration``; None is the default one.
+        config: a parsed ``KubeSchedulerConfiguration``; None for the default.
         place: how the user named the policy, for messages.
         before: called before each question; for a time limit.
         run_bind: runs bind functions; None leaves them alone, because they may act outside.
@@ -137,9 +137,9 @@ class PolicyTrial:
 
     def _bound(self, rule: BindRule, pod: Pod, selected: Sequence[str]) -> dict[str, Any]:
         if self._run_bind is None:
-            return {"said": "not run: it may have side effects; --bind runs it"}
+            return {"said": "not called: it may have side effects; --bind calls it"}
         if not selected:
-            return {"said": "not run: there is no node to bind the pod to"}
+            return {"said": "not called: there is no node to bind the pod to"}
         node = self.cluster.nodes[selected[0]]
         binding = Binding(
             namespace=pod.namespace, name=pod.name, uid=pod.uid, node_name=node.name,

@@ -22,7 +22,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 
-_OTHER_NODES: Final = reject("it looks at other nodes only")
+_OTHER_NODES: Final = reject("it considers other nodes only")
 
 
 @contextmanager

@@ -39,8 +39,8 @@ def server_of(settings: Extender) -> ClusterConfig:
     has_ca = bool(tls.ca_file or tls.ca_data)
     if tls.insecure and has_ca:
         raise InputError(
-            f"extender {name}: tlsConfig.insecure and a certificate authority exclude each other; "
-            f"write one of them"
+            f"extender {name}: tlsConfig.insecure and a certificate authority are mutually "
+            "exclusive; use one of them"
         )
     return ClusterConfig(
         server=settings.url_prefix,
@@ -89,10 +89,10 @@ def why(error: Exception) -> str:
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "it closed the connection"
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "its answer was cut off"
+        return "its response was truncated"
     if isinstance(error, OSError):
-        return f"the connection broke: {_os_words(error)}"
-    return f"the exchange broke: {type(error).__name__}"
+        return f"the connection failed: {_os_words(error)}"
+    return f"the exchange failed: {type(error).__name__}"
 
 
 def _os_words(error: OSError) -> str:

@@ -57,7 +57,7 @@ class FunctionObserver(Protocol):
         """A function answered."""
 
     def failed(self, rule: Rule) -> None:
-        """A function raised, did not return or returned something illegal."""
+        """A function raised, did not return or returned something invalid."""
 
     def hung(self, rule: Rule) -> None:
         """A function did not return in time and was interrupted."""
@@ -237,7 +237,7 @@ class Answers:
         """
         against = self._filtered_again(binding)
         if against is not None:
-            return reject(f"node {binding.node_name} does not fit any more: {against.reason}")
+            return reject(f"node {binding.node_name} no longer fits: {against.reason}")
         for rule in self.policy.binds:
             if not rule.is_async:
                 with self._around(binding.key, rule):
@@ -365,7 +365,7 @@ class Answers:
         """The victims of a node by id; None, and the node is dropped, if one is not known."""
         if self.cluster is None:
             raise InputError(
-                "victims came by id only, and this server has no cluster to look them up in: "
+                "victims were sent by UID only, and this server has no cluster to look them up in: "
                 "start it with --kubeconfig FILE, or set nodeCacheCapable: false"
             )
         found = []

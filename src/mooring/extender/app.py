@@ -194,9 +194,9 @@ class ExtenderApp:
             status = 503 if isinstance(error, NotDecided) else 400
             response = reject(self._explain(verb, error), status)
         except Exception as error:  # noqa: BLE001 - the caller gets an answer all the same
-            _log_once((verb, ""), logging.ERROR, f"{verb} failed inside mooring", error)
+            _log_once((verb, ""), logging.ERROR, f"{verb} failed: internal error", error)
             metrics.errors.labels(verb, "internal").inc()
-            response = reject("mooring failed on this request; its log has the details", 400)
+            response = reject("internal error; see the log of mooring for details", 400)
         seconds = time.monotonic() - caller.began
         metrics.requests.labels(verb, str(response.status_code)).inc()
         metrics.seconds.labels(verb).observe(seconds)
@@ -207,8 +207,8 @@ class ExtenderApp:
             _log_once(
                 (verb, "slow"),
                 logging.WARNING,
-                f"{verb} took {seconds:.2f} s, near the caller's timeout of "
-                f"{self.service.timeout:g} s",
+                f"{verb} took {seconds:.2f}s, near the caller's timeout of "
+                f"{self.service.timeout:g}s",
             )
         return response
 
@@ -256,11 +256,13 @@ class ExtenderApp:
         except TimeoutError:
             raise HTTPException(
                 408,
-                f"the request's body did not arrive within the caller's timeout of {seconds:g} s",
+                f"the request's body did not arrive within the caller's timeout of {seconds:g}s",
                 {"connection": "close"},
             ) from None
         except ClientDisconnect:
-            raise NotDecided("gone", "the caller hung up before its body was complete") from None
+            raise NotDecided(
+                "gone", ("the caller closed the connection before its body was complete")
+            ) from None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _check_room(self, memory: RequestMemory, length: str) -> None:
@@ -269,8 +271,8 @@ class ExtenderApp:
                 "busy",
                 f"there is no room for this body of {'' if length else 'at least '}"
                 f"{_size(memory.wanted)}: {_size(memory.beside)} of other bodies and replies are "
-                f"in memory, and {_size(self.load_limits.max_bytes)} may be (--max-held); "
-                f"ask again later",
+                f"in memory, and the limit is {_size(self.load_limits.max_bytes)} (--max-held); "
+                f"try again later",
             )
 
     def tick(self) -> None:
@@ -280,19 +282,20 @@ class ExtenderApp:
 
     def _log_connections(self) -> None:
         load_limits = self.load_limits
-        most = f"as many as --max-connections lets in ({load_limits.max_connections})"
+        most = f"the maximum of {load_limits.max_connections} connections (--max-connections)"
         if load_limits.displaced > self._displaced:
             _log_once(
                 ("displaced",),
                 logging.WARNING,
-                f"{most} are open: those that made us wait longest are closed for new ones, "
-                f"{load_limits.displaced} so far",
+                f"{most} is open: those that have kept the server waiting the longest are "
+                "closed for "
+                f"new ones, {load_limits.displaced} so far",
             )
         if load_limits.turned_away > self._turned_away:
             _log_once(
                 ("turned away",),
                 logging.WARNING,
-                f"{most} wait for answers: new ones are closed at once, "
+                f"{most} is waiting for answers: new ones are closed immediately, "
                 f"{load_limits.turned_away} so far",
             )
         self._displaced, self._turned_away = load_limits.displaced, load_limits.turned_away
@@ -404,7 +407,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
     if status == 404 and detail == "Not Found":
-        detail = f"there is nothing at {request.url.path}; GET /policy lists the endpoints"
+        detail = f"{request.url.path} does not exist; GET /policy lists the endpoints"
     elif status == 405:
         allow = (headers or {}).get("Allow", "")
         detail = f"{request.method} is not allowed at {request.url.path}; use {allow}"
@@ -412,5 +415,5 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    log.error("%s %s failed inside mooring", request.method, request.url.path, exc_info=error)
-    return JSONResponse({"error": "mooring failed on this request; its log has the details"}, 500)
+    log.error("%s %s failed: internal error", request.method, request.url.path, exc_info=error)
+    return JSONResponse({"error": "internal error; see the log of mooring for details"}, 500)

@@ -109,7 +109,7 @@ class AsyncFunctions:
         if why := self.why_stuck():
             raise NotDecided("stuck", f"{why}; no async function runs until it returns")
         if why := self._why_leaky():
-            raise NotDecided("stuck", f"{why}; none is asked until one ends")
+            raise NotDecided("stuck", f"{why}; no other is called until one ends")
         asked = self._clock()
         call = _Call(pod, asked + seconds)
         tell = partial(_call_back, asyncio.get_running_loop())
@@ -146,8 +146,8 @@ class AsyncFunctions:
             raise NotFinished(call.where)
         raise NotDecided(
             "late",
-            f"the request waited {self._clock() - asked:.1f} s for its turn{self._behind()}, too "
-            f"long for the caller's timeout of {self._timeout:g} s",
+            f"the request waited {self._clock() - asked:.1f}s for its turn{self._behind()}, too "
+            f"long for the caller's timeout of {self._timeout:g}s",
         )
 
     def check_blocked(self) -> None:
@@ -183,7 +183,7 @@ class AsyncFunctions:
         if not seconds:
             return ""
         return (
-            f"{self._blocking()} has blocked all async functions for {seconds:.0f} s and cannot "
+            f"{self._blocking()} has blocked all async functions for {seconds:.0f}s and cannot "
             f"be interrupted"
         )
 
@@ -218,11 +218,11 @@ class AsyncFunctions:
             return
         if not self._named:
             self._named = True
-            log.warning("%s has blocked all async functions for %.1f s", self._blocking(), seconds)
+            log.warning("%s has blocked all async functions for %.1fs", self._blocking(), seconds)
         if seconds > self._timeout and not self._stuck:
             self._stuck = True
             log.error(
-                "%s cannot be interrupted; /livez fails, binds are rejected until it returns",
+                "%s cannot be interrupted; /livez fails and binds are rejected until it returns",
                 self._blocking(),
             )
 
@@ -304,16 +304,18 @@ def _run(loop: asyncio.AbstractEventLoop, ending: threading.Event) -> None:
             except (SystemExit, KeyboardInterrupt) as error:
                 told = foreign.tell(error)
                 log.error(  # noqa: TRY400 - the error itself may be foreign
-                    "what an async function of the policy left on its event loop tried to end the "
-                    "process (%s); the loop goes on", told.text, exc_info=told.error,
+                    ("what an async function of the policy left on its event loop tried to end "
+                    "the process (%s); the loop continues"), told.text, exc_info=told.error,
                 )  # fmt: skip
             else:
                 if not ending.is_set():
-                    log.error("an async function of the policy stopped its event loop; it goes on")
+                    log.error(
+                        "an async function of the policy stopped its event loop; the loop continues"
+                    )
         with suppress(BaseException):  # nobody waits for what they do when they are cancelled
             loop.run_until_complete(_cancel_others())
     except Exception:
-        log.exception("the event loop of the policy's async functions failed; another one is made")
+        log.exception("the event loop of the policy's async functions failed; it is replaced")
     finally:
         loop.close()
 

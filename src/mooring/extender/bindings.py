@@ -48,7 +48,7 @@ class Bindings:
 
         Raises:
             InputError: the request is unreadable or incomplete.
-            PolicyError: the policy's function raised, did not return or returned something illegal.
+            PolicyError: the policy's function raised, did not return or returned something invalid.
             NotDecided: its turn did not come in time.
         """
 
@@ -80,7 +80,7 @@ class Bindings:
                 f"{prepared.node_name}: {doubts[0]}"
             )
         return (
-            f"the API server has not answered the Binding of pod {prepared.key} to node "
+            f"the API server did not answer the binding of pod {prepared.key} to node "
             f"{prepared.node_name} in time; it may still be bound"
         )
 
@@ -122,8 +122,8 @@ class Bindings:
             self._turns.run_later(partial(answers.annotate, prepared))
         if self.client is None:
             return (
-                "this server has no cluster to bind in: "
-                "start it with --kubeconfig FILE or inside the cluster"
+                "this server has no cluster to bind pods in: start it with --kubeconfig FILE "
+                "or inside the cluster"
             )
         try:
             await create_binding(self.client, prepared, pauses=endless_pauses(), in_doubt=in_doubt)
@@ -171,4 +171,4 @@ def _report_late(task: asyncio.Task[str]) -> None:
     error = task.exception()
     problem = str(error) if isinstance(error, MooringError) else task.result() if not error else ""
     if problem or error is not None:
-        log.warning("a Binding that took too long failed: %s", problem or repr(error))
+        log.warning("a binding that took too long failed: %s", problem or repr(error))

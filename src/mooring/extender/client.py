@@ -148,7 +148,7 @@ class ExtenderClients:
         try:
             found = await extender.prioritize(pod, nodes)
         except ExtenderError as error:
-            self._complain(extender, "prioritize", f"{error}; its scores do not count")
+            self._complain(extender, "prioritize", f"{error}; its scores are ignored")
             return totals
         self._answered(extender, "prioritize")
         for one in found:
@@ -249,7 +249,7 @@ class ExtenderClients:
         """Go on without an extender that is ignorable; raise the error of another one."""
         if not extender.settings.ignorable:
             raise error
-        self._complain(extender, verb, f"{error}; it is ignorable and passed over")
+        self._complain(extender, verb, f"{error}; it is ignorable and is skipped")
 
     def _complain(self, extender: HttpExtender, verb: str, sentence: str) -> None:
         """Warn of the first failure of a series; a pod comes every few milliseconds."""
@@ -261,7 +261,7 @@ class ExtenderClients:
         key = (extender.name, verb)
         if key in self._failing:
             self._failing.discard(key)
-            log.info("extender %s answers %s again", extender.name, verb)
+            log.info("extender %s is answering %s again", extender.name, verb)
 
 
 def _pods_on(

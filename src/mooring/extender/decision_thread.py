@@ -37,7 +37,7 @@ class DecisionQueue:
             try:
                 call()
             except Exception:
-                log.exception("a decision failed inside mooring")
+                log.exception("a decision failed: internal error")
             del call  # and with it the request's bytes
 
 

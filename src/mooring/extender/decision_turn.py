@@ -123,4 +123,4 @@ class Turn(Generic[R]):
 
 def gone() -> NotDecided:
     """The error for a request whose caller has hung up."""
-    return NotDecided("gone", "the caller hung up before its request was decided")
+    return NotDecided("gone", "the caller closed the connection before its request was processed")

@@ -25,6 +25,7 @@ from mooring.errors import MooringError, PolicyError
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.decision_turn import NotDecided, Turn, WaitingCaller, gone
 from mooring.extender.in_progress import InProgress, in_progress
+from mooring.wording import are, counted
 
 log = logging.getLogger("mooring.extender")
 R = TypeVar("R")
@@ -199,12 +200,13 @@ class Turns:
         if self._stopping:
             raise NotDecided("stopping", self._stopping)
         if stuck := self.why_stuck():
-            raise NotDecided("stuck", f"{stuck}; nothing can be decided until it does")
+            raise NotDecided("stuck", f"{stuck}; no request can be processed until it does")
         if len(self._open) >= self.limit:
             raise NotDecided(
                 "busy",
-                f"{'1 request waits' if self.limit == 1 else f'{len(self._open)} requests wait'} "
-                f"already, as many as may (--max-waiting); ask again later",
+                f"{counted(len(self._open), 'request')} {are(len(self._open))} already "
+                "waiting, which is "
+                f"the maximum (--max-waiting); try again later",
             )
 
     def _run_turn(self, turn: Turn[Any]) -> None:
@@ -248,7 +250,7 @@ class Turns:
     def _check_current(self, now: float) -> None:
         turn = self._current
         if self._stuck is not None and turn is not self._stuck:
-            log.warning("the function that was stuck has returned; requests are decided again")
+            log.warning("the function that was stuck has returned; requests are processed again")
             self._stuck = None
         if turn is None or turn.started is None:
             return
@@ -265,7 +267,8 @@ class Turns:
             self._stuck = turn
             found = in_progress(self._decisions.thread_id)
             log.error(
-                "%s%s cannot be interrupted; /livez fails, requests are rejected until it returns",
+                ("%s%s cannot be interrupted; /livez fails and requests are rejected until it "
+                "returns"),
                 found if found is not None else "a decision", found.where if found else "",
             )  # fmt: skip
             self._blame(turn, found)
@@ -284,7 +287,7 @@ class Turns:
         if turn.started is not None and found is not None:
             return PolicyError(
                 f"{found} {_not_returned(f'{now - turn.started:.1f}')} and cannot be "
-                f"interrupted; the caller's timeout is {self.timeout:g} s",
+                f"interrupted; the caller's timeout is {self.timeout:g}s",
                 function=found.rule.name,
                 node=found.node or None,
                 pod=found.pod,
@@ -292,11 +295,11 @@ class Turns:
         behind = f" behind {found}{found.where}" if found is not None else ""
         return NotDecided(
             "late",
-            f"the request waited {waited:.1f} s for its turn{behind}, too long for the caller's "
-            f"timeout of {self.timeout:g} s",
+            f"the request waited {waited:.1f}s for its turn{behind}, too long for the caller's "
+            f"timeout of {self.timeout:g}s",
         )
 
 
 def _not_returned(seconds: str) -> str:
     # A function is asked for one node after the other: nobody knows when it was asked for this one.
-    return f"has not returned {seconds} s after the decision began"
+    return f"has not returned {seconds}s after the decision began"

@@ -175,15 +175,15 @@ class HttpExtender:
             return read(answer)
         except bodies.UNREADABLE as error:
             raise self.error(
-                f"extender {self.name} answered {verb} with something that cannot be read: {error}"
+                f"extender {self.name} answered {verb} with an invalid body: {error}"
             ) from error
 
     async def _send(self, verb: str, body: bytes, *, repeat: bool = True) -> bytes:
         """Post a body and return the answer's; a question may be asked again, a bind must not."""
         if not self._reachable:
             raise self.error(
-                f"extender {self.name} failed {verb}: its urlPrefix is no address; write for "
-                f"example http://127.0.0.1:8888"
+                f"extender {self.name} failed {verb}: its urlPrefix is not a valid URL; use "
+                "for example http://127.0.0.1:8888"
             )
         try:
             async with asyncio.timeout(self._seconds):
@@ -195,7 +195,7 @@ class HttpExtender:
                     return await self._post(verb, body)
         except TimeoutError as error:
             raise self.error(
-                f"extender {self.name} did not answer {verb} within {self._seconds:g} s"
+                f"extender {self.name} did not answer {verb} within {self._seconds:g}s"
             ) from error
         except CONNECTION_ERRORS as error:
             if self._tls is not None:

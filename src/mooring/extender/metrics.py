@@ -47,7 +47,7 @@ class ExtenderMetrics:
         )
         self.errors = Counter(
             "mooring_extender_errors",
-            "Requests the policy did not answer, by kind: input, policy, late, busy, stuck, "
+            "Requests that the policy did not answer, by kind: input, policy, late, busy, stuck, "
             "stopping, gone, cluster, internal.",
             ["verb", "kind"], registry=registry,
         )  # fmt: skip
@@ -67,8 +67,8 @@ class ExtenderMetrics:
         )  # fmt: skip
         self.function_errors = Counter(
             "mooring_policy_function_errors",
-            "Requests in which a function of the policy raised, did not return or returned "
-            "something illegal.",
+            ("Requests in which a function of the policy raised, did not return or returned "
+            "something invalid."),
             ["hook", "function"], registry=registry,
         )  # fmt: skip
         self.rejections = Counter(
@@ -118,7 +118,7 @@ class ExtenderMetrics:
         self.function_seconds.labels(rule.kind, rule.name).observe(seconds)
 
     def failed(self, rule: Rule) -> None:
-        """A function raised, did not return or returned something illegal."""
+        """A function raised, did not return or returned something invalid."""
         self.function_errors.labels(rule.kind, rule.name).inc()
 
     def hung(self, rule: Rule) -> None:

@@ -126,7 +126,7 @@ def _leave_behind(decisions: DecisionQueue, result: ServeResult) -> None:
     what = f"{found}{found.where}" if found is not None else "a decision"
     if result.error is not None:
         log.error("the server failed", exc_info=result.error)
-    log.warning("%s cannot be interrupted: ending without it", what)
+    log.warning("%s cannot be interrupted: exiting without waiting for it", what)
     if result.error is None:
         report_left_out(everything=True)
         log.info("stopped")

@@ -218,7 +218,7 @@ async def end_when_stuck(
     """End a worker that is stuck for good, with a code that has it replaced."""
     while service.stuck_for() <= _STUCK_TIMEOUTS * service.timeout:
         await sleep(min(service.timeout / _LOOKS, _MOST_SECONDS))
-    log.error("this worker is stuck: %s; ending it", service.stuck())
+    log.error("this worker is stuck: %s; stopping it", service.stuck())
     shutdown.code = 1
     shutdown.stop(0.0, 0.0)
 
@@ -232,23 +232,25 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
     if service.stateless:
         log.info(
             "stateless: no node cache, so node.free, node.used and node.pods are not available; "
-            "give --kubeconfig FILE or run inside the cluster to have one%s",
+            "to enable it, use --kubeconfig FILE or run inside the cluster%s",
             unasked_file(),
         )
     else:
-        log.info("node cache on: set nodeCacheCapable: true; ready once nodes and pods are known")
+        log.info(
+            "node cache enabled: set nodeCacheCapable: true; ready once nodes and pods are synced"
+        )
     if not options.client_ca and not ipaddress.ip_address(address[0]).is_loopback:
         log.warning(
-            "anyone who reaches %s can ask this server, and have pods bound if it may bind; "
-            "give --client-ca FILE, or listen on loopback beside kube-scheduler",
+            "anyone who can reach %s can use this server, including its permission to bind pods; "
+            "use --client-ca FILE, or listen on loopback next to kube-scheduler",
             host,
         )
     if ipaddress.ip_address(address[0]).is_unspecified:
         # One can listen on all addresses, but call only one.
         host = "[::1]" if ":" in address[0] else "127.0.0.1"
         log.info(
-            "listening on all addresses: in urlPrefix, callers on other machines replace %s with "
-            "an address of this one, or with a name that --allow-host accepts",
+            "listening on all addresses: for callers on other hosts, replace %s in urlPrefix with "
+            "an address of this host, or with a name that --allow-host accepts",
             host,
         )
     log.info(
@@ -262,7 +264,7 @@ def _announce(options: ServeOptions, service: ExtenderService, sock: socket.sock
     log.info("for kube-scheduler's configuration: extenders: [%s]", one_line(entry))
     say = extender_say(service.policy)
     if say is not None:
-        log.info("with this weight beside kube-scheduler's default plugins, %s", say)
+        log.info("with this weight and kube-scheduler's default plugins, %s", say)
 
 
 def _warn_of_plugins(policy: Policy) -> None:
@@ -273,7 +275,7 @@ def _warn_of_plugins(policy: Policy) -> None:
         if isinstance(plugin, hook.PREPARING) or points:
             what = "all of it" if isinstance(plugin, hook.PREPARING) else ", ".join(points)
             log.warning(
-                "policy %s: an extender leaves out %s of plugin %s; it runs in moor run only",
+                "policy %s: an extender does not run %s of plugin %s; only moor run does",
                 policy.name, what, hook.plugin_name(plugin),
             )  # fmt: skip
 

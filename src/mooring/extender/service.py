@@ -166,7 +166,7 @@ class ExtenderService:
     def replace_policy(self, policy: Policy) -> None:
         """Serve another policy from the next question on; the node cache stays."""
         if self._cluster is not None and policy.needs_pods and len(self._informers) < 2:
-            log.warning("the new policy reads pods, which are not watched; restart the server")
+            log.warning("the new policy reads pods, which this server does not watch; restart it")
         self.answers = self._make_answers(policy)
 
     async def decide(self, work: Callable[[], R], caller: WaitingCaller | None = None) -> R:
@@ -182,7 +182,7 @@ class ExtenderService:
 
         Raises:
             InputError: the request is unreadable or incomplete.
-            PolicyError: the policy's function raised, did not return or returned something illegal.
+            PolicyError: the policy's function raised, did not return or returned something invalid.
             NotDecided: its turn did not come in time.
         """
         caller = caller if caller is not None else WaitingCaller(_now())
@@ -242,7 +242,7 @@ class ExtenderService:
                 except InputError as error:
                     log.warning("skipped %r: %s", change.object, error)
                 except Exception:  # the changes after it are good all the same
-                    log.exception("skipped %r: mooring failed", change.object)
+                    log.exception("skipped %r: internal error", change.object)
 
     async def _keep_looking(self) -> None:
         """Answer in time for those whose turn does not come."""
@@ -274,7 +274,7 @@ def _now() -> float:
 def _report(task: asyncio.Task[None]) -> None:
     """A task of ours should end only when it is cancelled."""
     if not task.cancelled() and task.exception() is not None:
-        log.error("a task of the server stopped", exc_info=task.exception())
+        log.error("a task of the server ended unexpectedly", exc_info=task.exception())
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:

@@ -58,7 +58,7 @@ class Shutdown:
         if self._service.draining:
             return
         self._service.draining = True
-        log.info("stopping: requests are answered for another %g s", drain)
+        log.info("stopping: requests are answered for another %gs", drain)
         self._at(drain, lambda: self._close(grace))
 
     def _close(self, grace: float) -> None:

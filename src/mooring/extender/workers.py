@@ -122,7 +122,9 @@ class _Supervisor:
         if process.returncode == _USAGE_ERROR:
             self._stop(signal.SIGTERM)
             return _USAGE_ERROR
-        log.error("worker %d ended with %d; starting another", process.pid, process.returncode)
+        log.error(
+            ("worker %d exited with code %d; starting another"), process.pid, process.returncode
+        )
         if seconds < _MIN_SECONDS:
             time.sleep(_MIN_SECONDS - seconds)
         if not self._stopping:
@@ -134,7 +136,7 @@ class _Supervisor:
 
     def _kill(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         for process, _ in list(self._workers.values()):
-            log.error("worker %d does not end; killing it", process.pid)
+            log.error("worker %d did not stop; killing it", process.pid)
             process.kill()
 
     def _stop(self, number: int) -> None:

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-#: One whole number for each node.
+#: One integer per node.
 Amounts: TypeAlias = npt.NDArray[np.int64]
 #: One number for each node.
 Floats: TypeAlias = npt.NDArray[np.float64]
-#: One truth value for each node.
+#: One boolean per node.
 Mask: TypeAlias = npt.NDArray[np.bool_]
 #: For each node a place in a table.
 Choice: TypeAlias = npt.NDArray[np.integer[Any]]

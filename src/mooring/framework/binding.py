@@ -11,14 +11,14 @@ from mooring.model.pod import Pod
 class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """A pod and the node it goes to.
 
-    kube-scheduler sends names only; `pod` and `node` are there when mooring watches the cluster.
+    kube-scheduler sends names only; `pod` and `node` are set if mooring watches the cluster.
 
     Attributes:
         namespace: the pod's namespace.
         name: the pod's name.
-        uid: the pod's unique id.
+        uid: the pod's UID.
         node_name: the node's name.
-        annotations: written to the pod by the API server in the same step that binds it.
+        annotations: added to the pod by the API server in the same step that binds it.
         pod: the pod, if known.
         node: the node with the pods on it, if known.
     """
@@ -37,5 +37,5 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.namespace}/{self.name}"
 
     def annotate(self, annotations: Mapping[str, str]) -> "Binding":
-        """The same binding that also writes these annotations to the pod."""
+        """A copy of the binding that also adds these annotations to the pod."""
         return msgspec.structs.replace(self, annotations={**self.annotations, **annotations})

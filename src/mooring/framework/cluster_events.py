@@ -147,7 +147,7 @@ def hints_of(plugin: Hook) -> Sequence[RequeueHint]:
         raise InputError(f"{_asked(plugin)} failed: {foreign.tell(error).text}") from error
     found = [one for one in hints if isinstance(one, RequeueHint) and _is_kind(one.kind)]
     if len(found) < len(hints):
-        raise InputError(f"{_asked(plugin)} returned something else than a sequence of RequeueHint")
+        raise InputError(f"{_asked(plugin)} must return a sequence of RequeueHint")
     return found
 
 

@@ -20,9 +20,9 @@ class Cycle:
         shape: the pod's compiled description.
         cluster: the state; read-only for plugins.
         data: what plugins keep between hooks, by plugin name.
-        skipped: the plugins that said in `pre_filter` that they have nothing to say.
-        thorough: every possibility is to be looked at, for a record; a scheduler is content with
-            enough of them.
+        skipped: the plugins that returned `SKIP` from `pre_filter`.
+        thorough: every node is to be evaluated, for a record; a scheduler stops once it has found
+        enough.
     """
 
     __slots__ = ("cluster", "data", "pod", "shape", "skipped", "thorough")

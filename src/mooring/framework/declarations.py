@@ -92,7 +92,7 @@ def _scope(plugin: Hook, declaration: str) -> Scope:
     said = _read(plugin, declaration)
     if type(said) is Scope:
         return said
-    raise _wrong(plugin, declaration, f"is {shown(said)}, use one of {_SCOPES}")
+    raise _wrong(plugin, declaration, f"is {shown(said)}: use one of {_SCOPES}")
 
 
 def _declared_kinds(plugin: Hook, declaration: str) -> set[type[KubeObject]] | None:
@@ -102,14 +102,14 @@ def _declared_kinds(plugin: Hook, declaration: str) -> set[type[KubeObject]] | N
     try:
         given = foreign.call(_first, said)
     except Exception as error:
-        what = f"is {shown(said)}, give a tuple of classes such as StorageClass"
+        what = f"is {shown(said)}: must be a tuple of classes such as StorageClass"
         raise _wrong(plugin, declaration, what) from error
     known = {id(one.type): one.type for one in KINDS}
     for one in given:
         if id(one) not in known:
             # Its class counts, and not what it says its class is.
             what = foreign.class_name(one) if issubclass(type(one), type) else shown(one)  # type: ignore[arg-type]
-            raise _wrong(plugin, declaration, f"names {what}, mooring watches {_KINDS}")
+            raise _wrong(plugin, declaration, f"names {what}: mooring watches {_KINDS}")
     return {known[id(one)] for one in given}
 
 
@@ -125,7 +125,7 @@ def _read(plugin: Hook, declaration: str) -> object:
         return foreign.call(getattr, plugin, declaration)
     except Exception as error:
         said = " ".join(foreign.tell(error).text.split())
-        raise _wrong(plugin, declaration, f"cannot be read, {said}") from error
+        raise _wrong(plugin, declaration, f"cannot be read: {said}") from error
 
 
 def _wrong(plugin: Hook, declaration: str, what: str) -> InputError:

@@ -24,14 +24,14 @@ FRAMEWORK: Final = "Framework"
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """Who rejected a node first, in the order of plugins, and why."""
+    """The first plugin that rejected a node, and why."""
 
     plugin: str
     verdict: Verdict
 
 
 class PreFilterResult(msgspec.Struct, frozen=True):
-    """Plugins that said before the filters which nodes alone are possible."""
+    """Plugins that restricted the feasible nodes before the filters."""
 
     mask: Mask
     plugins: tuple[str, ...]
@@ -52,7 +52,7 @@ class Filtering:
     Attributes:
         feasible: the rows of the nodes that passed, in ascending order.
         size: how many nodes there are.
-        whole: the rejection of the pod as such, before any node was asked.
+        whole: the rejection of the pod on every node, before any node was evaluated.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Filtering:
 
     @property
     def error(self) -> str | None:
-        """Why the question could not be answered for the pod or some node, if so."""
+        """Why the pod or some node could not be evaluated, if so."""
         if self.whole is not None:
             plugin, verdict = self.whole.plugin, self.whole.verdict
             reasons = ", ".join(verdict.reasons)
@@ -184,7 +184,7 @@ class Filtering:
 
     @property
     def message(self) -> str:
-        """Why the pod is pending, in kube-scheduler's own form."""
+        """Why the pod is pending, in kube-scheduler's format."""
         if not self.size:
             return NO_NODES
         if self.whole is not None:
@@ -207,15 +207,15 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """What a search for victims found, in full.
+    """The complete result of a search for victims.
 
     Attributes:
-        verdict: accepts if a node was found, else says why not.
+        verdict: accepts if a node was found; otherwise has the reason.
         eligible: whether the pod may preempt at all.
         potential: the nodes on which preemption could help.
         candidates: the nodes on which it does.
         rejected: for the other potential nodes, why it does not.
-        best: the candidates among which the choice is free.
+        best: the candidates that are equally good.
     """
 
     verdict: Verdict
@@ -227,7 +227,7 @@ class Preemption(msgspec.Struct, frozen=True):
 
     @property
     def error(self) -> str:
-        """Why the filters could not answer for some node; empty if they could."""
+        """Why some node could not be evaluated; empty if all could."""
         # parity v1.36.4: apimachinery/pkg/util/errors: an aggregate of errors
         # In the order of nodes, wherever the search began.
         nodes = dict.fromkeys((*self.potential, *self.rejected))

@@ -18,7 +18,7 @@ from mooring.state.cluster import Cluster
 
 
 class WaitingPod(Protocol):
-    """A pod that has its node and waits until plugins let it be bound (see `hook.Permit`)."""
+    """A pod that has been assigned a node and waits for Permit plugins (see `hook.Permit`)."""
 
     @property
     def pod(self) -> Pod:
@@ -26,20 +26,20 @@ class WaitingPod(Protocol):
 
     @property
     def node(self) -> Node:
-        """Where it is to go; its place there is taken."""
+        """The node it will be bound to, where its place is reserved."""
 
     def allow(self, plugin: str) -> None:
-        """A plugin, given by its name, lets the pod go; it is bound when all that hold it do."""
+        """Allow the pod for one plugin; it is bound once all plugins that hold it have."""
 
     def reject(self, plugin: str, reason: str) -> None:
-        """A plugin rejects the pod: its place is free again, and it is tried again later."""
+        """Reject the pod for one plugin: its place is released, and it is retried later."""
 
 
 class Waiting(Protocol):
-    """The pods of all profiles that wait for permission."""
+    """The waiting pods of all profiles."""
 
     def get(self, key: str) -> WaitingPod | None:
-        """A waiting pod by ``namespace/name``; None if it does not wait."""
+        """A waiting pod by ``namespace/name``; None if the pod is not waiting."""
 
     def __iter__(self) -> Iterator[WaitingPod]:
         """All of them, the one that waits longest first."""
@@ -100,7 +100,7 @@ NOTHING_ONGOING: Final = Ongoing()
 
 
 class AskFilter(Protocol):
-    """A filter plugin of the profile, ready to be asked."""
+    """A filter plugin of the profile, ready to be called."""
 
     @property
     def name(self) -> str:
@@ -108,11 +108,11 @@ class AskFilter(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """What its answers depend on, as the plugin declares it."""
+        """What its results depend on, as declared by the plugin."""
 
     @property
     def by_node(self) -> bool:
-        """Whether asking costs time for each node, so that only possible nodes are worth asking."""
+        """Whether each node costs time, so that it should be called only for feasible nodes."""
 
     def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """The verdicts for nodes of the decision; None if all are accepted.
@@ -125,7 +125,7 @@ class AskFilter(Protocol):
 
 
 class Handle(Protocol):
-    """The scheduler, seen from a plugin."""
+    """The scheduler, as a plugin sees it."""
 
     @property
     def cluster(self) -> Cluster:
@@ -133,45 +133,45 @@ class Handle(Protocol):
 
     @property
     def now_ns(self) -> Callable[[], int]:
-        """The clock: nanoseconds since 1970."""
+        """The clock, in nanoseconds since the Unix epoch."""
 
     @property
     def choose(self) -> Callable[[int], int]:
-        """Picks one of so many equals: a number below the given one."""
+        """Picks one of several equal options: an integer below the given number."""
 
     @property
     def waiting(self) -> Waiting:
-        """The pods that wait for permission to be bound, to allow or reject them.
+        """The waiting pods, to allow or reject them.
 
         To be used on the scheduler's thread: in any hook, or in a task of its event loop.
         """
 
     @property
     def preempting(self) -> Set[str]:
-        """The unique ids of the pods for which victims are being preempted now.
+        """The UIDs of the pods for which victims are currently being preempted.
 
         Who makes room for pods holds them back meanwhile, in `pre_enqueue`.
         """
 
     @property
     def filters(self) -> Sequence[AskFilter]:
-        """The profile's filters in order, for a search that asks them often.
+        """The profile's filters in order, for a search that calls them often.
 
         `rejection` asks them all, with the pods that are nominated to the node.
         """
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
-        """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        """Run all filters for one node as it is now, with nominated pods; None if the pod fits."""
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Put a pod on a node in thought: the state changes and `WhatIf` plugins are told.
+        """Add a pod to a node hypothetically: the state changes, and `WhatIf` plugins are notified.
 
         Only in a hook that gets the cycle: `pre_filter`, `post_filter`, `pre_score`, `reserve`,
-        `unreserve`, `permit`. What a hook does not take back is taken back when it ends.
+        `unreserve`, `permit`. What a hook does not undo itself is undone when it ends.
         """
 
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Take a pod off its node in thought; `add_pod` takes that back.
+        """Remove a pod from its node hypothetically; `add_pod` undoes this.
 
         In the same hooks.
         """

@@ -1,10 +1,12 @@
-"""The hooks: one base class for each point at which a plugin can act.
+"""The hooks: one base class for each extension point that a plugin can implement.
 
-A plugin is a class that inherits the hooks it implements; `Policy.add` takes an instance. Singular
-decides one node, plural all of them at once. A rejection is a return value; an exception means that
-the plugin is broken: the pod is not scheduled now and its event names the plugin.
+A plugin is a class that inherits from the hooks it implements; `Policy.add` takes an instance.
+Singular hooks are called for one node, plural hooks for all nodes at once. A rejection is a return
+value; an exception means that the plugin failed: the pod is not scheduled in this attempt, and its
+event names the plugin.
 
-For one pod the hooks run in this order, those of one kind in the profile's order of plugins:
+For each pod, the hooks run in this order; plugins with the same hook run in the order of the
+profile:
 
     pre_enqueue · sort_key               before a pod is taken from the queue
     pre_filter · filter                  which nodes are possible
@@ -14,10 +16,10 @@ For one pod the hooks run in this order, those of one kind in the profile's orde
     pre_bind · bind · post_bind          plans are carried out, the pod is bound
     unreserve                            only if something failed after reserve
 
-`requeue_on`, `details` and `remedies` are about pods that were rejected: what may help a pod, what
-exactly was missing, and what would help.
+`requeue_on`, `details` and `remedies` are about rejected pods: which events may help, what exactly
+was missing, and what would help.
 
-Extender verbs map to hooks so: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
+Extender verbs map to hooks as follows: filter → `Filter`, `FilterNodes`; prioritize → `Score`,
 `ScoreNodes`; preempt → `Preempt`; bind → `Bind`.
 """
 
@@ -44,7 +46,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 
 #: What a filter may return for one node: a `Verdict`, ``True`` or ``None`` to accept, ``False`` to
-#: reject, a text to reject for that reason.
+#: reject, or a string to reject with that reason.
 FilterAnswer = Verdict | bool | str | None
 #: What a filter may return for all nodes: a mask (true accepts), `Verdicts`, one answer for each
 #: node, or ``None`` to accept them all.
@@ -56,87 +58,89 @@ BindAnswer = Binding | Verdict | bool | str | None
 
 
 class Skip(enum.Enum):
-    """The answer "I have nothing to say about this pod": the plugin is not asked further."""
+    """Not applicable to this pod: the plugin's next hook is not called."""
 
     SKIP = "Skip"
 
 
 SKIP: Final = Skip.SKIP
-#: What `pre_filter` may return: ``None`` to go on with all nodes, the names of the only possible
-#: nodes, `SKIP`, or a rejection of the pod whatever the node.
+#: What `pre_filter` may return: ``None`` to continue with all nodes, the names of the only feasible
+#: nodes, `SKIP`, or a rejection of the pod on every node.
 PreFilterAnswer = Collection[str] | Skip | Verdict | None
-#: What `pre_score` may return: ``None`` to go on, or `SKIP`.
+#: What `pre_score` may return: ``None`` to continue, or `SKIP`.
 PreScoreAnswer = Skip | None
 #: What `reserve` may return: like a filter, or what has to be done before the pod is bound.
 ReserveAnswer = FilterAnswer | Plan
-#: What `pre_bind_check` may return: ``None`` to take part, or `SKIP`.
+#: What `pre_bind_check` may return: ``None`` if `pre_bind` has to run, or `SKIP`.
 PreBindCheckAnswer = Skip | None
 
 
 class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     """Base of all hooks.
 
-    A plugin that can be named in a configuration is made from its class: its constructor takes
-    ``args`` (an `Args`, filled from ``pluginConfig``) and ``handle`` (a `Handle`), or none of them.
+    A plugin that a configuration can enable is created from its class: the constructor takes
+    ``args`` (an `Args`, read from ``pluginConfig``) and ``handle`` (a `Handle`), either of them, or
+    neither.
 
-    A plugin also declares what it is. Whoever says nothing is asked about everything, as often as
-    possible. Whoever declares too little gets its own old answers where new ones would differ; no
-    other plugin's answer and nothing in the state depends on it.
+    A plugin also declares what its results depend on. Without declarations, it is called for
+    everything, as often as possible. If it declares too little, its own outdated results may be
+    reused; the results of other plugins and the state are not affected.
     """
 
-    #: The plugin's name in routes, logs and events; the class's name if empty.
+    #: The plugin's name in routes, logs and events; if empty, the name of the class.
     name: str = ""
     #: The plugin's arguments: a msgspec Struct whose fields have defaults.
     Args: ClassVar[type[msgspec.Struct] | None] = None
-    #: The kinds of objects it looks up besides nodes and pods, such as ``(kinds.StorageClass,)`` of
-    #: `mooring.kinds`: they are watched for it. None: those that its `requeue_on` names.
+    #: The kinds of objects it looks up in addition to nodes and pods, such as
+    #: ``(kinds.StorageClass,)`` from `mooring.kinds`: they are watched for it. None: the kinds that
+    #: its `requeue_on` names.
     reads: Collection[type[KubeObject]] | None = None
-    #: Kinds that it looks up as well, but only if they are watched for another plugin; nothing but
-    #: tests goes by it yet.
+    #: Further kinds that it looks up, but only if they are watched for another plugin; only tests
+    #: use this so far.
     reads_if_watched: Collection[type[KubeObject]] = ()
     #: The kinds of objects that its plans patch, and those that they create; manifests get the
     #: permissions for it from here.
     patches: Collection[type[KubeObject]] = ()
     creates: Collection[type[KubeObject]] = ()
-    #: What its filter depends on besides the pod.
+    #: What its filter depends on in addition to the pod.
     filter_scope: Scope = Scope.CLUSTER
-    #: What its score depends on besides the pod; nothing but tests goes by it yet.
+    #: What its score depends on in addition to the pod; only tests use this so far.
     score_scope: Scope = Scope.CLUSTER
-    #: The argument, as ``pluginConfig`` spells it, that gets the names of the resources which an
-    #: extender manages and the scheduler has to ignore; empty for none.
+    #: The argument, as spelled in ``pluginConfig``, that receives the names of the resources that
+    #: an extender manages and the scheduler must ignore; empty for none.
     ignored_resources_arg: ClassVar[str] = ""
 
     def attach(self, handle: Handle) -> None:  # noqa: B027 - most plugins need it not
-        """Take the scheduler that will run it, once for each profile and before the first pod.
+        """Receive the scheduler that runs the plugin. Called once per profile, before any pod.
 
-        For plugins that were made without a handle, such as one added to a policy.
+        For plugins that were created without a handle, such as one added to a policy.
         """
 
 
 class PreEnqueue(Hook):
     """Decides whether a pod may enter the queue. Runs when the pod is created or changed.
 
-    A gated pod does not use any scheduling time; an exception gates it as well.
+    A gated pod takes no scheduling time; an exception also gates the pod.
     """
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> FilterAnswer:
-        """Let the pod in, or gate it with a reason."""
+        """Admit the pod to the queue, or gate it with a reason."""
 
 
 class QueueSort(Hook):
-    """Orders the queue. Runs once for each pod each time it enters the queue; one for each process.
+    """Orders the queue. Runs each time a pod enters the queue; there is one per process.
 
-    All profiles of one scheduler must have the same.
+    All profiles of a scheduler must use the same one.
     """
 
     @abstractmethod
     def sort_key(self, pod: Pod, since: float) -> tuple[float, ...]:
-        """A key; the pod with the smallest comes first. `since` is when the pod was queued."""
+        """The sort key; the smallest comes first. `since` is when the pod was queued."""
 
 
 class Action(enum.Flag):
-    """What may happen to an object. One event may be several kinds of update at once.
+    """What can happen to an object. One event may combine several kinds of updates.
 
     `UPDATE_OTHER` is an update that is none of the more special kinds; nodes have none,
     because nothing scheduling reads has changed then. `UPDATE` is every update, `ANY` everything.
@@ -153,7 +157,7 @@ class Action(enum.Flag):
     UPDATE_NODE_ANNOTATION = enum.auto()
     UPDATE_NODE_DECLARED_FEATURE = enum.auto()
     UPDATE_POD_LABEL = enum.auto()
-    #: The pod asks for less of a resource.
+    #: The pod's resource requests decreased.
     UPDATE_POD_SCALE_DOWN = enum.auto()
     UPDATE_POD_TOLERATION = enum.auto()
     #: The pod's last scheduling gate was removed.
@@ -176,18 +180,18 @@ class Action(enum.Flag):
 
 
 class RequeueHint(msgspec.Struct, frozen=True):
-    """A kind of cluster event that may make a rejected pod schedulable, and whether it does.
+    """A kind of cluster event that may make a rejected pod schedulable, with an optional check.
 
-    Events about a `Pod` are of two sorts: pods on nodes, for every pending pod (a pod that gets its
-    node is added, one that finishes is deleted), and updates of the pending pod itself, for it
-    alone, with a `uid` equal to its own. Other pending pods cause none.
+    There are two kinds of events about a `Pod`: events about pods on nodes, for every pending pod
+    (a pod that is bound is added, one that finishes is deleted), and updates of the pending pod
+    itself, for that pod only, with its own `uid`. Other pending pods cause no events.
 
     Attributes:
         kind: the class of object, such as `Node`; `KubeObject` for all kinds.
-        actions: what happens to it; one of them is enough.
-        helps: asked with the pending pod, the object before (None if it is new) and the object
-            after (None if it is gone), both of this kind; an exception counts as yes, and None
-            always does.
+        actions: what happens to it; one of these is enough.
+        helps: called with the pending pod, the object before (None if it is new) and the object
+        after (None if it is deleted), both of this kind; an exception counts as yes. If None, every
+        such event helps.
     """
 
     kind: type[KubeObject]
@@ -196,9 +200,10 @@ class RequeueHint(msgspec.Struct, frozen=True):
 
 
 class Requeues(Hook):
-    """Says which cluster events can help a pod that this plugin rejected. Asked once at the start.
+    """Declares which cluster events can help a pod that this plugin rejected. Called at startup.
 
-    Without it, every event requeues the plugin's pods; if it names none, no event does.
+    Without this hook, every event requeues the pods that the plugin rejected; with an empty result,
+    no event does.
     """
 
     @abstractmethod
@@ -207,66 +212,66 @@ class Requeues(Hook):
 
 
 class Remedies(Hook):
-    """Says what would help a pod that this plugin rejected. Runs when a decision is explained.
+    """Proposes what would help a pod that this plugin rejected. Runs when a decision is explained.
 
-    Each remedy is tried as a what-if, up to three together, those of other plugins among them, and
-    only what makes the pod fit is suggested. A plugin that fails proposes nothing: the explanation
-    goes on without it and names it.
+    Each remedy is tried as a what-if, in combinations of up to three that may include those of
+    other plugins, and only what makes the pod fit is suggested. If the hook fails, the explanation
+    continues without it and names the plugin.
     """
 
     @abstractmethod
     def remedies(self, case: RemedyCase) -> Iterable[Remedy]:
-        """Changes of the pod, the node or the cluster that might help, 100 at most.
+        """Changes to the pod, the node or the cluster that might help; at most 100.
 
-        Asked about one node that this plugin rejects, or a pod that it rejects as such.
+        Called for one node that this plugin rejects, or for a pod that it rejects on every node.
         """
 
 
 class Details(Hook):
-    """Says in names and numbers why this plugin rejects nodes. Runs when a decision is explained.
+    """Says with names and numbers why it rejects nodes. Runs when a decision is explained.
 
-    A plugin that fails says nothing: its reasons are shown, and the explanation names it.
+    If the hook fails, only the plugin's reasons are shown, and the explanation names the plugin.
     """
 
     @abstractmethod
     def details(self, rejected: RejectedNodes) -> str | Sequence[str]:
-        """What the pod lacks or demands, as a clause whose subject is the pod.
+        """What the pod lacks or requires, as a clause whose subject is the pod.
 
-        Such as ``needs 6 cpu, and 5 of 8 are free``. One text for all of the nodes, or one for each
-        of them; nodes with the same text are told about together. An empty one means that the
-        reason says it all.
+        For example ``needs 6 cpu, and 5 of 8 is free``. One string for all nodes, or one for each;
+        nodes with the same string are reported together. An empty string means that the reason is
+        sufficient.
         """
 
 
 class PreFilter(Hook):
-    """Looks at the pod and the whole cluster. Runs once for each decision, before the filters."""
+    """Examines the pod and the whole cluster. Runs once per decision, before the filters."""
 
     @abstractmethod
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
-        """Compute what `filter` needs into ``cycle.data[self.name]``, narrow the nodes, or reject.
+        """Store what `filter` needs in ``cycle.data[self.name]``, narrow the nodes, or reject.
 
-        After `SKIP` the plugin's filter is not run in this decision.
+        After `SKIP`, the plugin's filter does not run in this decision.
         """
 
 
 class WhatIf(PreFilter):
-    """Follows pods that are added and removed in thought, for preemption and nominated pods.
+    """Tracks pods that are added and removed hypothetically, for preemption and nominated pods.
 
-    Runs after `pre_filter` in the same decision; the state already shows the change. What one
-    method does, the other takes back exactly.
+    Runs after `pre_filter` in the same decision; the state already includes the change. Each method
+    must exactly undo the other.
     """
 
     @abstractmethod
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Another pod is on the node in this row now."""
+        """Another pod was added to the node in this row."""
 
     @abstractmethod
     def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
-        """Another pod left the node in this row."""
+        """Another pod was removed from the node in this row."""
 
 
 class Filter(Hook):
-    """Decides whether a pod may go to a node. Runs for each pod and each node still possible."""
+    """Decides whether a pod may run on a node. Runs for each pod and each node still feasible."""
 
     @abstractmethod
     def filter(self, pod: Pod, node: Node) -> FilterAnswer:
@@ -274,49 +279,49 @@ class Filter(Hook):
 
 
 class FilterNodes(Hook):
-    """Like `Filter`, but once for each pod with all nodes."""
+    """Like `Filter`, but called once per pod with all nodes."""
 
-    #: The reason given where the answer is only "no".
+    #: The reason for rejections that do not state one.
     reason: str = ""
 
     @abstractmethod
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> FilterAnswers:
-        """Accept or reject each node; the answer has one element for each node, in order.
+        """Accept or reject each node; the result has one element per node, in order.
 
         ``None`` accepts all of them.
         """
 
 
 class PostFilter(Hook):
-    """Makes room, as by preemption. Runs for each decision without a node until one succeeds."""
+    """Makes room, for example by preemption. Runs if no node is feasible, until one succeeds."""
 
     @abstractmethod
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Preemption | Verdict:
         """A node and the pods to preempt there, or a rejection with a reason for the pod's event.
 
-        Victims are pods on that node of lower priority than the pod itself, and there are none for
-        a pod whose ``preemptionPolicy`` is ``Never``. Anything else is an error, and nobody is
+        Victims must be pods on that node with a lower priority than the pod itself; a pod whose
+        ``preemptionPolicy`` is ``Never`` has none. Anything else is an error, and no pod is
         preempted. A candidate without victims only nominates the pod to the node.
         """
 
 
 class PreScore(Hook):
-    """Looks at the pod and all possible nodes. Runs once for each decision, before the scores."""
+    """Examines the pod and all feasible nodes. Runs once per decision, before the scores."""
 
     @abstractmethod
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:
-        """Compute what `score` needs; after `SKIP` the plugin's score counts as 0."""
+        """Compute what `score` needs; after `SKIP`, the plugin's score is 0."""
 
 
 class Score(Hook):
-    """Says how good a node is for a pod. Runs for each pod and each node that passed the filters.
+    """Rates how well a node suits a pod. Runs for each pod and each node that passed the filters.
 
-    kube-scheduler does not ask when only one node is left.
+    Not called if only one node is feasible.
     """
 
-    #: How much this score counts beside the policy's other scores.
+    #: How much this score counts relative to the policy's other scores.
     weight: float = 1
-    #: The best score; scores run from 0 to this number.
+    #: The best score; scores range from 0 to this number.
     max_score: float = 100
 
     @abstractmethod
@@ -325,11 +330,11 @@ class Score(Hook):
 
 
 class ScoreNodes(Hook):
-    """Like `Score`, but once for each pod with all nodes."""
+    """Like `Score`, but called once per pod with all nodes."""
 
-    #: How much this score counts beside the policy's other scores.
+    #: How much this score counts relative to the policy's other scores.
     weight: float = 1
-    #: The best score; scores run from 0 to this number.
+    #: The best score; scores range from 0 to this number.
     max_score: float = 100
 
     @abstractmethod
@@ -338,122 +343,124 @@ class ScoreNodes(Hook):
 
 
 class Normalize(Hook):
-    """Brings the plugin's own scores to 0..100. Runs once for each decision, after its scores.
+    """Scales the plugin's own scores to 0..100. Runs once per decision, after its scores.
 
     Without it, scores are scaled by `max_score`.
     """
 
     @abstractmethod
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:
-        """Whole numbers from 0 to 100 for the same nodes, from the plugin's raw scores."""
+        """Integers from 0 to 100 for the same nodes, computed from the plugin's raw scores."""
 
 
 class Reserve(Hook):
-    """Is told which node was chosen. Runs once for each decision, before the pod is bound."""
+    """Is notified of the chosen node. Runs once per decision, before the pod is bound."""
 
     @abstractmethod
     def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
-        """Take what the pod needs; a rejection undoes the decision.
+        """Reserve what the pod needs; a rejection undoes the decision.
 
-        What has to be written or waited for before the pod is bound is returned as a `Plan`: who
-        runs the scheduler carries it out beside later decisions, before all `pre_bind` hooks.
+        Return what has to be written or waited for before the pod is bound as a `Plan`: it is
+        carried out concurrently with later decisions, before all `pre_bind` hooks.
         """
 
     @abstractmethod
     def unreserve(self, cycle: Cycle, node: Node) -> None:
-        """Give it back. Runs for every plugin after a failure; must not fail, may run twice."""
+        """Release it. Runs for every plugin after a failure; must not fail and may run twice."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The pod has to wait before it is bound, at most so many seconds and 15 minutes."""
+    """The pod has to wait before it is bound: this many seconds, but at most 15 minutes."""
 
     seconds: float
 
 
 class Permit(Hook):
-    """Has the last word before binding. Runs once for each decision.
+    """Makes the final decision before binding. Runs once per decision.
 
-    A pod that has to wait keeps its place on the node. It is bound when ``handle.waiting`` is told
-    so (`allow`), by this plugin's other calls or from elsewhere; `reject`, or the end of the time,
-    gives the place back and the pod is tried again.
+    A waiting pod keeps its place on the node. It is bound once it is allowed through
+    ``handle.waiting``, by this plugin's other calls or from elsewhere; if it is rejected there, or
+    the time expires, its place is released and the pod is retried.
     """
 
     @abstractmethod
     def permit(self, cycle: Cycle, node: Node) -> FilterAnswer | Wait:
-        """Accept, reject, or let the pod wait."""
+        """Accept, reject, or make the pod wait."""
 
 
 class Preempt(Hook):
-    """Has a say when pods are to be preempted. Runs for each node where that would make room.
+    """Influences which pods are preempted. Runs for each node where preemption would make room.
 
-    It may drop the node or some victims, never add any.
+    It may exclude the node or spare some victims, but not add any.
     """
 
     @abstractmethod
     def preempt(self, pod: Pod, node: Node, victims: Sequence[Pod]) -> PreemptAnswer:
-        """Accept or drop the node, or return the victims that remain."""
+        """Accept or exclude the node, or return the remaining victims."""
 
 
 class PreBind(Hook):
-    """Prepares what the pod needs before it is bound. Runs once for each pod, beside decisions.
+    """Prepares what the pod needs before it is bound. Runs once per pod, beside other decisions.
 
-    For what is in the API server alone, `reserve` may return a `Plan` instead.
+    For changes to objects in the API server only, `reserve` may return a `Plan` instead.
     """
 
     # parity v1.36.4: kube-scheduler/framework/interface.go PreBindPreFlight
     def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
-        """Say whether `pre_bind` has something to do for this pod; after `SKIP` it is not run.
+        """Whether `pre_bind` has something to do for this pod; after `SKIP`, it does not run.
 
-        Runs once for each decision, after `permit`, and returns at once. If some plugin takes part,
-        the pod gets its ``nominatedNodeName`` before that: others learn where it is going to be.
+        Runs once per decision, after `permit`, and must return immediately. If any plugin has
+        something to do, the pod's ``nominatedNodeName`` is set first, so that others learn where it
+        will run.
         """
         return None
 
     @abstractmethod
     async def pre_bind(self, binding: Binding) -> BindAnswer:
-        """Do what has to be done; a rejection undoes the decision and the pod is tried again.
+        """Do what has to be done; a rejection undoes the decision, and the pod is retried.
 
-        It is cancelled when the scheduler stops, and when the pod is to make room for a more
-        important one, which gives its place back.
+        It is cancelled when the scheduler stops, and when the pod is preempted for a more important
+        one, which releases its place.
         """
 
 
 class Bind(Hook):
-    """Acts just before a pod is bound; the binding itself is made by who runs the policy.
+    """Runs just before a pod is bound; the binding itself is created by the scheduler or extender.
 
-    A plain method runs between decisions and may read `binding.node`; an ``async`` method may wait
-    for the outside world and does not hold up decisions.
+    A regular method runs between decisions and may read `binding.node`; an ``async`` method may
+    wait for other systems and does not delay decisions.
     """
 
     @abstractmethod
     def bind(self, binding: Binding) -> BindAnswer | Awaitable[BindAnswer]:
-        """Do what has to be done before the pod is bound, or reject."""
+        """Do what has to be done before the pod is bound, or reject the binding."""
 
 
 class PostBind(Hook):
-    """Is told that a pod was bound. Runs once for each bound pod; only informs."""
+    """Is notified that a pod was bound. Runs once per bound pod; informational only."""
 
     @abstractmethod
     async def post_bind(self, binding: Binding) -> None:
-        """Note it, or clean up."""
+        """Record it, or clean up."""
 
 
 class Sign(Hook):
-    """Says which pods are alike for this plugin's filter and score.
+    """Tells which pods are equivalent for this plugin's filter and score.
 
-    Nothing but tests asks for signatures yet. The scheduler will: for pods to whom all plugins give
-    equal signatures it keeps the answers, and asks anew only about nodes that changed. Until then a
-    wrong signature shows in no decision. A plugin without filter and score need not sign.
+    Only tests use signatures so far. In the future, the scheduler will keep the results for pods
+    with equal signatures from all plugins, and will call plugins again only for nodes that have
+    changed. Until then, a wrong signature does not affect any decision. A plugin without a filter
+    and a score does not need this hook.
     """
 
     @abstractmethod
     def sign(self, pod: Pod) -> Hashable | None:
-        """All that filter and score read of the pod, as little as possible; None: it cannot say.
+        """Everything that filter and score read from the pod, and nothing else; None if unknown.
 
         On the same cluster, pods with equal signatures get the same verdict and the same raw score
-        for every node. What the plugin looks up for the pod in objects of the kinds it reads, such
-        as the selector of its Service, belongs into the signature. Labels that nobody reads do not:
-        pods of one StatefulSet differ in them.
+        for every node. What the plugin looks up for the pod in other objects, such as the selector
+        of its Service, belongs in the signature. Labels that it does not read do not: pods of one
+        StatefulSet differ in them.
         """
 
 

@@ -90,8 +90,8 @@ def legal_verdict(verdict: Verdict) -> Verdict:
     flags = (verdict.accepted, verdict.unresolvable, verdict.error)
     if not _FLAGS.issuperset(map(type, flags)):
         raise AnswerError(
-            "it returned a Verdict with something else than a truth value; accepted, unresolvable "
-            "and error must be True or False"
+            "it returned a Verdict with a value that is not a bool; accepted, unresolvable and "
+            "error must be True or False"
         )
     said: tuple[object, ...] = (
         verdict.note,
@@ -101,7 +101,7 @@ def legal_verdict(verdict: Verdict) -> Verdict:
     texts = [one for one in said if isinstance(one, str)]
     if len(texts) < len(said):
         raise AnswerError(
-            f"it returned {shown(verdict)}; the reasons and the note of a Verdict must be texts"
+            f"it returned {shown(verdict)}; the reasons and the note of a Verdict must be strings"
         )
     note, reason, *also = map(shortened, texts)
     accepted, unresolvable, error = map(bool, flags)
@@ -147,8 +147,8 @@ def legal_verdicts(answers: Verdicts) -> Verdicts:
     )
     if choice is None or not legal:
         raise AnswerError(
-            "it returned Verdicts that are none: choice has for each node its place in table, "
-            "whose first verdict accepts and whose others reject"
+            "it returned invalid Verdicts: choice must hold an index into table for each node, "
+            "and only the first verdict in table accepts"
         )
     return Verdicts(choice, tuple(verdicts))
 
@@ -181,7 +181,7 @@ def legal_wait(wait: Wait) -> float:
     given: object = wait.seconds
     seconds = float(wait.seconds) if issubclass(type(given), _NUMBERS) else math.nan
     if math.isnan(seconds):
-        raise AnswerError(f"it returned Wait({shown(given)}); it takes a number of seconds")
+        raise AnswerError(f"it returned Wait({shown(given)}); it must be a number of seconds")
     return max(seconds, 0.0)
 
 
@@ -222,7 +222,7 @@ def legal_binding(binding: Binding, answer: object, name: str) -> Binding | Verd
         isinstance(text, str) for pair in annotations.items() for text in pair
     )
     if not same or not texts:
-        what = "another pod or node" if not same else "annotations that are not texts"
+        what = "another pod or node" if not same else "annotations that are not strings"
         raise AnswerError(f"it returned a binding with {what}; it may only add annotations")
     plain = {foreign.plain(key): foreign.plain(text) for key, text in answer.annotations.items()}
     if plain == binding.annotations:
@@ -241,7 +241,7 @@ def legal_sort_key(key: object) -> tuple[float, ...]:
         raise AnswerError(f"it returned {shown(key)}; it must return a tuple of numbers")
     numbers = tuple(map(float, islice(key, _MOST_NUMBERS)))
     if any(map(math.isnan, numbers)):
-        raise AnswerError(f"it returned {shown(key)}, which has a part that is no number")
+        raise AnswerError(f"it returned {shown(key)}, which contains something other than a number")
     return numbers
 
 

@@ -30,9 +30,9 @@ def load(source: str | Path) -> Policy:
         source: a Python file or an importable module, optionally with ``:name`` of the policy.
 
     Raises:
-        PolicyFileError: there is no such file or module, it does not run, it does not hold exactly
-            one policy and none was named, or something in the policy cannot work: a function that
-            cannot be called as it will be, or that reads what no pod and no node has.
+        PolicyFileError: there is no such file or module, it fails to run, it does not contain
+        exactly one policy and none was named, or a check of the policy failed, such as a function
+        with the wrong parameters or one that reads an attribute that pods and nodes do not have.
     """
     text = str(source)
     place, _, name = text.partition(":")
@@ -59,13 +59,13 @@ def _pick(module: ModuleType, place: str, name: str) -> Policy:
     distinct = {id(policy): key for key, policy in found.items()}
     if not distinct:
         raise PolicyFileError(
-            f"{place} has no policy; write for example: policy = mooring.Policy('my-policy')"
+            f"{place} has no policy; add for example: policy = mooring.Policy('my-policy')"
         )
     if len(distinct) > 1:
         names = sorted(distinct.values())
         raise PolicyFileError(
             f"{place} has {len(names)} policies ({', '.join(names)}); "
-            f"say which one: {place}:{names[0]}"
+            f"specify one: {place}:{names[0]}"
         )
     return found[next(iter(distinct.values()))]
 
@@ -78,7 +78,7 @@ def _run_file(path: Path) -> ModuleType:
     name = f"mooring_policy_{path.stem.replace('-', '_')}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise PolicyFileError(f"{path} is no Python file; its name must end in .py")
+        raise PolicyFileError(f"{path} is not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -97,8 +97,8 @@ def _import(name: str) -> ModuleType:
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing or not name.strip("."):
             raise PolicyFileError(
-                f"there is no module {name!r}, and no file of that name; "
-                f"give a Python file or package.module:policy"
+                f"there is no module {name!r}, and no file of that name; specify a Python file "
+                "or package.module:policy"
             ) from error
         raise _not_run(name, error) from error
     if getattr(module, "__file__", None) is None and Path(name).is_dir():
@@ -107,10 +107,11 @@ def _import(name: str) -> ModuleType:
 
 
 def _no_file(path: Path) -> PolicyFileError:
-    what = "is a folder" if path.is_dir() else "does not exist"
+    there = "is not a file" if path.exists() else "does not exist"
+    what = "is a directory" if path.is_dir() else there
     inside = path / "policy.py"
     give = str(inside) if inside.is_file() else "a Python file or package.module:policy"
-    return PolicyFileError(f"{path} {what}; give {give}")
+    return PolicyFileError(f"{path} {what}; specify {give}")
 
 
 def _search_first(folder: Path) -> None:
@@ -122,7 +123,7 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
     said = " ".join(foreign.text_of(error).split())  # whatever it says, one line of it
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = Sources(place).shown(error.filename or place)
-        return PolicyFileError(f"{file}, line {error.lineno}: {error.msg}; correct the syntax")
+        return PolicyFileError(f"{file}, line {error.lineno}: {error.msg}; fix the syntax")
     where = place
     raised = error.__cause__ if isinstance(error, EscapeError) else error
     for frame, line in traceback.walk_tb(raised.__traceback__ if raised is not None else None):
@@ -135,7 +136,7 @@ def _not_run(place: str, error: BaseException) -> PolicyFileError:
         return PolicyFileError(str(wrong))
     if isinstance(error, EscapeError):
         why = why_interrupted(said) or "loading it was interrupted"
-        return PolicyFileError(f"{where}: {why}; correct what it does there")
+        return PolicyFileError(f"{where}: {why}; fix what blocks it")
     if isinstance(error, InputError):
         return PolicyFileError(f"{where}: {said}")
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__

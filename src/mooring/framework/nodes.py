@@ -43,12 +43,12 @@ class Column:
 
 
 class Nodes(Sequence[Node]):
-    """The nodes a function decides on: iterate over them, or read whole columns.
+    """The nodes to evaluate: iterate over them, or read whole columns.
 
     Attributes:
         allocatable: what pods can use, an array for each resource.
         used: the sum of the pods' requests, an array for each resource.
-        free: allocatable less used, an array for each resource.
+        free: allocatable minus used, an array for each resource.
     """
 
     __slots__ = ("_allocatable", "_columns", "_cycle", "_free", "_nodes", "_used", "rows")
@@ -87,7 +87,7 @@ class Nodes(Sequence[Node]):
 
     @property
     def columns(self) -> Columns:
-        """The cluster's columns, for plugins that read more than amounts and labels.
+        """The cluster's columns, for plugins that need more than amounts and labels.
 
         Raises:
             NotAvailable: the nodes came with the question and are in no state.
@@ -120,7 +120,7 @@ class Nodes(Sequence[Node]):
 
     @property
     def free(self) -> Column:
-        """Allocatable less used, an array for each resource."""
+        """Allocatable minus used, an array for each resource."""
         if self._free is None:
             self._free = Column(lambda name: self.allocatable[name] - self.used[name])
         return self._free
@@ -149,7 +149,7 @@ class Nodes(Sequence[Node]):
         return [node.name for node in self._listed]
 
     def labels(self, key: str, default: str = "") -> list[str]:
-        """One label's value for each node, with the default where a node does not have it."""
+        """The value of a label for each node, with the default for nodes without the label."""
         return [node.labels.get(key, default) for node in self._listed]
 
     @overload

@@ -34,8 +34,8 @@ def start_time(pod: Pod) -> float:
         found = datetime.fromisoformat(text)
     except ValueError as error:
         raise InputError(
-            f"Pod {pod.key}: field status.startTime: {text!r} is no time; "
-            f"write for example 2026-01-31T12:00:00Z"
+            f"Pod {pod.key}: field status.startTime: {text!r} is not a valid time; use for "
+            "example 2026-01-31T12:00:00Z"
         ) from error
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 

@@ -39,16 +39,16 @@ _MOST_NUMBER: Final = 1e100
 
 
 class Policy:
-    """Rules for placing pods, written as functions or hook classes.
+    """Rules for scheduling pods, written as functions or plugins.
 
     Args:
-        name: what the policy is called in logs and events.
-        usage: whether functions read `node.used`, `node.free` or `node.pods`; say False for a
-            policy that needs only the nodes themselves, then no pods are watched.
-        description: one line for people.
-        weight: how often its score counts beside the scores of other plugins, as a plugin's
-            weight in a ``KubeSchedulerConfiguration``. None counts it as often as all of them
-            together, so that the policy has half the say.
+        name: the policy's name in logs and events.
+        usage: whether functions read `node.used`, `node.free` or `node.pods`; set False for a
+        policy that needs only the nodes themselves, so that no pods are watched.
+        description: a one-line description.
+        weight: the weight of its score relative to the scores of other plugins, like a plugin's
+        weight in a ``KubeSchedulerConfiguration``. None makes it equal to the sum of their weights,
+        so that the policy has half the say.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class Policy:
         weight: int | None = None,
     ) -> None:
         if not _NAME.fullmatch(str(name)):
-            raise InputError(f"policy name {name!r} is illegal; {_LEGAL}")
+            raise InputError(f"policy name {name!r} is invalid; {_LEGAL}")
         if weight is not None and not _is_weight(weight):
             raise InputError(
-                f"policy {name!r} has weight={weight!r}; it must be a whole number from 1 to "
+                f"policy {name!r} has weight={weight!r}; it must be an integer from 1 to "
                 f"{_MOST_WEIGHT}"
             )
         self.name = name
@@ -79,12 +79,12 @@ class Policy:
 
     @property
     def needs_pods(self) -> bool:
-        """Whether its functions see the cluster's pods, so that they have to be watched."""
+        """Whether its functions use the cluster's pods, which then have to be watched."""
         return self.usage or bool(self.preempts or self.binds)
 
     @property
     def rules(self) -> list[Rule]:
-        """All functions of the policy, by the point at which they run."""
+        """All functions of the policy, by extension point."""
         return [*self.filters, *self.scores, *self.preempts, *self.binds]
 
     @overload
@@ -107,7 +107,7 @@ class Policy:
         Args:
             function: ``(pod, node)``; returns a `Verdict`, a bool, None or a reason.
             name: the rule's name; the function's name if empty.
-            reason: given where the function only says no.
+            reason: used if the function only returns False.
             unresolvable: its rejections cannot be resolved by preemption.
         """
         return self._decorate(
@@ -135,7 +135,7 @@ class Policy:
         Args:
             function: ``(pod, nodes)``; returns a mask, one answer for each node or ``None``.
             name: the rule's name; the function's name if empty.
-            reason: given where the function only says no.
+            reason: used if the function only returns False.
             unresolvable: its rejections cannot be resolved by preemption.
         """
         return self._decorate(
@@ -158,13 +158,13 @@ class Policy:
         weight: float = 1,
         max_score: float = 100,
     ) -> Any:
-        """Register a function that says how good one node is for a pod.
+        """Register a function that rates how well one node suits a pod.
 
         Args:
             function: ``(pod, node)``; returns a number from 0 to `max_score`.
             name: the rule's name; the function's name if empty.
-            weight: how much it counts beside the policy's other scores.
-            max_score: the function's best number.
+            weight: how much it counts relative to the policy's other scores.
+            max_score: the best score that the function returns.
         """
         return self._decorate(
             self.scores, ScoreRule, function, "score", name, weight=weight, max_score=max_score
@@ -190,8 +190,8 @@ class Policy:
         Args:
             function: ``(pod, nodes)``; returns one number from 0 to `max_score` for each node.
             name: the rule's name; the function's name if empty.
-            weight: how much it counts beside the policy's other scores.
-            max_score: the function's best number.
+            weight: how much it counts relative to the policy's other scores.
+            max_score: the best score that the function returns.
         """
         return self._decorate(
             self.scores, ScoreRule, function, "score_nodes", name,
@@ -203,11 +203,11 @@ class Policy:
     @overload
     def preempt(self, /, *, name: str = ...) -> Callable[[PreemptFunction], PreemptFunction]: ...
     def preempt(self, function: Callable[..., Any] | None = None, /, *, name: str = "") -> Any:
-        """Register a function that has a say when pods on a node are to be preempted.
+        """Register a function that influences which pods are preempted on a node.
 
         Args:
-            function: ``(pod, node, victims)``; accepts or drops the node as a filter does, or
-                returns the victims that remain.
+            function: ``(pod, node, victims)``; accepts or excludes the node as a filter does, or
+            returns the remaining victims.
             name: the rule's name; the function's name if empty.
         """
         return self._decorate(self.preempts, PreemptRule, function, "preempt", name)
@@ -217,10 +217,10 @@ class Policy:
     @overload
     def bind(self, /, *, name: str = ...) -> Callable[[BindFunction], BindFunction]: ...
     def bind(self, function: Callable[..., Any] | None = None, /, *, name: str = "") -> Any:
-        """Register the function that acts just before a pod is bound; a policy has one at most.
+        """Register the function that runs just before a pod is bound; a policy has at most one.
 
         Args:
-            function: ``(binding)``, plain or ``async``; returns nothing, the binding with more
+            function: ``(binding)``, regular or ``async``; returns nothing, the binding with more
                 annotations, or a rejection.
             name: the rule's name; the function's name if empty.
         """
@@ -229,18 +229,18 @@ class Policy:
     def add(self, plugin: hook.Hook) -> None:
         """Register every hook that a plugin implements.
 
-        Filters, scores, `Preempt` and `Bind` join the policy's functions and run everywhere. A
-        plugin with further hooks, or with an `attach` of its own, is also a plugin of its own in
-        mooring's scheduler, and one that prepares its filter or score there (`PreFilter`,
-        `PreScore`, `Normalize`) runs there alone.
+        Filters, scores, `Preempt` and `Bind` are added to the policy's functions and run
+        everywhere. A plugin with other hooks, or with its own `attach`, is also a separate plugin
+        in mooring's scheduler, and a plugin that prepares its filter or score (`PreFilter`,
+        `PreScore`, `Normalize`) runs only there.
 
         Raises:
-            InputError: it is not a plugin, implements no hook, or its name is taken.
+            InputError: it is not a plugin, implements no hook, or its name is already taken.
         """
         given: object = plugin
         if not isinstance(given, hook.Hook):
             made = f"{given.__name__}()" if isinstance(given, type) else "..."
-            raise InputError(f"policy.add takes a plugin; write policy.add({made})")
+            raise InputError(f"policy.add takes a plugin; use policy.add({made})")
         name = hook.plugin_name(plugin)
         before = len(self.rules)
         alone = isinstance(plugin, hook.PREPARING)
@@ -255,7 +255,8 @@ class Policy:
             self.plugins.append(plugin)
         elif len(self.rules) == before:
             raise InputError(
-                f"plugin {name!r} implements no hook; inherit hook.Filter, hook.Score or another"
+                f"plugin {name!r} implements no hook; inherit from hook.Filter, hook.Score or "
+                "another hook"
             )
 
     def _add_rules(self, plugin: hook.Hook, name: str) -> None:
@@ -294,7 +295,7 @@ class Policy:
             return register
         if not callable(function):
             raise InputError(
-                f"policy.{kind} takes a function; write @policy.{kind} or "
+                f"policy.{kind} takes a function; use @policy.{kind} or "
                 f"@policy.{kind}(name=...) above it"
             )
         return register(function)
@@ -302,13 +303,13 @@ class Policy:
     def _check(self, rules: list[RuleT], kind: str, name: str, options: dict[str, Any]) -> None:
         if not _NAME.fullmatch(name):
             raise InputError(
-                f"{kind} name {name!r} is illegal in policy {self.name!r}; "
-                f"give one with name=: {_LEGAL}"
+                f"{kind} name {name!r} is invalid in policy {self.name!r}; "
+                f"set one with name=: {_LEGAL}"
             )
         if kind == "bind" and rules:
             raise InputError(
                 f"policy {self.name!r} has two bind functions, {rules[0].name!r} and {name!r}; "
-                f"a pod is bound once, so keep one"
+                "keep one, because a pod is bound only once"
             )
         if any(rule.name == name for rule in rules):
             raise InputError(f"policy {self.name!r} has two {kind} functions named {name!r}")
@@ -326,6 +327,8 @@ def _is_weight(value: object) -> bool:
 def _check_number(kind: str, name: str, option: str, value: object) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 < cast("float", value) < math.inf:
-        raise InputError(f"{kind} {name!r} has {option}={value!r}; it must be a number above 0")
+        raise InputError(
+            f"{kind} {name!r} has {option}={value!r}; it must be a number greater than 0"
+        )
     if cast("float", value) > _MOST_NUMBER:
-        raise InputError(f"{kind} {name!r} has {option} above {_MOST_NUMBER:g}; give a smaller one")
+        raise InputError(f"{kind} {name!r} has {option} above {_MOST_NUMBER:g}; it must be smaller")

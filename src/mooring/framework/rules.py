@@ -68,7 +68,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         self,
         check: Callable[..., T],
         *args: Any,
-        kind: str = "returned something illegal",
+        kind: str = "returned something invalid",
         node: str | None = None,
     ) -> T:
         """Check an answer, which may be foreign code itself: an iterator, a property, an array.
@@ -109,7 +109,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         failed = f"failed{where}: {told.text}"
         if why := why_interrupted(told.text):
             # All calls of one decision have one limit: this one need not have taken long.
-            many = f" (it was asked about {asked[0]} of {asked[1]} nodes)" if asked[1] > 1 else ""
+            many = f" (it was called for {asked[0]} of {asked[1]} nodes)" if asked[1] > 1 else ""
             failed = f"was interrupted{where}: {why}{many}"
         raise PolicyError(
             f"{self.kind} {self.name!r} {failed}",
@@ -129,7 +129,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FilterRule(Rule, frozen=True, kw_only=True):
-    """A filter; `reason` is given where the function only says no."""
+    """A filter; `reason` is used if the function only returns False."""
 
     reason: str = ""
     unresolvable: bool = False
@@ -159,7 +159,7 @@ class FilterRule(Rule, frozen=True, kw_only=True):
             if answers.shape != (len(nodes),) or answers.dtype != np.bool_:
                 raise self.wrong(
                     f"returned an array of shape {answers.shape} and type {answers.dtype}; "
-                    f"it must be one truth value for each of the {len(nodes)} nodes",
+                    f"it must be one bool for each of the {len(nodes)} nodes",
                     "returned an array",
                 )
             no = self._verdict(False, None)
@@ -298,8 +298,10 @@ class PreemptRule(Rule, frozen=True, kw_only=True):
         invented = [one.key for one in answer if id(one) not in known]
         if invented:
             raise self.wrong(
-                f"named {invented[0]} on node {node.name}, which is none of the victims; "
-                f"it may drop victims, never add any",
+                (
+                    f"named {invented[0]} on node {node.name}, which is not one of the victims; it "
+                    "may remove victims, but not add any"
+                ),
                 "named others",
                 node.name,
             )
@@ -359,4 +361,4 @@ def _shown_number(value: float) -> str:
     try:
         return f"{float(value):g}"
     except OverflowError:
-        return "a number beyond all floats"
+        return "a number that is too large for a float"

@@ -170,7 +170,7 @@ class Runtime:
         return self._ongoing.preemptions.preemptors
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
-        """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        """Run all filters for one node as it is now, with nominated pods; None if the pod fits."""
         return self.filter_walk.rejection(cycle, row)
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:

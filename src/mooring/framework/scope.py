@@ -8,19 +8,19 @@ import enum
 
 
 class Scope(enum.Enum):
-    """What an answer about one node depends on, besides the pod.
+    """What a result for one node depends on, in addition to the pod.
 
-    Objects are those of the kinds that the plugin reads. What a filter's `pre_filter` computes or
-    answers is part of its answer. A score is the raw one, for a given set of possible nodes.
+    Objects are those of the kinds that the plugin reads. The result of a filter includes what its
+    `pre_filter` computes or returns. A score is the raw score for a given set of feasible nodes.
     """
 
     #: All nodes and objects, but never the pods on nodes.
     NODES = "Nodes"
-    #: The node itself, the pods on it, and objects; no other node and no other pod.
+    #: The node itself, the pods on it, and objects; no other nodes and no other pods.
     ROW = "Row"
-    #: All nodes and objects, and how many pods of what sort each topology domain has on the nodes
-    #: that count, be it all or those that the pod selects and tolerates: on which of them a pod is
-    #: makes no difference.
+    #: All nodes and objects, and the number of pods of each sort per topology domain, on all nodes
+    #: or on those that the pod selects and tolerates: on which node of a domain a pod runs makes no
+    #: difference.
     DOMAIN = "Domain"
     #: Anything.
     CLUSTER = "Cluster"

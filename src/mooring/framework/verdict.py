@@ -20,15 +20,15 @@ ERROR: Final = "Error"
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """Whether a node is acceptable, and if not, why.
+    """Whether a node is accepted, and if not, why.
 
     Attributes:
         accepted: whether the pod may go to the node.
         reason: why not; shown to users in the pod's events.
-        unresolvable: preempting other pods would not help, so preemption need not try this node.
+        unresolvable: preempting other pods would not help, so preemption does not try this node.
         also: more reasons, where one plugin has several.
-        error: the question could not be answered, so the pod is not scheduled now.
-        note: what `moor explain` adds to the reasons; in no event and no condition.
+        error: the node could not be evaluated, so the pod is not scheduled in this attempt.
+        note: what `moor explain` adds to the reasons; not part of events and conditions.
     """
 
     accepted: bool
@@ -45,7 +45,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def code(self) -> str:
-        """kube-scheduler's name for this kind of answer."""
+        """kube-scheduler's name for this kind of result."""
         if self.accepted:
             return SUCCESS
         if self.error:
@@ -72,8 +72,8 @@ class Verdicts(Sequence[Verdict]):
     """The answers of a filter for many nodes.
 
     Attributes:
-        choice: (n_nodes,) for each node its place in `table`; 0 accepts.
-        table: the different answers; the first accepts.
+        choice: (n_nodes,) the index into `table` for each node; 0 accepts.
+        table: the different verdicts; the first accepts.
     """
 
     __slots__ = ("choice", "table")
@@ -89,7 +89,7 @@ class Verdicts(Sequence[Verdict]):
 
     @classmethod
     def each(cls, verdicts: Sequence[Verdict]) -> "Verdicts":
-        """One answer for each node, given one by one."""
+        """One verdict for each node."""
         table: list[Verdict] = [ACCEPT]
         places = {ACCEPT: 0}
         choice = np.zeros(len(verdicts), np.int32)
@@ -104,7 +104,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the answers take; the few reasons hardly count."""
+        """The size of the verdicts in bytes; the few reasons hardly count."""
         return self.choice.nbytes
 
     def __getitem__(self, index: int) -> Verdict:  # type: ignore[override]
@@ -119,17 +119,17 @@ class Verdicts(Sequence[Verdict]):
 
 
 def accept() -> Verdict:
-    """The node is acceptable."""
+    """Accept the node."""
     return ACCEPT
 
 
 def reject(reason: str, *, unresolvable: bool = False, note: str = "") -> Verdict:
-    """The node is not acceptable.
+    """Reject the node.
 
     Args:
-        reason: why, in a few words; kube-scheduler counts nodes by reason, so leave numbers out.
+        reason: why, in a few words; kube-scheduler counts nodes by reason, so omit numbers.
         unresolvable: preempting other pods would not help.
-        note: what `moor explain` adds in parentheses; numbers may be in it.
+        note: what `moor explain` adds in parentheses; may contain numbers.
     """
     return Verdict(accepted=False, reason=reason, unresolvable=unresolvable, note=note)
 
@@ -140,5 +140,5 @@ def fail(reason: str) -> Verdict:
 
 
 def accept_if(condition: object, reason: str, *, unresolvable: bool = False) -> Verdict:
-    """The node is acceptable if the condition holds, else rejected for the reason."""
+    """Accept the node if the condition holds; otherwise reject it with the reason."""
     return ACCEPT if condition else reject(reason, unresolvable=unresolvable)

@@ -28,7 +28,8 @@ from mooring.state.cluster import Cluster
 T = TypeVar("T")
 
 _NOT_NOW: Final = (
-    "pods can be added and removed in thought only in a hook that gets the cycle, and with that "
+    "pods can be added and removed hypothetically only in a hook that gets the cycle, and with "
+    "that "
     "cycle: pre_filter, post_filter, pre_score, reserve, unreserve or permit"
 )
 _WHOLE: Final = (int, np.int64, np.int32)
@@ -65,7 +66,9 @@ class HookWhatIfs:
         if any(one.key == pod.key for one in pods) == add:
             there = "is there already" if add else "is not there"
             name = self.runtime.cluster.columns.nodes[row].name
-            raise MooringError(f"pod {pod.key} on node {name} in thought: it {there}")
+            raise MooringError(
+                f"pod {pod.key} on node {name} cannot be changed hypothetically: it {there}"
+            )
         self._before.setdefault(row, pods)
         self._busy = True
         try:
@@ -163,7 +166,7 @@ class PluginHandle:
         return self._runtime.filters
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
-        """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        """Run all filters for one node as it is now, with nominated pods; None if the pod fits."""
         if type(cycle) is not Cycle:
             raise MooringError(_NOT_NOW)
         need_stack(_FRAMES)
@@ -187,7 +190,7 @@ class PluginHandle:
         if not open_what_ifs or open_what_ifs[-1].cycle is not cycle:
             raise MooringError(_NOT_NOW)
         if type(pod) is not Pod:
-            raise MooringError("only a Pod can be on a node, in thought, too")
+            raise MooringError("only a Pod can be added to a node")
         need_stack(_FRAMES)
         open_what_ifs[-1].change(pod, _row(row, self.cluster), add=add)
 

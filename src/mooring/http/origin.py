@@ -80,8 +80,8 @@ def read_allowed_hosts(names: Iterable[str], option: str = "--allow-host") -> fr
             host = host[1:-1]
         if not _NAME.fullmatch(host) and _address(host) is None:
             raise InputError(
-                f"{option} {name!r} is no name of a host; give one without scheme, port and path, "
-                f"such as moor.example.com"
+                f"{option} {name!r} is not a valid host name; use one without scheme, port and "
+                "path, such as moor.example.com"
             )
         found.add(host)
     return frozenset(found)
@@ -143,11 +143,13 @@ class OwnOrigin:
         given = hosts[0].decode("latin-1").strip() if hosts else ""
         host = _host_and_port(given)
         if given and host is None:
-            return RejectedRequest(400, f"the Host header {_shown(given)} is no host with a port")
+            return RejectedRequest(
+                400, (f"the Host header {_shown(given)} is not a host with an optional port")
+            )
         if host is not None and self._on_loopback and not self._is_own(host.host):
             return RejectedRequest(
                 403,
-                f"this server listens on loopback and is not called {_shown(given)}; ask it as "
+                f"this server listens on loopback and is not known as {_shown(given)}; use "
                 f"localhost or 127.0.0.1, or start it with --allow-host {_shown(host.host)}",
             )
         return self._foreign(scope, headers, host) or _of_a_form(headers)
@@ -167,7 +169,9 @@ class OwnOrigin:
             and headers.get(b"sec-fetch-dest") == [b"document"]
         ):
             return None  # a person followed a link, and the other page does not see the answer
-        return RejectedRequest(403, "this server answers no requests of other sites' web pages")
+        return RejectedRequest(
+            403, ("this server does not answer requests from web pages of other sites")
+        )
 
     def _foreign_origin(self, origin: str, host: _HostAndPort | None) -> RejectedRequest | None:
         scheme, _, authority = origin.lower().partition("://")
@@ -181,8 +185,10 @@ class OwnOrigin:
             return None
         return RejectedRequest(
             403,
-            f"this server does not know {_shown(host.host)} as its own name, so it answers no web "
-            f"pages from there; start it with --allow-host {_shown(host.host)}",
+            (
+                f"this server does not know {_shown(host.host)} as its own name, so it does not "
+                f"answer web pages from there; start it with --allow-host {_shown(host.host)}"
+            ),
         )
 
     def _is_own(self, host: str) -> bool:
@@ -245,7 +251,7 @@ def _of_a_form(headers: dict[bytes, list[bytes]]) -> RejectedRequest | None:
     if media not in _OF_FORMS:
         return None
     return RejectedRequest(
-        415, f"a web page has to send application/json, not {_shown(media) if media else 'nothing'}"
+        415, f"a web page must send application/json, not {_shown(media) if media else 'nothing'}"
     )
 
 
@@ -255,7 +261,11 @@ def _has_body(headers: dict[bytes, list[bytes]]) -> bool:
 
 def _other_site(origin: str) -> RejectedRequest:
     return RejectedRequest(
-        403, f"this server answers no requests of other sites' web pages (Origin {_shown(origin)})"
+        403,
+        (
+            "this server does not answer requests from web pages of other sites (Origin "
+            f"{_shown(origin)})"
+        ),
     )
 
 

@@ -34,6 +34,6 @@ def listen(
         what = getattr(error, "strerror", None) or str(error)
         raise InputError(
             f"cannot listen on {host} port {port}: {what}; "
-            f"choose others with {option} and {port_option}"
+            f"use others with {option} and {port_option}"
         ) from error
     return sock

@@ -77,12 +77,15 @@ class Certificates:
             context.load_cert_chain(self._cert, self._key)
         except (ssl.SSLError, OSError, ValueError) as error:
             raise InputError(
-                f"{self._cert} and {self._key} are no certificate and its key in PEM: {error}"
+                f"{self._cert} and {self._key} are not a certificate and its key in PEM "
+                f"format: {error}"
             ) from error
         if self._client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             try:
                 context.load_verify_locations(self._client_ca)
             except (ssl.SSLError, OSError, ValueError) as error:
-                raise InputError(f"{self._client_ca} is no CA file in PEM: {error}") from error
+                raise InputError(
+                    f"{self._client_ca} is not a CA file in PEM format: {error}"
+                ) from error
         return context

@@ -217,8 +217,8 @@ class Client:
             return decode_deep(lambda data: msgspec.json.decode(data, type=type_), answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise KubeError(
-                f"The API server {self.config.server} answered {path} with something that is no "
-                f"{type_.__name__}: {error}."
+                f"The API server {self.config.server} answered {path} with something other "
+                f"than a {type_.__name__}: {error}."
             ) from error
 
     @asynccontextmanager

@@ -36,15 +36,15 @@ def load_in_cluster(
     host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         raise ConfigError(
-            "This is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; "
-            "name a kubeconfig."
+            "This is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not "
+            "set; specify a kubeconfig."
         )
     token, authority = folder / "token", folder / "ca.crt"
     for file in (token, authority):
         if not file.is_file():
             raise ConfigError(
-                f"The pod has no {file}; give its service account a token "
-                "(automountServiceAccountToken) or name a kubeconfig."
+                f"The pod has no {file}; mount a service account token "
+                "(automountServiceAccountToken) or specify a kubeconfig."
             )
     namespace = folder / "namespace"
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -96,8 +96,8 @@ def find_config(
         present = [path for path in dict.fromkeys(listed) if path.exists()]
         if not present:
             raise ConfigError(
-                f"KUBECONFIG names {', '.join(map(str, listed))}, which does not exist; "
-                "correct the variable or unset it."
+                f"KUBECONFIG names {', '.join(map(str, listed))}, which does not exist; fix "
+                "the variable or unset it."
             )
         merged = kubeconfig_file.read(present)
         if context or not merged.is_empty:
@@ -113,7 +113,7 @@ def find_config(
                 return resolve(merged, context)
     if context is not None:
         raise ConfigError(
-            f'There is no kubeconfig with a context "{shown(context)}"; name the file with '
+            f'There is no kubeconfig with a context "{shown(context)}"; specify the file with '
             "--kubeconfig or KUBECONFIG."
         )
     return None
@@ -138,10 +138,10 @@ def unasked_file(env: Mapping[str, str] = os.environ) -> str:
         return ""
     current = found.current_context
     if current in found.contexts:
-        taken = f"--context {shlex.quote(shown(current))} takes its current context"
+        taken = f"--context {shlex.quote(shown(current))} uses its current context"
     elif found.contexts:
         names = ", ".join(map(shown, sorted(found.contexts)))
-        taken = f"--context NAME takes one of its contexts ({names})"
+        taken = f"--context NAME uses one of its contexts ({names})"
     else:
         return ""
-    return f"; {path} is not used unasked: {taken}"
+    return f"; {path} is not used by default: {taken}"

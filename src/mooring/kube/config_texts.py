@@ -28,7 +28,7 @@ def one_line(text: str, what: str, where: str) -> str:
     if text.isprintable():
         return text
     raise ConfigError(
-        f"The {what} of {where} has a line break or another control character in it; correct it."
+        f"The {what} of {where} contains a line break or another control character; fix it."
     )
 
 
@@ -44,7 +44,7 @@ def check_url(text: str, what: str, where: str) -> None:
     except ValueError:
         well = False
     if not well:
-        raise ConfigError(f"The {what} of {where} is no http:// or https:// address; correct it.")
+        raise ConfigError(f"The {what} of {where} is not an http:// or https:// URL; fix it.")
 
 
 def is_host(name: str | None) -> bool:

@@ -119,7 +119,7 @@ class TokenFile:
         try:
             token = self.path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            problem = getattr(error, "strerror", None) or "it is no text"
+            problem = getattr(error, "strerror", None) or "it is not text"
         else:
             # a header value must stay one line, whatever the file has
             if token and token.isprintable():

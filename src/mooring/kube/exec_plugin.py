@@ -114,19 +114,25 @@ class ExecPlugin:
             answer = msgspec.json.decode(output, type=_ExecCredential)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             # its text may quote the output, which is secret
-            raise self._error("did not print an ExecCredential; run it by hand.") from None
+            raise self._error(
+                "did not print an ExecCredential; run it manually to see why."
+            ) from None
         if answer.kind != "ExecCredential" or answer.api_version != self.spec.api_version:
             raise self._error(
-                f"did not print an ExecCredential of {self.spec.api_version}; "
-                "correct apiVersion in the kubeconfig."
+                f"did not print an ExecCredential of {self.spec.api_version}; fix apiVersion "
+                "in the kubeconfig."
             )
         status = answer.status
         if status is None or not (status.token or status.client_certificate_data):
-            raise self._error("gave neither a token nor a client certificate; run it by hand.")
+            raise self._error(
+                "returned neither a token nor a client certificate; run it manually to see why."
+            )
         if bool(status.client_certificate_data) != bool(status.client_key_data):
-            raise self._error("gave a client certificate without its key or a key alone.")
+            raise self._error(
+                "returned a client certificate without its key, or a key without its certificate."
+            )
         if not status.token.isprintable():
-            raise self._error("gave a token of more than one line; run it by hand.")
+            raise self._error("returned a token of more than one line; run it manually to see why.")
         self._expires = status.expiration_timestamp
         self._value = Credentials(
             authorization=f"Bearer {status.token}" if status.token else "",
@@ -138,7 +144,7 @@ class ExecPlugin:
         spec = self.spec
         interactive = spec.interactive_mode != "Never" and self._is_terminal()
         if spec.interactive_mode == "Always" and not interactive:
-            raise self._error("needs a terminal and there is none; use another user.")
+            raise self._error("needs a terminal, and there is none; use another user.")
         info: dict[str, object] = {"interactive": interactive}
         if spec.cluster_info is not None:
             info["cluster"] = spec.cluster_info
@@ -164,8 +170,8 @@ class ExecPlugin:
             raise self._error(f"cannot be started: {error.strerror}.") from None
         except ValueError:
             raise self._error(
-                "cannot be started: its name, an argument or a variable has a character in it that "
-                "no program can be given."
+                "cannot be started: its name, an argument or a variable contains a character "
+                "that cannot be passed to a program."
             ) from None
         try:
             async with asyncio.timeout(TIME_LIMIT_SECONDS):
@@ -173,7 +179,7 @@ class ExecPlugin:
                     _all(process.stdout), _tail(process.stderr, echo=interactive), process.wait()
                 )
         except TimeoutError:
-            raise self._error(f"did not end within {TIME_LIMIT_SECONDS:.0f} s.") from None
+            raise self._error(f"did not end within {TIME_LIMIT_SECONDS:.0f}s.") from None
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -181,7 +187,7 @@ class ExecPlugin:
                 await process.wait()
         if code:
             lines = tail.decode(errors="replace").strip().splitlines()
-            said = f": {_one_line(lines[-1])}" if lines else " and said nothing."
+            said = f": {_one_line(lines[-1])}" if lines else " and printed nothing."
             raise self._error(f"failed with exit code {code}{said}")
         return output
 

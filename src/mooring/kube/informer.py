@@ -205,7 +205,7 @@ class Informer(Generic[T]):
         text = str(error)
         if text not in self._logged:
             self._logged.add(text)
-            why = "it is taken for empty and tried again" if self.absent else "it is tried again"
+            why = "it is treated as empty; retrying" if self.absent else "retrying"
             logger.warning("%s (%s; %s)", text, self.source.query.path, why)
 
     def _contact(self) -> None:

@@ -128,7 +128,7 @@ def _proxy(cluster: KubeconfigCluster, where: str) -> str:
 
 def _host_name(text: str, what: str, where: str) -> str:
     if text and not is_host(one_line(text, what, where)):
-        raise ConfigError(f"The {what} of {where} is no name of a host; correct it.")
+        raise ConfigError(f"The {what} of {where} is not a valid host name; fix it.")
     return text
 
 
@@ -136,7 +136,7 @@ def _data(text: str, what: str, where: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
-        raise ConfigError(f"The {what} of {where} is not base64; correct it.") from None
+        raise ConfigError(f"The {what} of {where} is not valid base64; fix it.") from None
 
 
 def _file(folder: Path, name: str, what: str, where: str) -> Path | None:

@@ -153,7 +153,7 @@ def _read_one(path: Path) -> _File:
     except OSError as error:
         raise ConfigError(f"The kubeconfig {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"The kubeconfig {path} is no UTF-8 text.") from None
+        raise ConfigError(f"The kubeconfig {path} is not valid UTF-8.") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         check_depth(text)
@@ -162,7 +162,7 @@ def _read_one(path: Path) -> _File:
         # The texts of other errors than YAML's may quote the file.
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1})" if mark is not None else ""
-        raise ConfigError(f"The kubeconfig {path} is not YAML{place}; correct it.") from None
+        raise ConfigError(f"The kubeconfig {path} is not valid YAML{place}; fix it.") from None
     if data is None:
         return _File()
     try:
@@ -170,7 +170,7 @@ def _read_one(path: Path) -> _File:
     except msgspec.ValidationError as error:
         raise ConfigError(f"The kubeconfig {path} is not valid: {error}.") from None
     except RecursionError:
-        raise ConfigError(f"The kubeconfig {path} contains itself (& and *); correct it.") from None
+        raise ConfigError(f"The kubeconfig {path} contains itself (& and *); fix it.") from None
 
 
 def _without_nulls(data: object) -> object:

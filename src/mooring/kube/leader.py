@@ -94,7 +94,7 @@ class LeaderElector:
         if self._wrote:
             raise RuntimeError("a LeaderElector takes part in one election only")
         settings, pacing = self.settings, self._pacing
-        logger.info("Waiting to lead: Lease %s/%s.", settings.namespace, settings.name)
+        logger.info("Waiting to become the leader: Lease %s/%s.", settings.namespace, settings.name)
         while not await self._attempt():
             await pacing.sleep(settings.retry_seconds * (1 + JITTER * pacing.random()))
         self._tasks = (asyncio.create_task(self._renew()), asyncio.create_task(self._watch()))
@@ -117,9 +117,9 @@ class LeaderElector:
             except ApiError as error:
                 if error.status == HTTPStatus.CONFLICT:
                     continue  # a renewal on its way arrived in between
-                logger.warning("The Lease was not released and ends by itself: %s", error)
+                logger.warning("The Lease was not released and will expire: %s", error)
             except KubeError as error:
-                logger.warning("The Lease was not released and ends by itself: %s", error)
+                logger.warning("The Lease was not released and will expire: %s", error)
             return
 
     async def _give_up(self, until: float) -> bool:
@@ -138,7 +138,7 @@ class LeaderElector:
                 await self._pacing.sleep(self.settings.retry_seconds)
                 await self._attempt()
         except Exception:  # the watch would find out, but late
-            logger.exception("Renewing the Lease failed in an unexpected way.")
+            logger.exception("Renewing the Lease failed unexpectedly.")
             self._lose("it cannot be renewed")
 
     async def _watch(self) -> None:
@@ -150,7 +150,7 @@ class LeaderElector:
         """Lose the Lease if our time is over."""
         if self._held_until is None or self.leading:
             return False
-        self._lose(f"it was not renewed for {self.settings.hold_seconds:g} s")
+        self._lose(f"it was not renewed for {self.settings.hold_seconds:g}s")
         return True
 
     async def _attempt(self) -> bool:
@@ -164,7 +164,7 @@ class LeaderElector:
             text = str(error)
             if text not in self._logged:
                 self._logged.add(text)
-                logger.warning("%s (the Lease; it is tried again)", text)
+                logger.warning("%s (the Lease; retrying)", text)
             return False
         self.error = None
         self._logged.clear()
@@ -266,7 +266,7 @@ class LeaderElector:
         finally:
             request.cancel()
             timer.cancel()
-        raise KubeError(f"The API server did not answer within {seconds:g} s.")
+        raise KubeError(f"The API server did not answer within {seconds:g}s.")
 
     def _lose(self, why: str) -> None:
         if not self.lost.is_set() and self._held_until is not None:

@@ -47,15 +47,15 @@ class LeaseSettings:
             InputError: which time is wrong.
         """
         if self.retry_seconds <= 0:
-            raise InputError(f"retryPeriod is {self.retry_seconds:g}s, give more than 0s.")
+            raise InputError(f"retryPeriod is {self.retry_seconds:g}s; it must be greater than 0s.")
         if self.renew_seconds <= JITTER * self.retry_seconds:
             raise InputError(
-                f"renewDeadline is {self.renew_seconds:g}s, give more than {JITTER} times "
-                f"retryPeriod, which is {self.retry_seconds:g}s."
+                f"renewDeadline is {self.renew_seconds:g}s; it must be greater than {JITTER} "
+                f"times retryPeriod, which is {self.retry_seconds:g}s."
             )
         if self.stored_seconds <= self.renew_seconds:
             raise InputError(
-                f"leaseDuration is {self.stored_seconds} whole seconds, give more than "
+                f"leaseDuration is {self.stored_seconds}s; it must be greater than "
                 f"renewDeadline, which is {self.renew_seconds:g}s."
             )
 

@@ -59,7 +59,7 @@ async def _page(client: Client, path: str, params: dict[str, str | int]) -> List
     try:
         return decode_page(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise KubeError(f"The answer to {path} is no list: {error}.") from error
+        raise KubeError(f"The response to {path} is not a list: {error}.") from error
 
 
 def _key(item: msgspec.Raw) -> str:

@@ -190,7 +190,7 @@ class Reflector(Generic[T]):
         if older:
             logger.error(
                 "The resourceVersion of %s went back from %d to %s: etcd was restored from a "
-                "backup, or another cluster answers. What is listed now counts.",
+                "backup, or another cluster is answering. The new list is used.",
                 self.query.path,
                 before,
                 resource_version,
@@ -211,7 +211,7 @@ class Reflector(Generic[T]):
         try:
             return decode_page(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise KubeError(f"The answer to {self.query.path} is no list: {error}.") from error
+            raise KubeError(f"The response to {self.query.path} is not a list: {error}.") from error
 
     async def _watch(self, sink: ReflectorSink[T]) -> bool:
         """Watch until the stream ends; say whether nothing new came."""
@@ -240,7 +240,8 @@ class Reflector(Generic[T]):
                 # without a word from the beginning, nothing may have changed since
                 if heard and self._bookmarks:
                     raise KubeError(
-                        f"Nothing was heard of {self.query.path} for {SILENCE_SECONDS:.0f} s, not "
+                        f"No data was received for {self.query.path} for "
+                        f"{SILENCE_SECONDS:.0f}s, not "
                         "even the bookmark that the API server sends every minute: the connection "
                         "seems to be dead."
                     ) from None
@@ -269,7 +270,9 @@ class Reflector(Generic[T]):
             event = decode_line(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # an event may be lost, so watch again from the last version
-            raise KubeError(f"The watch of {self.query.path} sent no event: {error}.") from error
+            raise KubeError(
+                f"The watch of {self.query.path} sent an invalid event: {error}."
+            ) from error
         if event.type == "ERROR":
             status = decode_status(event.object)
             raise api_error(self._client.config, status.code or 500, bytes(event.object))
@@ -289,7 +292,7 @@ class Reflector(Generic[T]):
         if not self._state.seen(version):
             self._doubtful = True
             raise KubeError(
-                f"The watch of {self.query.path} stands behind the version it began from "
+                f"The watch of {self.query.path} is behind the version it started from "
                 f"(resourceVersion {version} after {self._state.newest})."
             )
 
@@ -304,7 +307,7 @@ class Reflector(Generic[T]):
             if name not in self._complaints and len(self._complaints) < _COMPLAINTS:
                 self._complaints.add(name)
                 logger.warning(
-                    "%s of %s cannot be understood and is left out: %s",
+                    "%s of %s cannot be parsed and is skipped: %s",
                     name,
                     self.query.path,
                     error,

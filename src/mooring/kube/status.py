@@ -53,11 +53,14 @@ def api_error(config: ClusterConfig, http_status: int, body: bytes) -> ApiError:
     server = config.server
     if http_status == HTTPStatus.UNAUTHORIZED:
         text = (
-            f"The API server {server} does not accept our credentials (401); "
-            f"renew those of {config.source}."
+            f"The API server {server} rejected the credentials (401); renew those of "
+            f"{config.source}."
         )
     elif http_status == HTTPStatus.FORBIDDEN and said:
-        text = f"The API server {server} forbids it (403): {said}; grant it with an RBAC role."
+        text = (
+            f"The API server {server} denied the request (403): {said}; grant the "
+            "permission with an RBAC role."
+        )
     elif said:
         text = f"The API server {server} answered {http_status}: {said}."
     else:
@@ -91,7 +94,7 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
     if isinstance(error, aiohttp.ClientConnectorError):
         if error.os_error.errno in (errno.EMFILE, errno.ENFILE):
             return KubeError(
-                f"There is no file descriptor left for a connection to the API server {server}; "
+                f"No file descriptors are left for a connection to the API server {server}; "
                 "raise the limit with ulimit -n."
             )
         why = _os_words(error.os_error)
@@ -101,7 +104,7 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
         )
     if isinstance(error, TimeoutError):
         return KubeError(f"The API server {server} did not answer in time.")
-    return KubeError(f"The connection to the API server {server} broke: {_words(error)}.")
+    return KubeError(f"The connection to the API server {server} failed: {_words(error)}.")
 
 
 def _os_words(error: OSError) -> str:
@@ -116,7 +119,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server closed it"
     if isinstance(error, aiohttp.ClientPayloadError):
-        return "the answer was cut off"
+        return "the response was truncated"
     if isinstance(error, OSError):
         return _os_words(error)
     return type(error).__name__

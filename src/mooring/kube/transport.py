@@ -92,7 +92,7 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 def _problem(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "OpenSSL rejects it").lower().replace("_", " ")
-    return getattr(error, "strerror", None) or "it is no PEM"
+    return getattr(error, "strerror", None) or "it is not PEM"
 
 
 def keep_alive(transport: asyncio.BaseTransport | None) -> None:

@@ -210,11 +210,11 @@ def _stubborn(times: int, frame: FrameType | None, exit_now: Callable[[int], obj
     who, where = asked_in(frame), where_in(frame)
     often = counted(times, "interruption")
     if times < _MOST_IGNORED:
-        log.error("%s ignored %s and goes on at %s", who, often, where)
+        log.error("%s ignored %s and is still running at %s", who, often, where)
         return
     log.critical(
-        "%s ignored %s and goes on at %s: nothing can be scheduled while it does, and the process "
-        "ends; it will happen again as long as the plugin and the pod are there",
+        ("%s ignored %s and is still running at %s: no pod can be scheduled meanwhile, so the "
+        "process exits; this will happen again as long as the plugin and the pod exist"),
         who, often, where,
     )  # fmt: skip
     exit_now(1)

@@ -132,7 +132,7 @@ class AsyncHooks:
         if self._left_behind[name] >= MOST_LEFT_BEHIND:
             raise EscapeError(
                 f"{self._left_behind[name]} of its hooks have not ended although they were "
-                "cancelled; it is not asked again before one does"
+                "cancelled; it is not called again until one does"
             )
 
     async def wait_cancelled(self) -> None:

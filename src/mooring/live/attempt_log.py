@@ -75,7 +75,9 @@ class AttemptLog:
         if known is not None and known[1] == reason:
             return
         self._unschedulable[pod.uid] = (known[0] if known is not None else self._clock(), reason)
-        room = f"; room is being made on node {effect.nominated_node}" * bool(effect.nominated_node)
+        room = (f"; pods are being preempted on node {effect.nominated_node}") * bool(
+            effect.nominated_node
+        )
         log.info(
             "pod %s is %sunschedulable: %s%s", pod.key, "" if known is None else "still ",
             _shown(effect.message), room, extra=alike("unschedulable"),
@@ -123,7 +125,7 @@ def _shown(message: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A time for people: ``4 ms``, ``1.3 s`` or ``250 s``."""
+    """A time for people: ``4ms``, ``1.3s`` or ``250s``."""
     if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        return f"{1000 * seconds:.0f}ms"
+    return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"

@@ -101,8 +101,8 @@ class Binder:
         except MooringError as error:
             return BindFailed(pod, node, str(error))
         except Exception as error:
-            log.exception("the binding of pod %s failed inside mooring", pod.key)
-            return BindFailed(pod, node, f"mooring failed: {type(error).__name__}: {error}")
+            log.exception("the binding of pod %s failed: internal error", pod.key)
+            return BindFailed(pod, node, f"internal error: {type(error).__name__}: {error}")
         finally:
             if in_pre_bind is not None:
                 self._pods_in_pre_bind.remove(pod.uid)

@@ -68,7 +68,7 @@ class ChangeIntake:
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)
             except Exception:
-                log.exception("skipped %r: mooring failed on it", change.object)
+                log.exception("skipped %r: internal error", change.object)
 
     def stop(self) -> None:
         """Nobody will schedule with what was not applied yet; may be called in a hook, too."""

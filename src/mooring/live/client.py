@@ -34,7 +34,7 @@ def guard_of(may_write: Callable[[], bool]) -> Callable[[str, str], None]:
 
     def guard(method: str, path: str) -> None:
         if method != "GET" and not may_write():
-            raise NotLeading(f"{method} {path} is not sent: this process does not lead.")
+            raise NotLeading(f"{method} {path} is not sent: this process is not the leader.")
 
     return guard
 

@@ -51,7 +51,7 @@ async def wait_for_api_server(
                 break  # whoever may not ask for the version may have all other permissions
             health.api_server_error = str(error)
             if health.api_server_error != said:
-                log.warning("%s (it is tried again)", error)
+                log.warning("%s (retrying)", error)
                 said = health.api_server_error
             await sleep(pause)
             pause = min(2 * pause, _MOST_PAUSE_SECONDS)

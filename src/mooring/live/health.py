@@ -134,7 +134,7 @@ class Health:
     def _lost(self) -> str:
         if self._leading is None or self._leading() or self.stopping:
             return ""
-        return "the Lease was lost and the process has not ended"
+        return "the Lease was lost and the process has not exited"
 
     def _loop(self) -> str:
         if self._last_progress is None or self.stopping:
@@ -142,17 +142,17 @@ class Health:
         silent = self._clock() - self._last_progress()
         stuck = silent > STUCK_SECONDS
         if stuck and not self._stuck:
-            log.error("the scheduling loop has made no progress for %.0f s", silent)
+            log.error("the scheduling loop has made no progress for %.0fs", silent)
         self._stuck = stuck
-        return f"no progress for {silent:.0f} s" if stuck else ""
+        return f"no progress for {silent:.0f}s" if stuck else ""
 
     def _stale(self) -> str:
         stale = [
-            f"{resource} ({informer.lost_seconds:.0f} s)"
+            f"{resource} ({informer.lost_seconds:.0f}s)"
             for resource, informer in self._informers.items()
             if informer.synced.is_set() and informer.lost_seconds > STALE_SECONDS
         ]
-        return f"nothing is heard of {', '.join(stale)}" if stale else ""
+        return f"no data for {', '.join(stale)}" if stale else ""
 
     def _sync(self) -> str:
         missing = []

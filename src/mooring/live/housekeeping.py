@@ -61,7 +61,7 @@ class Housekeeping:
             try:
                 self.forget()
             except Exception:
-                log.exception("nothing was forgotten; it is tried again in %g s", _PAUSE_SECONDS)
+                log.exception("cleanup failed; retrying in %gs", _PAUSE_SECONDS)
 
     def forget(self) -> None:
         """Forget what nobody asked for since the last call, and give its memory back."""

@@ -96,7 +96,7 @@ class KubeletRejections:
                 silent = await self._watch()
                 pause = self._state.ended(self._pacing.clock() - began, silent=silent)
             except (KubeError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-                log.debug("watching failed pods is tried again: %s", error)
+                log.debug("watching failed pods failed, retrying: %s", error)
                 # A version that cannot be watched from, or something that is not understood.
                 self._state.resource_version = ""
                 pause = self._state.failed(self._pacing.clock() - began)

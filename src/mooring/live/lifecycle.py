@@ -93,7 +93,7 @@ class SchedulerLifecycle:
         left = self._components.live.left_behind
         if left and self._whole_process:
             hooks = counted(left, "cancelled hook")
-            log.warning("%s did not end: the process does not wait", hooks)
+            log.warning("%s did not end: exiting without waiting for it", hooks)
             asyncio.get_running_loop().call_later(_GONE_SECONDS, self._exit_now, 1)
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ class SchedulerLifecycle:
         gc.freeze()
         cluster = components.live.core.cluster
         nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
-        log.info("the cluster is known: %s, %s", nodes, pods)
+        log.info("the cluster is synced: %s, %s", nodes, pods)
 
     async def _acquire(self) -> None:
         elector = self._components.elector
@@ -166,10 +166,10 @@ class SchedulerLifecycle:
             return self._halt()
         failed = next((one for one in (loop, *self._background) if one.done()), None)
         if failed is not None:
-            log.critical("the scheduler failed and ends", exc_info=_error(failed))
+            log.critical("the scheduler failed and exits", exc_info=_error(failed))
         components.health.stopping = True
         live.stop()
-        log.info("stopping: no more pods are taken, writes under way are finished")
+        log.info("stopping: no new pods are scheduled, writes in progress are finished")
         finished = self._start(self._finish(loop))
         await asyncio.wait({finished, lost}, return_when=asyncio.FIRST_COMPLETED)
         if lost.done():
@@ -216,7 +216,7 @@ class SchedulerLifecycle:
     def _halt(self) -> int:
         """The Lease is lost: end at once, another process may be at work already."""
         self._components.live.halt()
-        log.error("this process does not lead any more: it writes nothing and ends")
+        log.error("this process is no longer the leader: it stops writing and exits")
         asyncio.get_running_loop().call_later(_GONE_SECONDS, self._exit_now, 1)
         return 1
 
@@ -237,7 +237,7 @@ class SchedulerLifecycle:
     def _check_background(self) -> None:
         for task in self._background:
             if task.done():
-                raise _error(task) or RuntimeError("a part of the scheduler ended by itself")
+                raise _error(task) or RuntimeError("a part of the scheduler ended unexpectedly")
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -251,7 +251,7 @@ class SchedulerLifecycle:
 
     def _compare(self) -> None:
         if not self._components.health.handlers_synced:
-            log.warning("the cluster is not known yet; there is nothing to compare")
+            log.warning("the cluster is not synced yet; there is nothing to compare")
         elif self._comparing is None or self._comparing.done():
             self._comparing = self._start(self._compare_state())
 

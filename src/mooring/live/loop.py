@@ -192,7 +192,7 @@ class LiveScheduler:
             with self._sync_hooks:
                 effects = self.core.tick(now, lambda: self._clock() > now + _SLICE_SECONDS)
         except Exception:
-            log.exception("mooring failed as time passed")
+            log.exception("internal error in a periodic task")
             return False
         self._dispatch(effects)
         return bool(effects) or self._clock() - now > _LONG_SECONDS
@@ -291,7 +291,7 @@ class LiveScheduler:
                 effects = self.core.report(report, self._clock())
             self._dispatch(effects)
         except Exception:
-            log.exception("mooring failed on %r", report)
+            log.exception("internal error on %r", report)
 
     def _apply_change(self, change: Change[Any]) -> None:
         if self._started:
@@ -302,7 +302,7 @@ class LiveScheduler:
         except InputError as error:  # one object that cannot be used holds up no other
             log.warning("skipped %r: %s", change.object, error)
         except Exception:
-            log.exception("skipped %r: mooring failed on it", change.object)
+            log.exception("skipped %r: internal error", change.object)
 
     async def _decide(self) -> bool:
         """Make decisions for a short while; whether there were any."""
@@ -391,7 +391,7 @@ class LiveScheduler:
     async def _bind(self, effect: Bind, before: asyncio.Task[None] | None) -> None:
         start = self._clock()
         report: Bound | BindFailed
-        report = BindFailed(effect.pod, effect.binding.node_name, "the binding broke off")
+        report = BindFailed(effect.pod, effect.binding.node_name, "the binding was interrupted")
         try:
             report = await self._binder.bind(effect, before)
         finally:
@@ -420,7 +420,7 @@ class LiveScheduler:
                 del self._patches[effect.pod.uid]
 
     async def _preempt(self, effect: PreemptVictims) -> None:
-        report = VictimsPreempted(effect.preemptor, "the preemption broke off")
+        report = VictimsPreempted(effect.preemptor, "the preemption was interrupted")
         try:
             report = await self._binder.preempt(effect)
         finally:

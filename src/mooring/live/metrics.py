@@ -162,9 +162,9 @@ class SchedulerMetrics:
         )  # fmt: skip
         self.informer_events = Counter(
             "mooring_informer_events",
-            "What an informer went through: lists, watches, events, errors, skipped (objects "
-            "that cannot be understood), replayed (events about the past, which change "
-            "nothing), stalls (watches on which nothing came any more).",
+            ("Informer activity: lists, watches, events, errors, skipped (objects that cannot "
+            "be parsed), replayed (events about the past, which have no effect), stalls "
+            "(watches without any data)."),
             ["resource", "what"], registry=registry,
         )  # fmt: skip
         self.state_differences = Gauge(

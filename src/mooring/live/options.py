@@ -162,7 +162,7 @@ def read_settings(options: RunOptions) -> SchedulerSettings:
     """
     source = options.policy if isinstance(options.policy, str) else ""
     if options.reload and not source:
-        raise InputError("--reload loads a policy's file again; name the policy, too")
+        raise InputError("--reload needs a policy file; specify the policy")
     policy = load(options.policy) if isinstance(options.policy, str) else options.policy
     policies = (policy,) if policy is not None else ()
     registry = default_registry()
@@ -216,8 +216,8 @@ def _overridden(options: RunOptions) -> dict[str, Any]:
         profiles = raw.get("profiles") or [{}]
         if len(profiles) > 1:
             raise InputError(
-                f"--scheduler-name {options.scheduler_name} is for one profile and there are "
-                f"{len(profiles)}; name them with schedulerName"
+                f"--scheduler-name {options.scheduler_name} is for a single profile, and there "
+                f"are {len(profiles)}; set their schedulerName instead"
             )
         raw["profiles"] = [{**profiles[0], "schedulerName": options.scheduler_name}]
     if options.leader_elect is not None:
@@ -234,7 +234,7 @@ def _cluster(options: RunOptions, configuration: KubeSchedulerConfiguration) -> 
     config = find_config(kubeconfig, default_file=bool(context), context=context)
     if config is None:
         raise InputError(
-            f"a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"a scheduler needs a cluster, and none is configured: use --kubeconfig FILE, "
             f"set KUBECONFIG, or run inside the cluster{unasked_file()}"
         )
     return config

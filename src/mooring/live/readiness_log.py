@@ -39,7 +39,7 @@ class ReadinessLog:
         if failing == self._failing or (self._failing is None and failing):
             return
         if failing:
-            log.warning("not ready any more: %s", "; ".join(problems.values()))
+            log.warning("no longer ready: %s", "; ".join(problems.values()))
         elif self._failing is not None:
             log.info("ready again")
         self._failing = failing

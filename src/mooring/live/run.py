@@ -111,7 +111,7 @@ async def scheduling(
 async def _until_stopped(lifecycle: SchedulerLifecycle) -> None:
     code = await lifecycle.run()
     if code:
-        raise KubeError("the scheduler ended by itself; its log says why")
+        raise KubeError("the scheduler exited; see its log for the reason")
 
 
 def _warn_of_long_hooks(settings: SchedulerSettings) -> None:
@@ -119,8 +119,8 @@ def _warn_of_long_hooks(settings: SchedulerSettings) -> None:
     lease, seconds = settings.lease, settings.hook_limits.decision_seconds
     if lease is not None and seconds > lease.renew_seconds / 2:
         log.warning(
-            "a plugin may take %g s (--hook-timeout), and nothing else is done meanwhile: the "
-            "Lease, with a renewDeadline of %g s, may be lost; give at most half of it",
+            "a plugin may take %gs (--hook-timeout), and nothing else runs meanwhile: the "
+            "Lease, with a renewDeadline of %gs, may be lost; use at most half of that",
             seconds, lease.renew_seconds,
         )  # fmt: skip
 
@@ -132,7 +132,7 @@ def _announce(settings: SchedulerSettings, sock: socket.socket, *, tls: bool) ->
     lease = settings.lease
     election = f"on (Lease {lease.namespace}/{lease.name})" if lease is not None else "off"
     log.info(
-        "mooring %s schedules pods of %s on %s, leader election %s, health at %s://%s:%d",
+        "mooring %s schedules pods for %s on %s, leader election %s, health checks at %s://%s:%d",
         __version__, ", ".join(settings.profiles), settings.cluster.server, election,
         "https" if tls else "http", host, address[1],
     )  # fmt: skip

@@ -91,7 +91,10 @@ async def check_state(
         pods = await _listed(client, Pod)
         found = compare(core, nodes, pods, schedulers)
         found.differences.extend(
-            Difference(f"pod {key} binding", f"pod {key} is being bound, and nobody finishes it")
+            Difference(
+                f"pod {key} binding",
+                (f"pod {key} is being bound, and nothing completes the binding"),
+            )
             for key in overdue()
         )
         abouts = {one.about for one in found.differences}
@@ -130,7 +133,7 @@ def compare(
             assumed += 1
             if pod.uid not in worked_on:
                 about = f"pod {pod.key} assumed"
-                text = f"pod {pod.key} has a node in the state only, and nobody binds it"
+                text = f"pod {pod.key} has a node only in the state, and nothing binds it"
                 differences.append(Difference(about, text))
     differences += [*_nodes(state, fresh), *_queue(core, listed, schedulers)]
     return StateComparison(len(fresh.nodes), len(listed), assumed, differences)
@@ -141,7 +144,7 @@ def log_comparison(found: StateComparison) -> None:
     nodes, pods = counted(found.nodes, "node"), counted(found.pods, "pod")
     seen = f"{nodes}, {pods}, {found.assumed} of them assumed"
     if not found.differences:
-        log.info("the state equals the cluster: %s", seen)
+        log.info("the state matches the cluster: %s", seen)
         return
     points = counted(len(found.differences), "point")
     log.error("the state differs from the cluster in %s (%s):", points, seen)
@@ -151,9 +154,9 @@ def log_comparison(found: StateComparison) -> None:
 
 def _nodes(state: Cluster, fresh: Cluster) -> Iterator[Difference]:
     for name in fresh.nodes.keys() - state.nodes.keys():
-        yield Difference(f"node {name}", f"node {name} is missing in the state")
+        yield Difference(f"node {name}", f"node {name} is missing from the state")
     for name in state.nodes.keys() - fresh.nodes.keys():
-        yield Difference(f"node {name}", f"node {name} is in the state and not in the cluster")
+        yield Difference(f"node {name}", f"node {name} is in the state, but not in the cluster")
     for name in fresh.nodes.keys() & state.nodes.keys():
         yield from _fields(state.nodes[name], fresh.nodes[name])
         yield from _pods(name, state, fresh)
@@ -171,9 +174,9 @@ def _fields(known: Node, node: Node) -> Iterator[Difference]:
 def _pods(name: str, state: Cluster, fresh: Cluster) -> Iterator[Difference]:
     have, should = _on(name, state), _on(name, fresh)
     for pod in should - have:
-        yield Difference(f"pod {pod}", f"pod {pod} is missing on node {name} in the state")
+        yield Difference(f"pod {pod}", f"pod {pod} is missing from node {name} in the state")
     for pod in have - should:
-        yield Difference(f"pod {pod}", f"pod {pod} is on node {name} in the state only")
+        yield Difference(f"pod {pod}", f"pod {pod} is on node {name} only in the state")
 
 
 def _on(name: str, cluster: Cluster) -> set[str]:
@@ -213,12 +216,12 @@ def _queue(core: Core, listed: dict[str, Pod], schedulers: Collection[str]) -> I
         waits = queued is not None and queued.is_for(pod)
         placed = known is not None and known.uid == pod.uid and bool(known.node_name)
         if not waits and not placed:
-            yield Difference(f"pod {pod.key}", f"pod {pod.key} waits and is not in the queue")
+            yield Difference(f"pod {pod.key}", f"pod {pod.key} is pending, but not in the queue")
     for queued in queue:
         found = listed.get(queued.key)
         if found is None or found.uid != queued.pod.uid or found.node_name:
             about = f"pod {queued.key}"
-            yield Difference(about, f"{about} is in the queue and does not wait")
+            yield Difference(about, f"{about} is in the queue, but not pending")
 
 
 async def _listed(client: Client, kind: type[T]) -> list[T]:

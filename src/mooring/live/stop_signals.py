@@ -62,14 +62,14 @@ class StopSignals:
         """
         name = signal.Signals(number).name
         if self._stopping:
-            _say(logging.WARNING, "%s, the second signal: the process ends at once", name)
+            _say(logging.WARNING, "%s, the second signal: exiting immediately", name)
             self._exit_now(1)
             return
         self._stopping = True
         self._note()
         if is_crossed(frame):
             who = asked_in(frame)
-            _say(logging.INFO, "%s: the process stops once %s has come back", name, who)
+            _say(logging.INFO, "%s: stopping once %s has returned", name, who)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop)
 

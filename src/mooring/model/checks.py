@@ -38,7 +38,7 @@ def check_object(thing: KubeObject) -> list[str]:
     """Everything in an object that kube-scheduler could not work with, each as one sentence.
 
     A sentence names kind, object and field, such as ``Pod shop/web-1: field
-    spec.containers[0].resources.requests[cpu]: 'lots' is no Kubernetes quantity; ...``.
+    spec.containers[0].resources.requests[cpu]: 'lots' is not a valid quantity; ...``.
     """
     check = _check_for(type(thing))
     problems = check(thing) if check is not None else ()
@@ -169,7 +169,7 @@ def _node_term(term: NodeSelectorTerm) -> Problems:
 def _field(one: Requirement) -> Problems:
     found: Problems = []
     if one.key != "metadata.name":
-        found.append(("key", f"{one.key!r} is unknown; use metadata.name"))
+        found.append(("key", f"{one.key!r} is not supported; use metadata.name"))
     if one.operator not in ("In", "NotIn"):
         found.append(_unknown_operator(one.operator, ("In", "NotIn")))
     elif len(one.values or ()) != 1:
@@ -193,9 +193,9 @@ def _requirement(one: Requirement, operators: tuple[str, ...]) -> Problems:
             found.append(("values", f"{operator} needs at least one value"))
     elif operator in ("Gt", "Lt"):
         if len(values) != 1 or not _is_whole(values[0]):
-            found.append(("values", f"{operator} needs exactly one whole number"))
+            found.append(("values", f"{operator} needs exactly one integer"))
     elif values:
-        found.append(("values", f"{operator} takes no values; leave them out"))
+        found.append(("values", f"{operator} takes no values; remove them"))
     if text := _key_problem(one.key):
         found.append(("key", text))
     for number, value in enumerate(values):
@@ -205,7 +205,7 @@ def _requirement(one: Requirement, operators: tuple[str, ...]) -> Problems:
 
 
 def _unknown_operator(operator: str, known: tuple[str, ...]) -> tuple[str, str]:
-    return ("operator", f"{operator!r} is unknown; use one of {', '.join(known)}")
+    return ("operator", f"{operator!r} is not supported; use one of {', '.join(known)}")
 
 
 def _is_whole(text: str) -> bool:
@@ -216,8 +216,8 @@ def _key_problem(key: str) -> str | None:
     if is_label_key(key):
         return None
     return (
-        f"{key!r} is no label key; use up to 63 letters, digits, '-', '_' and '.', "
-        f"after a domain and '/' if you like, such as example.com/rack"
+        f"{key!r} is not a valid label key; use up to 63 letters, digits, '-', '_' and '.', "
+        f"optionally after a domain and '/', such as example.com/rack"
     )
 
 
@@ -225,7 +225,7 @@ def _value_problem(value: str) -> str | None:
     if is_label_value(value):
         return None
     return (
-        f"{value!r} is no label value; use up to 63 letters, digits, '-', '_' and '.', "
+        f"{value!r} is not a valid label value; use up to 63 letters, digits, '-', '_' and '.', "
         f"with a letter or digit at both ends"
     )
 

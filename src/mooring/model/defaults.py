@@ -91,7 +91,7 @@ class Defaults:
             else:
                 raise InputError(
                     f"Pod {pod.key}: field spec.priorityClassName: there is no PriorityClass "
-                    f"{name!r}; add it, or name one that exists"
+                    f"{name!r}; create it, or use one that exists"
                 )
         elif self._default_class is not None:
             name = self._default_class.name

@@ -116,4 +116,4 @@ def _number(amount: int, unit: int) -> str:
 
 def _wrong(text: str) -> InputError:
     shown = repr(text if len(text) <= 40 else f"{text[:37]}...")
-    return InputError(f"{shown} is no duration, write for example 15s, 1m30s or 100ms")
+    return InputError(f"{shown} is not a valid duration: use for example 15s, 1m30s or 100ms")

@@ -48,7 +48,7 @@ class ObjectMeta(KubeStruct, frozen=True, rename="camel"):
 
 
 class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, dict=True):
-    """Base of every object with a name: metadata, conveniences and the raw object."""
+    """Base of all Kubernetes objects: metadata, convenience properties and the raw object."""
 
     kind_name: ClassVar[str] = "object"
     #: Whether objects of this kind live in a namespace.
@@ -78,11 +78,11 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
         Args:
             data: the object as the API server writes it.
-            keep_source: keep the bytes, so that `raw` has every field and not only modelled ones;
-                or whether to keep those of this object.
+            keep_source: keep the bytes, so that `raw` has all fields and not only the modelled
+            ones; or a function that tells whether to keep those of this object.
 
         Raises:
-            InputError: the JSON does not parse or a field has the wrong type.
+            InputError: the JSON is invalid, or a field has the wrong type.
         """
         try:
             found: Self = decode_deep(_decoder(cls).decode, data)
@@ -108,12 +108,12 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     @property
     def namespace(self) -> str:
-        """The namespace, ``default`` if none is given; empty for kinds that live in none."""
+        """The namespace, ``default`` if none is set; empty for cluster-scoped kinds."""
         return self.metadata.namespace or ("default" if self.namespaced else "")
 
     @property
     def key(self) -> str:
-        """Namespace and name, as in ``default/web-0``; the name alone for kinds in no namespace."""
+        """Namespace and name, as in ``default/web-0``; only the name for cluster-scoped kinds."""
         metadata = self.metadata
         if self.namespaced:
             return f"{metadata.namespace or 'default'}/{metadata.name}"
@@ -121,7 +121,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     @property
     def uid(self) -> str:
-        """The object's unique id; empty if it was never stored."""
+        """The object's UID; empty if it was never stored."""
         return self.metadata.uid or ""
 
     @property
@@ -136,7 +136,7 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     @property
     def deleting(self) -> bool:
-        """Whether the object is on its way out."""
+        """Whether the object is being deleted."""
         return self.metadata.deletion_timestamp is not None
 
     @functools.cached_property

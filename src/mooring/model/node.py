@@ -87,12 +87,12 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
 
     @functools.cached_property
     def capacity(self) -> Resources:
-        """What the machine has, before the system's share is taken off."""
+        """What the machine has, before reservations for the system are subtracted."""
         return read_resources(self.status.capacity)
 
     @functools.cached_property
     def images(self) -> tuple[str, ...]:
-        """The names of the images on the node; an image has several (by tag, by digest)."""
+        """The names of the images on the node; an image can have several (by tag, by digest)."""
         return tuple(name for image in self.status.images or () for name in image.names or ())
 
     @property
@@ -114,14 +114,14 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
 
     @property
     def usage(self) -> Usage:
-        """What is in use; without it, `used`, `free` and `pods` cannot be known.
+        """What is in use; without it, `used`, `free` and `pods` are not available.
 
         Raises:
             NotAvailable: nobody watches the cluster's pods here.
         """
         raise NotAvailable(
-            "node.used, node.free and node.pods need the cluster's pods, which nobody watches "
-            "here: give the server a cluster (--kubeconfig FILE), and the policy no usage=False"
+            "node.used, node.free and node.pods need the cluster's pods, which are not "
+            "watched here: start the server with --kubeconfig FILE, and do not set usage=False"
         )
 
     @property
@@ -131,7 +131,7 @@ class Node(KubeObject, frozen=True, rename="camel", dict=True):
 
     @property
     def free(self) -> Mapping[str, int]:
-        """Allocatable less used, by resource."""
+        """Allocatable minus used, by resource."""
         return self.usage.free(self.allocatable)
 
     @property

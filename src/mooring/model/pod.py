@@ -141,7 +141,7 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
 
     @functools.cached_property
     def requests(self) -> Resources:
-        """What the pod takes up, such as ``pod.requests["cpu"]`` in thousandths of a core.
+        """What the pod requests, such as ``pod.requests["cpu"]`` in thousandths of a core.
 
         A resource the pod does not ask for has amount 0. Limits do not count: the API server copies
         them to requests that are missing when it stores a pod.
@@ -163,7 +163,7 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
 
     @property
     def node_name(self) -> str:
-        """The node the pod is bound to; empty while it waits."""
+        """The node the pod is bound to; empty while it is pending."""
         return self.spec.node_name or ""
 
     @property
@@ -173,7 +173,7 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
 
     @property
     def scheduler_name(self) -> str:
-        """The scheduler the pod asks for."""
+        """The scheduler that the pod specifies."""
         return self.spec.scheduler_name or "default-scheduler"
 
     @property
@@ -193,15 +193,15 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
 
     @property
     def finished(self) -> bool:
-        """Whether the pod ran to its end and takes up nothing any more."""
+        """Whether the pod has finished and no longer uses resources."""
         return self.status.phase in ("Succeeded", "Failed")
 
     def placed(self, node_name: str, annotations: Mapping[str, str]) -> "Pod":
         """The pod as it will be once it is bound.
 
         Args:
-            node_name: where it is going to be.
-            annotations: what the binding will add to its annotations.
+            node_name: where it will run.
+            annotations: the annotations that the binding will add.
         """
         metadata = self.metadata
         if annotations:

@@ -75,10 +75,10 @@ def parse_quantity(text: str | int | float) -> Quantity:
     """Read a quantity.
 
     Args:
-        text: the text, or the bare number that JSON and YAML allow in its place.
+        text: the string, or a number, which JSON and YAML allow as well.
 
     Raises:
-        QuantityError: the text is no quantity.
+        QuantityError: it is not a valid quantity.
     """
     source = text if isinstance(text, str) else repr(text)
     match = _FORM.fullmatch(source)
@@ -121,6 +121,6 @@ def _wrong(text: str | int | float) -> QuantityError:
     if len(shown) > 80:
         shown = f"{shown[:77]}..."
     return QuantityError(
-        f"{shown} is no Kubernetes quantity; write a number with an optional suffix, "
+        f"{shown} is not a valid quantity; use a number with an optional suffix, "
         f"such as 500m, 1.5 or 2Gi"
     )

@@ -29,7 +29,7 @@ ExactResources = dict[str, Quantity]
 
 
 class Resources(dict[str, int]):
-    """Amounts by resource name; a resource that is not there has amount 0.
+    """Amounts by resource name; the amount of a missing resource is 0.
 
     ``cpu`` is in thousandths of a core, everything else in its own unit. It cannot be changed:
     every decision reads the same amounts.

@@ -26,8 +26,8 @@ class Requirement(KubeStruct, frozen=True, rename="camel"):
         test = _OPERATORS.get(self.operator)
         if test is None:
             raise InputError(
-                f"operator {self.operator!r} for key {self.key!r} is unknown; "
-                f"use one of {', '.join(_OPERATORS)}"
+                f"operator {self.operator!r} for key {self.key!r} is not supported; use one of "
+                f"{', '.join(_OPERATORS)}"
             )
         return test(labels.get(self.key), self.values or [])
 
@@ -93,7 +93,7 @@ class NodeSelectorTerm(KubeStruct, frozen=True, rename="camel"):
 
 
 class NodeSelector(KubeStruct, frozen=True, rename="camel"):
-    """Selects nodes by any of its terms; without terms it selects none."""
+    """Selects nodes that match any of its terms; without terms, it selects none."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
 

@@ -10,7 +10,7 @@ NO_EXECUTE = "NoExecute"
 
 
 class Taint(KubeStruct, frozen=True, rename="camel"):
-    """A mark on a node that repels pods which do not tolerate it."""
+    """A mark on a node that repels pods that do not tolerate it."""
 
     key: str = ""
     value: str = ""

@@ -31,7 +31,7 @@ def exit_soon(code: int) -> None:
     def end() -> None:
         time.sleep(_END_SECONDS)
         threads = counted(len(left), "thread")
-        log.warning("%s of the policy did not end: ending without waiting", threads)
+        log.warning("%s of the policy did not end: exiting without waiting for it", threads)
         exit_now(code)
 
     threading.Thread(target=end, name="end", daemon=True).start()

@@ -41,8 +41,8 @@ def allow_descriptors() -> int:
             pass  # some systems have a lower limit that they do not show
     if soft != resource.RLIM_INFINITY and soft < LEAST:
         raise InputError(
-            f"this process may open only {soft} files, and a server needs {LEAST} and one for each "
-            f"connection; raise the limit with ulimit -n"
+            f"this process may open only {soft} files, but a server needs {LEAST} plus one for "
+            "each connection; raise the limit with ulimit -n"
         )
     return soft
 
@@ -53,7 +53,9 @@ def room_for_connections(wanted: int) -> int:
     if allowed == resource.RLIM_INFINITY or allowed - _OWN_FILES >= wanted:
         return wanted
     most = max(allowed - _OWN_FILES, 1)
-    log.warning("the process may open %d files: at most %d connections", allowed, most)
+    log.warning(
+        ("this process may open %d files, which allows at most %d connections"), allowed, most
+    )
     return most
 
 

@@ -44,13 +44,13 @@ def run_to_end(runner: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
                 raise
             told = foreign.tell(error)
             log.error(  # noqa: TRY400 - the error itself may be foreign
-                "a task or callback of a plugin or a policy tried to end the process (%s); it goes "
-                "on", told.text, exc_info=told.error,
+                ("a task or callback of a plugin or a policy tried to end the process (%s); it "
+                "continues"), told.text, exc_info=told.error,
             )  # fmt: skip
         except RuntimeError:
             if runner.get_loop().is_closed():
                 raise
-            log.error("a plugin or a policy stopped the event loop; it goes on")  # noqa: TRY400
+            log.error("a plugin or a policy stopped the event loop; it continues")  # noqa: TRY400
     return task.result()
 
 

@@ -81,8 +81,8 @@ async def reload(
         except TimeoutError:
             abandoned.add(loading.thread)
             log.error(  # noqa: TRY400
-                "kept the old policy: %s is still loading after %g seconds; correct it, and it is "
-                "loaded again",
+                ("kept the old policy: %s is still loading after %g seconds; fix it to load it "
+                "again"),
                 source, load_seconds,
             )  # fmt: skip
             continue

@@ -125,7 +125,7 @@ class Core:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
         elif pod.node_name:
-            self.waiting.reject(key, "somebody else bound the pod")
+            self.waiting.reject(key, "another scheduler bound the pod")
             self.queue.remove(pod)
             before = known if known is not None and known.node_name else None
             assumed = pod.uid in self._binding_cycles or before is None

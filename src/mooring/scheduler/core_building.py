@@ -112,7 +112,7 @@ def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod
             _note_interruption(patience, error)
             told = foreign.tell(error).error
             log.exception(
-                "the order of pod %s could not be found", pod.key, exc_info=told,
+                "the queue order of pod %s could not be determined", pod.key, exc_info=told,
                 extra=once(pod.scheduler_name),
             )  # fmt: skip
             return (-float(pod.priority), since)

@@ -100,6 +100,6 @@ class FailedAttempts:
             cause = shown.__cause__ if shown is error else shown
             log.error("%s", message, exc_info=cause, extra=failure_of(error))
         else:
-            log.error("the decision for %s failed inside mooring", queued.key, exc_info=shown)
-            message = f"mooring failed: {message}"
+            log.error("the decision for %s failed: internal error", queued.key, exc_info=shown)
+            message = f"internal error: {message}"
         return self.failed(queued, SCHEDULER_ERROR, message, set(), now)

@@ -52,7 +52,7 @@ class WaitingPod:
             MooringError: that is no name.
         """
         if not issubclass(type(plugin), str):
-            raise MooringError("allow takes the plugin's name, a text")
+            raise MooringError("allow takes the plugin's name, a string")
         self.deadlines.pop(foreign.plain(plugin), None)
 
     def reject(self, plugin: str, reason: str) -> None:
@@ -62,7 +62,7 @@ class WaitingPod:
             MooringError: that is no name or no reason.
         """
         if not (issubclass(type(plugin), str) and issubclass(type(reason), str)):
-            raise MooringError("reject takes the plugin's name and a reason, both texts")
+            raise MooringError("reject takes the plugin's name and a reason, both strings")
         if not self.reason:
             self.rejected_by = foreign.plain(plugin)
             self.reason = shortened(reason) or f"rejected by {self.rejected_by}"

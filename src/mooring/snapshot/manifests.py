@@ -46,7 +46,7 @@ def objects_in(data: object, source: str = "the manifest") -> Iterator[dict[str,
             yield from objects_in(item, source)
         return
     if not isinstance(data, Mapping):
-        raise InputError(f"something in {source} is no object; a Kubernetes object has a kind")
+        raise InputError(f"something in {source} is not an object; a Kubernetes object has a kind")
     kind = data.get("kind")
     if isinstance(kind, str) and kind.endswith(_LIST) and isinstance(data.get("items"), list):
         yield from _items(data, kind.removesuffix(_LIST), source)
@@ -72,7 +72,7 @@ def _by_name(data: Mapping[str, Any], source: str) -> Iterator[dict[str, Any]]:
     for name, items in data.items():
         kind = BY_LIST_NAME.get(name)
         if kind is None:
-            raise InputError(f"{source} has a list {name!r} of no kind we know")
+            raise InputError(f"{source} has a list {name!r} of an unknown kind")
         version = f"{kind.group}/v1" if kind.group else "v1"
         for item in items or ():
             if isinstance(item, Mapping):
@@ -84,7 +84,7 @@ def _documents(text: str | bytes, source: str) -> Iterator[object]:
     try:
         whole = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix(_BOM)
     except UnicodeDecodeError:
-        raise InputError(f"{source} is no text in UTF-8, so neither YAML nor JSON") from None
+        raise InputError(f"{source} is neither YAML nor JSON: it is not valid UTF-8") from None
     if whole.lstrip()[:1] in ("{", "["):
         yield from _json_documents(whole, source)
         return
@@ -95,7 +95,7 @@ def _documents(text: str | bytes, source: str) -> Iterator[object]:
         try:
             yield yaml_text.parse(document, line)
         except yaml_text.YamlProblem as problem:
-            raise InputError(f"{place} is no YAML: {problem}") from problem
+            raise InputError(f"{place} is not valid YAML: {problem}") from problem
 
 
 def _json_documents(text: str, source: str) -> Iterator[object]:
@@ -114,7 +114,7 @@ def _json_documents(text: str, source: str) -> Iterator[object]:
             place += len(text[place:]) - len(text[place:].lstrip())
             yield found
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} is no JSON: {error}") from error
+        raise InputError(f"{source} is not valid JSON: {error}") from error
 
 
 def _flow_yaml(text: str, source: str, problem: Exception) -> object:
@@ -124,7 +124,7 @@ def _flow_yaml(text: str, source: str, problem: Exception) -> object:
     try:
         return yaml_text.parse(text)
     except yaml_text.YamlProblem:
-        raise InputError(f"{source} is no JSON: {problem}") from problem
+        raise InputError(f"{source} is not valid JSON: {problem}") from problem
 
 
 def _named(data: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ class ObjectReader:
             kind = BY_LIST_NAME.get(name)
             if kind is None:
                 known = ", ".join(BY_LIST_NAME)
-                problem = f"there is no list of objects called {name!r}; write one of {known}"
+                problem = f"there is no list of objects called {name!r}; use one of {known}"
                 self._snapshot.skip(str(name), problem)
             elif not isinstance(items, list | tuple):
                 if items is not None:
@@ -121,7 +121,7 @@ def _named(data: Mapping[object, object]) -> str:
 
 
 def _describe(data: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     if data is None:
         return "empty"
-    return names.get(type(data), "a number" if isinstance(data, int | float) else "no object")
+    return names.get(type(data), "a number" if isinstance(data, int | float) else "not an object")

@@ -109,7 +109,7 @@ class Snapshot:
         key = thing.key
         problem = _problem(thing)
         if problem is None and key in seen:
-            problem = f"{thing.kind_name} {key} is there twice; the first one counts"
+            problem = f"{thing.kind_name} {key} occurs more than once; the first one is used"
         if problem is None and isinstance(thing, Pod) and not self._strict:
             problem = _lost(cluster, thing)
         if problem is None:
@@ -129,7 +129,7 @@ def _problem(thing: KubeObject) -> str | None:
     if problems:
         return problems[0]
     if not thing.name:
-        return f"a {thing.kind_name} has no name; give it one in metadata.name"
+        return f"a {thing.kind_name} has no name; set metadata.name"
     return None
 
 

@@ -85,7 +85,7 @@ class TextReader(ObjectReader):
             if "trailing" in str(error):
                 self._json_documents(data, source)
             else:
-                self._snapshot.skip(source, f"{source} is no JSON: {error}")
+                self._snapshot.skip(source, f"{source} is not valid JSON: {error}")
 
     def _json_documents(self, data: bytes, source: str) -> None:
         """Several JSON documents, one after the other."""
@@ -96,7 +96,7 @@ class TextReader(ObjectReader):
                 found, place = decoder.raw_decode(text, place)
                 self.read_data(found, source)
         except (ValueError, RecursionError) as error:
-            self._snapshot.skip(source, f"{source} is no JSON: {error}")
+            self._snapshot.skip(source, f"{source} is not valid JSON: {error}")
 
     def _json(self, data: _Bytes, version: str, name: str, source: str) -> None:
         """One JSON value that is an object, a list of objects, or no object at all.
@@ -162,7 +162,7 @@ class TextReader(ObjectReader):
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            self._snapshot.skip(source, f"{source} is no text in UTF-8, so neither YAML nor JSON")
+            self._snapshot.skip(source, f"{source} is neither YAML nor JSON: it is not valid UTF-8")
             return
         from mooring import yaml_text  # noqa: PLC0415 - slow to import
 
@@ -171,7 +171,7 @@ class TextReader(ObjectReader):
             try:
                 found = yaml_text.parse(document, line)
             except yaml_text.YamlProblem as problem:
-                self._snapshot.skip(place, f"{place} is no YAML: {problem}")
+                self._snapshot.skip(place, f"{place} is not valid YAML: {problem}")
                 continue
             if _is_lists(found):
                 self.read_lists(found)

@@ -110,8 +110,8 @@ class Cluster:
         """
         if self._what_ifs:
             raise MooringError(
-                "a cluster cannot be forked while a pod is on a node, or off it, in thought: take "
-                "that back first"
+                "a cluster cannot be forked while a pod is added or removed hypothetically: "
+                "undo that first"
             )
         forked = copy.copy(self)
         forked.separate()
@@ -227,8 +227,8 @@ class Cluster:
 
         Args:
             pod: the pod, not yet bound.
-            node_name: where it is going to be.
-            annotations: what the binding will add to its annotations.
+            node_name: where it will run.
+            annotations: the annotations that the binding will add.
 
         Returns:
             The pod as it is counted.

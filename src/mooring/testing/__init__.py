@@ -1,9 +1,9 @@
-"""For people who test their policies: builders, a fake kube-scheduler, clusters.
+"""Tools for testing policies: builders, a fake kube-scheduler, clusters.
 
-`make_pod` and `make_node` build objects, `FakeKubeScheduler` drives a policy in process through
-every verb, `cluster` is a whole cluster with mooring's scheduler. `FaultyProxy` stands between a
-client and an API server and makes things go wrong. `mooring.testing.real_kubernetes` starts the
-real etcd, kube-apiserver and kube-scheduler.
+`make_pod` and `make_node` build objects, `FakeKubeScheduler` calls every verb of a policy in
+process, and `cluster` is a whole cluster with mooring's scheduler. `FaultyProxy` sits between a
+client and an API server and injects faults. `mooring.testing.real_kubernetes` starts the real etcd,
+kube-apiserver and kube-scheduler.
 """
 
 from mooring.testing.builders import make_node, make_pod

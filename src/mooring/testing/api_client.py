@@ -131,10 +131,10 @@ class ApiClient:
         *,
         content_type: str = "application/json",
     ) -> Any:
-        """Send a request as administrator and return the decoded answer.
+        """Send a request as administrator and return the decoded response.
 
         Raises:
-            ApiError: the API server answered with a status of 400 or above.
+            ApiError: the API server returned a status of 400 or above.
             KubeError: it did not answer.
         """
         if self._http is None:
@@ -166,7 +166,7 @@ class ApiClient:
         return "/" + "/".join(parts)
 
     def create(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """Create an object from its manifest and return what the API server made of it."""
+        """Create an object from its manifest and return it as the API server stored it."""
         namespace = obj.get("metadata", {}).get("namespace", "default")
         path = self.path(obj["kind"], "", namespace, api_version=obj["apiVersion"])
         created: dict[str, Any] = self.request("POST", path, obj)
@@ -175,14 +175,14 @@ class ApiClient:
     def create_many(
         self, objs: Iterable[Mapping[str, Any]], threads: int = 8
     ) -> list[dict[str, Any]]:
-        """Create objects with several requests at a time; the results keep the given order."""
+        """Create objects with several requests at a time; the results are in the given order."""
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(self.create, objs))
 
     def get(
         self, kind: str, name: str, namespace: str | None = None, *, api_version: str = "v1"
     ) -> dict[str, Any]:
-        """Return one object; an `ApiError` of status 404 says that there is none."""
+        """Return one object; raises an `ApiError` with status 404 if there is none."""
         path = self.path(kind, name, namespace, api_version=api_version)
         found: dict[str, Any] = self.request("GET", path)
         return found
@@ -190,7 +190,7 @@ class ApiClient:
     def list_objects(
         self, kind: str, namespace: str | None = None, *, api_version: str = "v1"
     ) -> list[dict[str, Any]]:
-        """Return all objects of a kind, of one namespace when it is given."""
+        """Return all objects of a kind, or those in one namespace."""
         path = self.path(kind, "", namespace, api_version=api_version)
         items: list[dict[str, Any]] = self.request("GET", path)["items"]
         return items
@@ -198,14 +198,14 @@ class ApiClient:
     def delete(
         self, kind: str, name: str, namespace: str | None = None, *, api_version: str = "v1"
     ) -> None:
-        """Delete one object at once: there is no kubelet that would end a pod's grace period."""
+        """Delete one object immediately: no kubelet would end a pod's grace period."""
         path = self.path(kind, name, namespace, api_version=api_version)
         self.request("DELETE", path, _DELETE_NOW)
 
     def delete_all(
         self, kind: str, namespace: str | None = None, *, api_version: str = "v1"
     ) -> None:
-        """Delete all objects of a cluster-wide kind, or those of one namespace, at once."""
+        """Delete all objects of a cluster-scoped kind, or those in one namespace, immediately."""
         path = self.path(kind, "", namespace or "default", api_version=api_version)
         self.request("DELETE", path, _DELETE_NOW)
 

@@ -29,15 +29,15 @@ def make_pod(
     """A pod as the API server would store it.
 
     Args:
-        name: its name; the unique id is made of namespace and name.
+        name: its name; the UID is derived from namespace and name.
         namespace: its namespace.
-        requests: what the first container asks for, such as ``{"cpu": "500m"}``.
+        requests: what the first container requests, such as ``{"cpu": "500m"}``.
         images: one container for each image.
         labels: its labels.
         annotations: its annotations.
-        node: the node it is bound to; empty while it waits.
+        node: the node it is bound to; empty if it is pending.
         priority: its priority.
-        spec: further fields of the spec, in Kubernetes' spelling.
+        spec: further fields of the spec, as spelled in Kubernetes.
     """
     containers: list[dict[str, Any]] = [
         {"name": f"c{number}", "image": image} for number, image in enumerate(images)
@@ -81,11 +81,12 @@ def make_node(
         cpu: its allocatable cores.
         memory: its allocatable memory.
         extended: further allocatable resources, such as ``{"nvidia.com/gpu": 4}``.
-        labels: its labels, besides the host name.
+        labels: its labels, in addition to the host name.
         images: the names of the images on it.
         taints: its taints, each with key, value and effect.
         unschedulable: whether it is cordoned.
-        pods: the pods on it; with them (an empty list too) `node.used` and `node.free` are known.
+        pods: the pods on it; if given (even an empty list), `node.used` and `node.free` are
+        available.
     """
     resources = {"cpu": cpu, "memory": memory, "pods": "110"}
     resources |= {key: str(value) for key, value in (extended or {}).items()}

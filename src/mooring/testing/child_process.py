@@ -76,7 +76,7 @@ def wait_for(
         if value is not None and value is not False:
             return value
         if late:
-            raise WaitError(f"Waited {timeout:g} seconds in vain for {what}.")
+            raise WaitError(f"Timed out after {timeout:g} seconds waiting for {what}.")
         time.sleep(_POLL_SECONDS)
 
 

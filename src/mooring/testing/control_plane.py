@@ -90,7 +90,7 @@ class ControlPlane(BaseControlPlane):
         return {name: each.pid for name, each in self._processes.items() if each.running}
 
     def create(self, obj: Mapping[str, Any]) -> dict[str, Any]:
-        """Create an object from its manifest and return what the API server made of it.
+        """Create an object from its manifest and return it as the API server stored it.
 
         A pod may name a PriorityClass that was created just before: admission sees it a little
         later, and until then the pod is sent again.

@@ -28,14 +28,14 @@ _ZONES = ("zone-a", "zone-b", "zone-c")
 
 
 class TestCluster(WaitingClient, Startable):
-    """A cluster with mooring's scheduler; `cluster` makes it.
+    """A cluster with mooring's scheduler; created by `cluster`.
 
     Use it with ``with``, or call `start` and `stop`. Objects of any kind can be created, read and
     deleted with `create`, `get`, `list_objects` and `delete`.
 
     Attributes:
-        url: the API server's address, from `start` on.
-        kubeconfig: a file for kubectl and other programs, from `start` on.
+        url: the API server's address; available after `start`.
+        kubeconfig: a kubeconfig file for kubectl and other programs; available after `start`.
     """
 
     __test__ = False  # no class of tests, whatever pytest thinks of its name
@@ -50,7 +50,7 @@ class TestCluster(WaitingClient, Startable):
         self._running: EmbeddedThread | None = None
 
     def start(self) -> None:
-        """Start API server and scheduler.
+        """Start the API server and the scheduler.
 
         Raises:
             InputError: the policy, the configuration or a node cannot be used.
@@ -69,7 +69,7 @@ class TestCluster(WaitingClient, Startable):
         self._http = HttpClient(int(self.url.rpartition(":")[2]))
 
     def stop(self) -> None:
-        """End everything; harmless when repeated."""
+        """Stop everything; may be called more than once."""
         if self._http is not None:
             self._http.close()
         if self._running is not None:
@@ -102,13 +102,13 @@ class TestCluster(WaitingClient, Startable):
         Args:
             name: its name.
             namespace: its namespace, which must exist.
-            requests: what the first container asks for, such as ``{"cpu": "500m"}``.
+            requests: what the first container requests, such as ``{"cpu": "500m"}``.
             images: one container for each image.
             labels: its labels.
             annotations: its annotations.
-            node: a node to be on from the beginning, past the scheduler.
-            priority: its priority; a PriorityClass is made for it.
-            spec: further fields of the spec, in Kubernetes' spelling.
+            node: the node it is created on, bypassing the scheduler.
+            priority: its priority; a PriorityClass is created for it.
+            spec: further fields of the spec, as spelled in Kubernetes.
 
         Raises:
             ApiError: the API server rejects it.
@@ -127,7 +127,7 @@ class TestCluster(WaitingClient, Startable):
         return Pod.from_dict(self.create({"apiVersion": "v1", "kind": "Pod", **made}))
 
     def delete_pod(self, name: str, *, namespace: str = "default") -> None:
-        """Delete a pod; it is gone when this returns.
+        """Delete a pod and wait until it is gone.
 
         Raises:
             ApiError: there is none.
@@ -135,16 +135,16 @@ class TestCluster(WaitingClient, Startable):
         self.delete("Pod", name, namespace)
 
     def apply(self, manifest: str | Manifest | Sequence[Manifest]) -> list[dict[str, Any]]:
-        """Create or change objects, as ``kubectl apply --server-side`` does.
+        """Create or update objects, as ``kubectl apply --server-side`` does.
 
         Args:
             manifest: YAML or JSON as text, or objects as parsed data.
 
         Returns:
-            The objects as they are then.
+            The resulting objects.
 
         Raises:
-            InputError: the text is no manifest.
+            InputError: the text is not a valid manifest.
             ApiError: the API server rejects something.
         """
         objects = (
@@ -153,11 +153,11 @@ class TestCluster(WaitingClient, Startable):
         return [self._apply(one) for one in objects]
 
     def delete_namespace(self, name: str) -> None:
-        """Delete a namespace; it and what is in it are gone when this returns.
+        """Delete a namespace and wait until it and its contents are gone.
 
         Raises:
             ApiError: there is none.
-            WaitError: something in it does not go.
+            WaitError: timed out waiting for something in it to be deleted.
         """
         self.delete("Namespace", name)
 
@@ -205,24 +205,24 @@ def cluster(
     job_seconds: float | None = None,
     hook_timeout: float = 5.0,
 ) -> TestCluster:
-    """A cluster for the length of a ``with``: API server, fake nodes, mooring's scheduler.
+    """A cluster for a ``with`` block: an API server, fake nodes and mooring's scheduler.
 
     It runs in threads of this process and listens on a free port of 127.0.0.1. Controllers create
-    the pods of deployments and jobs, and bound pods run at once.
+    the pods of Deployments and Jobs, and bound pods run immediately.
 
     Args:
-        nodes: a number for ``node-1``, ``node-2`` and so on, with 8 cores and 32Gi each and in
-            three zones in turn; or nodes as `make_node` makes them, or manifests.
-        policy: a policy that takes part, or where to load it from.
-        config: a KubeSchedulerConfiguration as mapping or YAML; None is the default one.
-        scheduler: False for a cluster without one, to start your own with its `kubeconfig`.
-        kubelet: False if bound pods are not to run by themselves.
-        job_seconds: pods of jobs are complete after so long; None lets them go on.
-        hook_timeout: seconds after which a wait names the plugin that does not return, and gives
-            up.
+        nodes: how many nodes, named ``node-1``, ``node-2`` and so on, with 8 cores and 32Gi each,
+        distributed over three zones; or nodes created by `make_node`, or manifests.
+        policy: a policy to schedule with, or where to load it from.
+        config: a KubeSchedulerConfiguration as a mapping or YAML; None for the default.
+        scheduler: False for a cluster without a scheduler, so that you can start your own with its
+        `kubeconfig`.
+        kubelet: False if bound pods should not run.
+        job_seconds: seconds until pods of Jobs complete; None to let them run.
+        hook_timeout: seconds after which a wait fails and names the plugin that does not return.
 
     Raises:
-        InputError: a node or the configuration is no object.
+        InputError: a node or the configuration is not an object.
     """
     made = [_numbered(number) for number in range(nodes)] if isinstance(nodes, int) else nodes
     if isinstance(config, str):
@@ -248,7 +248,9 @@ def _numbered(number: int) -> Node:
 def _manifest(node: Node | Manifest) -> Manifest:
     whole = node.raw if isinstance(node, Node) else node
     if not isinstance(whole, Mapping):
-        raise InputError(f"{node!r} is no node; give a number, manifests or what make_node makes")
+        raise InputError(
+            f"{node!r} is not a node; pass a number, manifests or results of make_node"
+        )
     return {"apiVersion": "v1", "kind": "Node", **whole}
 
 
@@ -258,9 +260,9 @@ def _mapping(text: str) -> Manifest:
     try:
         found = yaml_text.parse(text)
     except yaml_text.YamlProblem as problem:
-        raise InputError(f"the configuration is no YAML: {problem}") from problem
+        raise InputError(f"the configuration is not valid YAML: {problem}") from problem
     if not isinstance(found, Mapping):
-        raise InputError("the configuration is no object with named fields")
+        raise InputError("the configuration is not a YAML mapping")
     return found
 
 

@@ -25,16 +25,16 @@ from mooring.state.node_info import without_usage
 
 
 class Rejected(MooringError):  # noqa: N818 - reads as the sentence it is raised with
-    """The extender answered with an error; kube-scheduler would show it in the pod's event."""
+    """The extender returned an error; kube-scheduler would show it in the pod's event."""
 
 
 class FilterResult(msgspec.Struct, frozen=True):
-    """What a filter call said.
+    """The result of a filter call.
 
     Attributes:
         kept: the names of the nodes that passed, in order.
         failed: the other nodes, with their reasons.
-        unresolvable: those of them where preemption would not help either, with their reasons.
+        unresolvable: those of them where preemption would not help, with their reasons.
     """
 
     kept: list[str]
@@ -47,10 +47,10 @@ class FakeKubeScheduler:
 
     Args:
         policy: the policy, or where to load it from.
-        nodes: the nodes of the cluster, with the pods they were made with.
-        pods: further pods, waiting or on the nodes.
-        node_cache: with it, only names are sent and the extender knows nodes and pods itself
-            (``nodeCacheCapable: true``); without, whole nodes are sent and no pods are known.
+        nodes: the nodes of the cluster, including the pods they were created with.
+        pods: further pods, pending or on the nodes.
+        node_cache: if True, only names are sent, and the extender knows nodes and pods itself
+        (``nodeCacheCapable: true``); if False, whole nodes are sent, and no pods are known.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class FakeKubeScheduler:
                 self.cluster.put_pod(pod)
 
     def filter(self, pod: Pod, nodes: Sequence[str] | None = None) -> FilterResult:
-        """Ask which nodes a pod may go to.
+        """Ask which nodes a pod may run on.
 
         Raises:
-            Rejected: the extender answered with an error.
-            MooringError: the request or the policy was at fault.
+            Rejected: the extender returned an error.
+            MooringError: the request or the policy is invalid.
         """
         reply = msgspec.json.decode(self.answers.filter(self._args(pod, nodes)))
         if reply["Error"]:
@@ -92,19 +92,19 @@ class FakeKubeScheduler:
         return FilterResult(kept, {**(reply["FailedNodes"] or {}), **unresolvable}, unresolvable)
 
     def prioritize(self, pod: Pod, nodes: Sequence[str] | None = None) -> dict[str, int]:
-        """Ask how good nodes are for a pod; scores from 0 to 10 as they go over the wire.
+        """Ask how well nodes suit a pod; the scores range from 0 to 10, as in the protocol.
 
         Raises:
-            MooringError: the request or the policy was at fault.
+            MooringError: the request or the policy is invalid.
         """
         reply = msgspec.json.decode(self.answers.prioritize(self._args(pod, nodes)))
         return {entry["Host"]: entry["Score"] for entry in reply}
 
     def preempt(self, pod: Pod, victims: Mapping[str, Sequence[Pod]]) -> dict[str, list[str]]:
-        """Ask which victims may be preempted; the ids of those that remain, by node.
+        """Ask which victims may be preempted; returns the UIDs of the remaining victims by node.
 
         Raises:
-            MooringError: the request or the policy was at fault.
+            MooringError: the request or the policy is invalid.
         """
         whole = self.cluster is None
         by_node = {
@@ -126,11 +126,11 @@ class FakeKubeScheduler:
         }
 
     def bind(self, pod: Pod, node: str) -> Binding:
-        """Bind a pod: run the policy's bind function and put the pod on the node.
+        """Bind a pod: run the policy's bind function and add the pod to the node.
 
         Raises:
-            Rejected: the policy rejected.
-            MooringError: the request or the policy was at fault.
+            Rejected: the policy rejected the binding.
+            MooringError: the request or the policy is invalid.
         """
         if self.cluster is not None and self.cluster.pod(pod.namespace, pod.name) is None:
             self.cluster.put_pod(pod)
@@ -153,13 +153,13 @@ class FakeKubeScheduler:
         return prepared
 
     def schedule(self, pod: Pod) -> str:
-        """Place a pod: filter, prioritize if there is a choice, bind; the node's name.
+        """Schedule a pod: filter, prioritize if there is a choice, bind; returns the node's name.
 
-        The first of the best nodes is taken. Empty if no node is left.
+        The first of the best nodes is used. Empty if no node is left.
 
         Raises:
-            Rejected: the extender answered with an error.
-            MooringError: the request or the policy was at fault.
+            Rejected: the extender returned an error.
+            MooringError: the request or the policy is invalid.
         """
         kept = self.filter(pod).kept
         if not kept:

@@ -16,14 +16,15 @@ Kind = Literal["delay", "drop", "cut", "duplicate", "reorder", "refuse"]
 
 
 class Requests(msgspec.Struct, frozen=True, kw_only=True):
-    """Which requests a fault is for; what is left empty does not matter.
+    """The requests that a fault applies to; empty fields match everything.
 
     Attributes:
-        client: the name of the client, as `FaultyProxy.through` got it.
+        client: the name of the client, as passed to `FaultyProxy.through`.
         method: such as ``POST``.
         path: a pattern such as ``/api/v1/namespaces/*/pods/web-*``, without the query.
-        verb: Kubernetes' word: get, list, watch, create, update, patch, delete, deletecollection.
-        resource: such as ``pods`` or ``pods/binding``; a pattern, too.
+        verb: the Kubernetes verb: get, list, watch, create, update, patch, delete,
+        deletecollection.
+        resource: such as ``pods`` or ``pods/binding``; may be a pattern.
         user_agent: a pattern such as ``kubectl/*``.
     """
 
@@ -46,7 +47,7 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
         _check_known("verb", self.verb, VERBS)
 
     def match(self, target: FaultTarget) -> bool:
-        """Whether a request is one of these; an event of a watch is not."""
+        """Whether a request matches; watch events never do."""
         return not target.event and all(
             not wanted or fnmatchcase(found, wanted)
             for wanted, found in (
@@ -61,13 +62,13 @@ class Requests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events of watches a fault is for; what is left empty does not matter.
+    """The watch events that a fault applies to; empty fields match everything.
 
     Attributes:
-        client: the name of the client, as `FaultyProxy.through` got it.
+        client: the name of the client, as passed to `FaultyProxy.through`.
         resource: what is watched, such as ``pods``; a pattern.
-        type: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; known of watches in JSON only, and ``?``
-            in others.
+        type: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; known only for watches in JSON, and ``?``
+        for others.
     """
 
     client: str = ""
@@ -85,7 +86,7 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
         _check_known("type", self.type, EVENTS)
 
     def match(self, target: FaultTarget) -> bool:
-        """Whether it is one of these events."""
+        """Whether an event matches."""
         return bool(target.event) and all(
             not wanted or fnmatchcase(found, wanted)
             for wanted, found in (
@@ -99,14 +100,14 @@ class WatchEvents(msgspec.Struct, frozen=True, kw_only=True):
 def _check_texts(on: Requests | WatchEvents) -> None:
     for name, value in msgspec.structs.asdict(on).items():
         if not isinstance(value, str):
-            raise InputError(f"A fault's {name} is {value!r}, give one text.")
+            raise InputError(f"A fault's {name} is {value!r}; it must be one string.")
 
 
 def _check_known(name: str, wanted: str, known: Sequence[str]) -> None:
     """Reject a word, or a pattern, that is none of the known ones."""
     if wanted and not any(fnmatchcase(one, wanted) for one in known):
         words = ", ".join(one for one in known if one != "?")
-        raise InputError(f"A fault's {name} is {wanted!r}, give one of {words}.")
+        raise InputError(f"A fault's {name} is {wanted!r}; it must be one of {words}.")
 
 
 def _check_resource(wanted: str) -> None:
@@ -117,7 +118,7 @@ def _check_resource(wanted: str) -> None:
     small = name.lower()
     right = next((one.plural for one in RESOURCES if one.singular == small), small)
     if name != right:
-        raise InputError(f"A fault's resource is {wanted!r}, give {right}{slash}{rest}.")
+        raise InputError(f"A fault's resource is {wanted!r}; it must be {right}{slash}{rest}.")
 
 
 class FaultOptions(TypedDict, total=False):
@@ -130,19 +131,19 @@ class FaultOptions(TypedDict, total=False):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that goes wrong; make one with `delay`, `drop`, `cut`, and so on.
+    """A fault to inject; create one with `delay`, `drop`, `cut`, and so on.
 
     Attributes:
         kind: what goes wrong.
-        on: which requests, or which events of watches; all requests if left out.
-        chance: how likely it is for each of them, from 0 to 1.
-        times: it happens at most so often; None for no limit.
-        skip: so many of them are spared at the beginning.
-        seconds: the least and the most seconds it takes.
-        status: the HTTP status of a refusal; 0 breaks the connection instead.
-        retry_after: what the refusal says in Retry-After, in seconds; None for nothing.
-        later: a second copy of an event comes after so many others.
-        lost: nothing of the answer arrives.
+        on: which requests, or which watch events; all requests if omitted.
+        chance: the probability for each of them, from 0 to 1.
+        times: how often it happens at most; None for no limit.
+        skip: how many of them are spared at the beginning.
+        seconds: the minimum and maximum number of seconds it takes.
+        status: the HTTP status of a refusal; 0 closes the connection instead.
+        retry_after: the value of the Retry-After header in seconds; None for no header.
+        later: how many other events come before the second copy of an event.
+        lost: no part of the response arrives.
     """
 
     kind: Kind
@@ -164,24 +165,22 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.kind not in get_args(Kind):
             raise InputError(
-                f"A fault's kind is {self.kind!r}, give one of {', '.join(get_args(Kind))}."
+                f"A fault's kind is {self.kind!r}; it must be one of {', '.join(get_args(Kind))}."
             )
         if not isinstance(self.on, Requests | WatchEvents):
             raise InputError(
-                f"A fault's on is {self.on!r}, give Requests(...) or WatchEvents(...)."
+                f"A fault's on is {self.on!r}; it must be Requests(...) or WatchEvents(...)."
             )
         if not 0 <= self.chance <= 1:
-            raise InputError(f"The chance of a fault is {self.chance:g}, give one from 0 to 1.")
+            raise InputError(f"The chance of a fault is {self.chance:g}; it must be from 0 to 1.")
         least, most = self.seconds
         if not 0 <= least <= most:
-            raise InputError(f"A fault takes {least:g} to {most:g} s, give the least first.")
+            raise InputError(f"A fault takes {least:g} to {most:g}s; the least must come first.")
         if min(self.skip, self.later, self.times or 0, self.retry_after or 0) < 0:
-            raise InputError(
-                "A fault counts from 0 on: skip, later, times and retry_after are not negative."
-            )
+            raise InputError("A fault's skip, later, times and retry_after must not be negative.")
         if self.later and not (self.kind == "duplicate" and isinstance(self.on, WatchEvents)):
             raise InputError(
-                "A fault's later is for duplicates of watch events, give on=WatchEvents(...)."
+                "A fault's later is for duplicates of watch events; use on=WatchEvents(...)."
             )
         if self.retry_after is not None and not (self.status and isinstance(self.on, Requests)):
             raise InputError(
@@ -194,50 +193,50 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     def delay(
         cls, least: float, most: float | None = None, **options: Unpack[FaultOptions]
     ) -> Self:
-        """A request reaches the API server later; an event, and those behind it, the client.
+        """Delay a request on its way to the API server, or an event and those behind it.
 
         Args:
             least: seconds.
-            most: seconds; as `least` if left out. The seed draws between the two.
+            most: seconds; the same as `least` if omitted. The seed determines the value in between.
             options: `on`, `chance`, `times`, `skip`.
         """
         return cls(kind="delay", seconds=(least, least if most is None else most), **options)
 
     @classmethod
     def drop(cls, **options: Unpack[FaultOptions]) -> Self:
-        """A request is swallowed and never answered, and the connection stays open.
+        """Drop a request: it is never answered, and the connection stays open.
 
-        Dropping an event of a watch silences the watch: neither that event nor a later one
-        arrives.
+        Dropping a watch event silences the watch: neither that event nor any later one arrives.
         """
         return cls(kind="drop", **options)
 
     @classmethod
     def cut(cls, *, lost: bool = False, **options: Unpack[FaultOptions]) -> Self:
-        """The connection breaks in the middle of an answer, or of an event of a watch.
+        """Close the connection in the middle of a response or of a watch event.
 
         Args:
-            lost: it breaks before the first byte: the request took effect and nobody said so.
+            lost: close it before the first byte: the request took effect, but the client does not
+            know.
             options: `on`, `chance`, `times`, `skip`.
         """
         return cls(kind="cut", lost=lost, **options)
 
     @classmethod
     def duplicate(cls, *, later: int = 0, **options: Unpack[FaultOptions]) -> Self:
-        """A request arrives twice, and the answer is the second's; an event comes twice.
+        """Send a request twice and return the second response, or deliver an event twice.
 
         Args:
-            later: so many other events come before the second copy of an event.
+            later: how many other events come before the second copy of an event.
             options: `on`, `chance`, `times`, `skip`.
         """
         return cls(kind="duplicate", later=later, **options)
 
     @classmethod
     def reorder(cls, most: float = 1.0, **options: Unpack[FaultOptions]) -> Self:
-        """A request waits until the next one of the kind is answered; an event follows the next.
+        """Delay a request until the next one of its kind is answered, or an event until the next.
 
         Args:
-            most: waits no longer than so many seconds for another.
+            most: the maximum number of seconds to wait for another one.
             options: `on`, `chance`, `times`, `skip`.
         """
         return cls(kind="reorder", seconds=(most, most), **options)
@@ -246,13 +245,13 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     def refuse(
         cls, status: int = 0, *, retry_after: int | None = None, **options: Unpack[FaultOptions]
     ) -> Self:
-        """A request is not carried out: the answer is an error, or the connection breaks.
+        """Refuse a request: return an error, or close the connection.
 
-        On events of a watch, the watch ends with an ERROR event of this status, such as 410.
+        For watch events, the watch ends with an ERROR event with this status, such as 410.
 
         Args:
-            status: such as 429, 500 or 503; 0 breaks the connection without an answer.
-            retry_after: seconds to be named in the header Retry-After.
+            status: such as 429, 500 or 503; 0 closes the connection without a response.
+            retry_after: the value of the Retry-After header in seconds.
             options: `on`, `chance`, `times`, `skip`.
         """
         return cls(kind="refuse", status=status, retry_after=retry_after, **options)

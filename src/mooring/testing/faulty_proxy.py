@@ -34,17 +34,16 @@ _SECONDS: Final = 30.0
 
 
 class FaultyProxy(Startable):
-    """Stands between any clients and any API servers, and does what its script says.
+    """A proxy between clients and API servers that injects faults.
 
-    Use it with ``with``, or call `start` and `stop`. Each client has a way of its own through the
-    proxy, with the client's own credentials: the API server sees who asks, not a proxy. At first
-    nothing goes wrong; `set` says what does from then on. All methods may be called from any
-    thread.
+    Use it with ``with``, or call `start` and `stop`. Each client has its own path through the
+    proxy, with its own credentials: the API server sees the client, not the proxy. Initially there
+    are no faults; `set` sets them. All methods may be called from any thread.
 
     Args:
         seed: the same seed and the same requests give the same faults.
-        journal: gets a line of JSON for every request that came, with its time, its client, the
-            fault it met and the id that the API server's audit log has for it.
+        journal: a file that gets one line of JSON per request, with its time, its client, the fault
+        it met and its ID in the API server's audit log.
     """
 
     def __init__(self, seed: int = 0, *, journal: Path | str | None = None) -> None:
@@ -64,7 +63,7 @@ class FaultyProxy(Startable):
     # -- its life
 
     def start(self) -> None:
-        """Begin; `through` then opens a way for each client."""
+        """Start the proxy; `through` then adds a client."""
         if self._loop is not None:
             raise InputError("The proxy is running already.")
         self._folder = Path(tempfile.mkdtemp(prefix="mooring-proxy-"))
@@ -78,7 +77,7 @@ class FaultyProxy(Startable):
         self._thread.start()
 
     def stop(self) -> None:
-        """Break all connections and end; harmless when repeated."""
+        """Close all connections and stop; may be called more than once."""
         if self._loop is None or self._thread is None:
             return
         for listener in self._listeners.values():
@@ -97,19 +96,19 @@ class FaultyProxy(Startable):
     def through(
         self, kubeconfig: Path | str, *, client: str = "", context: str | None = None
     ) -> Path:
-        """A kubeconfig for a client that goes through the proxy, made of its own one.
+        """A kubeconfig that takes a client through the proxy, based on the client's own kubeconfig.
 
-        The client keeps its credentials. Tokens pass through; a client certificate is asked for
-        by the proxy and used again towards the API server, so nobody else can use this client.
+        The client keeps its credentials. Tokens are passed through; the proxy requests a client
+        certificate and uses it for the API server, so that nobody else can use it.
 
         Args:
-            kubeconfig: the client's own one; of it, one context is used.
-            client: what `Requests.client` calls it; the file's name without its ending if empty.
-            context: which context of the file; its current one if left out.
+            kubeconfig: the client's own kubeconfig, of which one context is used.
+            client: its name for `Requests.client`; if empty, the file's name without its extension.
+            context: which context of the file; the current context if omitted.
 
         Raises:
             ConfigError: the kubeconfig cannot be used.
-            InputError: the proxy does not run, or has a client of this name.
+            InputError: the proxy is not running, or already has a client with this name.
         """
         from mooring.testing import faulty_listener  # noqa: PLC0415 - slow to import
         from mooring.testing.faulty_forwarding import Forwarding  # noqa: PLC0415
@@ -117,9 +116,9 @@ class FaultyProxy(Startable):
         kubeconfig = Path(kubeconfig)
         client = client or kubeconfig.name.partition(".")[0]
         if self._folder is None or self._loop is None:
-            raise InputError("The proxy does not run; call start() first.")
+            raise InputError("The proxy is not running; call start() first.")
         if client in self._listeners:
-            raise InputError(f"The proxy has a client {client!r} already; give this one a name.")
+            raise InputError(f"The proxy already has a client {client!r}; use another name.")
         access = faulty_listener.read_client_config(kubeconfig, context)
         pair = None
         if access.config.secure:
@@ -141,31 +140,31 @@ class FaultyProxy(Startable):
     # -- what goes wrong
 
     def set(self, *faults: Fault) -> None:
-        """From now on, these go wrong and nothing else; counts of `times` and `skip` begin anew.
+        """Replace all faults; the counts of `times` and `skip` start again.
 
-        What is under way stays as it is: a request that is held back is held back.
+        Requests in progress are not affected: a request that is being delayed stays delayed.
 
         Args:
-            faults: each request and each event meets the first that strikes.
+            faults: for each request and event, the first fault that applies is used.
 
         Raises:
-            InputError: one of them is no fault, such as a list of faults.
+            InputError: one of them is not a fault, such as a list of faults.
         """
         for one in faults:
             if not isinstance(one, Fault):
                 raise InputError(
-                    f"proxy.set takes faults one after the other, not a {type(one).__name__}: "
+                    f"proxy.set takes faults as separate arguments, not a {type(one).__name__}: "
                     "proxy.set(Fault.drop(), Fault.cut())."
                 )
         with self._lock:
             self._script = FaultScript(faults, self._seed)
 
     def clear(self) -> None:
-        """From now on, nothing goes wrong."""
+        """Remove all faults."""
         self.set()
 
     def cut(self, *clients: str) -> None:
-        """Break all connections and refuse new ones until `mend`; of all clients if none is named.
+        """Close all connections and refuse new ones until `mend`; for all clients if none is named.
 
         The port is closed, so a client gets "connection refused".
         """
@@ -179,13 +178,13 @@ class FaultyProxy(Startable):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each kind of fault happened since the start, such as ``{"cut": 3}``."""
+        """How often each kind of fault has happened since the start, such as ``{"cut": 3}``."""
         with self._lock:
             return dict(self._counts)
 
     @property
     def requests(self) -> int:
-        """How many requests came since the start."""
+        """The number of requests since the start."""
         return self._passed
 
     # -- on the loop
@@ -213,8 +212,8 @@ class FaultyProxy(Startable):
         """Have something done on the proxy's loop, and wait for it."""
         if self._loop is None:
             work.close()
-            raise InputError("The proxy does not run; call start() first.")
+            raise InputError("The proxy is not running; call start() first.")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         with contextlib.suppress(TimeoutError):
             return future.result(_SECONDS)
-        raise InputError(f"The proxy did not finish within {_SECONDS:g} s.")
+        raise InputError(f"The proxy did not finish within {_SECONDS:g}s.")

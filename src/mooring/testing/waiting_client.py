@@ -23,7 +23,7 @@ _NOT_FOUND = 404
 
 
 class Condition(NamedTuple):
-    """What a pod's condition says: such as reason ``Unschedulable`` and the message with why."""
+    """A condition of a pod: a reason such as ``Unschedulable``, and a message."""
 
     status: str
     reason: str
@@ -31,7 +31,7 @@ class Condition(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A Kubernetes event: ``Normal`` or ``Warning``, such as ``Scheduled``, and a sentence."""
+    """A Kubernetes event: its type, ``Normal`` or ``Warning``, its reason and its message."""
 
     type: str
     reason: str
@@ -59,11 +59,11 @@ class WaitingClient(ApiClient):
         return [Pod.from_dict(one) for one in self.list_objects("Pod", namespace)]
 
     def placements(self, namespace: str = "default") -> dict[str, str]:
-        """The node of each pod of a namespace; an empty text for pending pods."""
+        """The node of each pod in a namespace; an empty string for pending pods."""
         return {pod.name: pod.node_name for pod in self.pods(namespace)}
 
     def events(self, name: str, *, namespace: str = "default") -> list[Event]:
-        """The events about an object, the oldest first; they are written a moment later."""
+        """The events about an object, oldest first; they are written with a short delay."""
         found = [
             one
             for one in self.list_objects("Event", namespace)
@@ -82,16 +82,16 @@ class WaitingClient(ApiClient):
         *,
         timeout: float = 30.0,
     ) -> T:
-        """Look again whenever an object changes, until there is something to see.
+        """Wait for a condition, which is checked whenever an object changes.
 
         Args:
-            look: returns what was waited for, or None or False.
-            what: names it in the error.
+            look: returns the result, or None or False to keep waiting.
+            what: describes it in the error.
             timeout: in seconds.
 
         Raises:
-            WaitError: it did not happen in time, or a plugin holds up the scheduler for longer than
-                the cluster's ``hook_timeout``.
+            WaitError: timed out, or a plugin blocks the scheduler for longer than the cluster's
+            ``hook_timeout``.
         """
         return self._wait(look, what, timeout, lambda: "")
 
@@ -118,23 +118,24 @@ class WaitingClient(ApiClient):
             if held and hook.seconds >= limit:
                 waited = counted(round(timeout - left, 1), "second")
                 raise WaitError(
-                    f"waited {waited} in vain for {what}: {hook}; a hook may take "
+                    f"timed out after {waited} waiting for {what}: {hook}; a hook may take "
                     f"{counted(limit, 'second')} (hook_timeout)"
                 )
             if left <= 0:
                 why = "; ".join(one for one in (state(), str(hook) if held else "") if one)
                 raise WaitError(
-                    f"waited {timeout:g} seconds in vain for {what}{': ' if why else ''}{why}"
+                    f"timed out after {timeout:g} seconds waiting for "
+                    f"{what}{': ' if why else ''}{why}"
                 )
             running.wait_change(seen, max(0.0, min(left, limit - hook.seconds, _LOOK_SECONDS)))
 
     def wait_scheduled(
         self, name: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> str:
-        """Wait until a pod is bound to a node; the node's name.
+        """Wait until a pod is bound to a node; returns the node's name.
 
         Raises:
-            WaitError: it is not in time; the text has what the scheduler says about it.
+            WaitError: timed out; the message contains what the scheduler reported about the pod.
         """
         return self._wait_pod(
             lambda pod: pod.node_name or None, name, namespace, "be bound", timeout
@@ -143,10 +144,10 @@ class WaitingClient(ApiClient):
     def wait_placements(
         self, count: int, *, namespace: str = "default", timeout: float = 30.0
     ) -> dict[str, str]:
-        """Wait until a namespace has so many pods and all of them are bound; their nodes by name.
+        """Wait until a namespace has this many pods and all are bound; returns their nodes by name.
 
         Raises:
-            WaitError: they are not in time.
+            WaitError: timed out.
         """
 
         def look() -> dict[str, str] | None:
@@ -159,10 +160,10 @@ class WaitingClient(ApiClient):
     def wait_unschedulable(
         self, name: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> Condition:
-        """Wait until the scheduler says that a pod fits nowhere; its words.
+        """Wait until the scheduler reports a pod as unschedulable; returns the condition.
 
         Raises:
-            WaitError: it does not in time.
+            WaitError: timed out.
         """
 
         def rejected(pod: Pod) -> Condition | None:
@@ -174,10 +175,10 @@ class WaitingClient(ApiClient):
     def wait_phase(
         self, name: str, phase: str, *, namespace: str = "default", timeout: float = 30.0
     ) -> Pod:
-        """Wait until a pod is in a phase, such as ``Running``; the pod.
+        """Wait until a pod is in a phase, such as ``Running``; returns the pod.
 
         Raises:
-            WaitError: it is not in time.
+            WaitError: timed out.
         """
         return self._wait_pod(
             lambda pod: pod if pod.status.phase == phase else None,
@@ -188,7 +189,7 @@ class WaitingClient(ApiClient):
         """Wait until a pod is gone, such as the victim of a preemption.
 
         Raises:
-            WaitError: it is not in time.
+            WaitError: timed out.
         """
         self.wait_for(
             lambda: self._find(name, namespace) is None,
@@ -202,7 +203,7 @@ class WaitingClient(ApiClient):
         """Wait for an event about an object, such as ``Scheduled``.
 
         Raises:
-            WaitError: there is none in time.
+            WaitError: timed out.
         """
 
         def find() -> Event | None:
@@ -250,5 +251,8 @@ def _state(pod: Pod | None) -> str:
         return f"it is on {pod.node_name} and {pod.status.phase or 'without a phase'}"
     found = scheduled_condition(pod)
     if found is None or not found.message:
-        return f"no scheduler has said anything about it (its scheduler is {pod.scheduler_name})"
+        return (
+            "no scheduler has reported anything about it (its schedulerName is "
+            f"{pod.scheduler_name})"
+        )
     return found.message

@@ -52,8 +52,8 @@ def test_a_pod_that_fits_is_bound(bind: Bind, cluster: ClusterServer) -> None:
 def test_a_pod_that_does_not_fit_is_shown_why(bind: Bind, cluster: ClusterServer) -> None:
     code, out, err = bind("shop/web", "small")
     assert code == 1
-    assert err == "moor: pod shop/web does not fit on small; --force binds it all the same\n"
-    assert "What each plugin says of small" in out
+    assert err == "moor: pod shop/web does not fit on small; use --force to bind it anyway\n"
+    assert "Results of each plugin for small" in out
     assert "it needs 4 cpu, and the whole node has 2" in out
     assert "✗ shop/web does not fit on small: " in out
     assert cluster.bindings == []
@@ -94,7 +94,9 @@ def test_a_pod_that_is_on_a_node(bind: Bind, cluster: ClusterServer) -> None:
     for option in ([], ["--force"]):
         code, out, err = bind("there", "small", *option)
         assert (code, out) == (1, "")
-        assert err == "moor: pod default/there is on node big already; a pod is bound only once\n"
+        assert err == (
+            "moor: pod default/there is already bound to node big; a pod can be bound only once\n"
+        )
     assert cluster.bindings == []
 
 
@@ -113,14 +115,14 @@ def test_what_is_not_there(bind: Bind, cluster: ClusterServer, option: list[str]
 def test_names_that_are_none(bind: Bind, name: str) -> None:
     code, _, err = bind(name, "big")
     assert code == 2
-    assert err == f"moor: {name!r} is no pod; write NAME, pod/NAME or NAMESPACE/NAME\n"
+    assert err == f"moor: {name!r} is not the name of a pod; use NAME, pod/NAME or NAMESPACE/NAME\n"
 
 
 def test_a_pod_with_gates(bind: Bind, cluster: ClusterServer) -> None:
     cluster.put(make_pod("gated", spec={"schedulingGates": [{"name": "example.com/wait"}]}))
     code, out, err = bind("gated", "big")
     assert code == 1
-    assert err.startswith("moor: pod default/gated is held back: ")
+    assert err.startswith("moor: pod default/gated is not ready for scheduling: ")
     assert "example.com/wait" in err
     assert out
     assert cluster.bindings == []
@@ -149,7 +151,7 @@ def test_a_claim_without_a_volume(bind: Bind, cluster: ClusterServer) -> None:
     code, out, err = bind("stateful", "big")
     assert (code, out) == (0, "default/stateful is bound to big\n")
     assert err == (
-        "moor: claim default/data has no volume yet, and binding by hand does not get it one\n"
+        "moor: claim default/data is not bound to a volume yet, and moor bind does not bind it\n"
     )
 
 

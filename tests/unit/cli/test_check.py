@@ -28,7 +28,7 @@ async def rate(pod: mr.Pod) -> float:
 PROBLEMS = [
     "policy.py, line 8: Node has no attribute 'lables'; did you mean node.labels?",
     (
-        "policy.py, line 12: score function 'rate' is async, and nothing awaits it; write def "
+        "policy.py, line 12: score function 'rate' is async, but nothing awaits it; use def "
         "(only a bind function may be async)"
     ),
 ]
@@ -132,7 +132,7 @@ def test_a_check_prints_what_each_function_said(moor: Run) -> None:
         == """\
 ✓ policy team-racks: 5 functions, no problems found
 
-Asked about a made-up cluster:
+Results on a synthetic cluster:
 node     zone  cpu free  memory free   pods  also
 node-a1  a     8 of 8    32Gi of 32Gi  0
 node-a2  a     5 of 8    20Gi of 32Gi  2     3 of 4 nvidia.com/gpu free, rack=r7, tier=true
@@ -145,7 +145,7 @@ pod plain: 500m cpu, 512Mi memory
   score same     50 for all 4 nodes
   preempt spare  node-a2: dropped
                  node-b1: 1 of 1 victims remain
-  bind tell      not run: it may have side effects; --bind runs it
+  bind tell      not called: it may have side effects; --bind calls it
   goes to        node-b2
 
 pod special: 2 cpu, 4Gi memory, 1 nvidia.com/gpu, priority 100, team=red, tier=true
@@ -155,7 +155,7 @@ pod special: 2 cpu, 4Gi memory, 1 nvidia.com/gpu, priority 100, team=red, tier=t
   score same     50 for both nodes
   preempt spare  node-a2: dropped
                  node-b1: 1 of 1 victims remain
-  bind tell      not run: it may have side effects; --bind runs it
+  bind tell      not called: it may have side effects; --bind calls it
   goes to        node-b2
 
 To try it on your own pods and nodes:
@@ -257,8 +257,7 @@ def test_a_file_that_hangs_is_interrupted(
     write("neighbour_that_hangs.py", "while True: pass\n")
     write("policy.py", f"import time\ntry:\n    {hangs}\nexcept Exception: pass\n")
     assert moor("check", "policy.py") == (2, "", (
-        "moor: policy.py, line 3: loading it took longer than 0.3 seconds; correct what it does "
-        "there\n"
+        "moor: policy.py, line 3: loading it took longer than 0.3 seconds; fix what blocks it\n"
     ))  # fmt: skip
 
 
@@ -298,7 +297,7 @@ def test_a_policy_whose_answers_change_is_told(moor: Run) -> None:
     )
     code, out, _ = moor("check", "policy.py")
     assert code == 0
-    assert "goes to       node-b2 (asked again, the policy answered differently)" in out
+    assert "goes to       node-b2 (called again, the policy returned something else)" in out
 
 
 def test_plugins_are_asked_as_in_a_scheduler(moor: Run) -> None:
@@ -326,9 +325,9 @@ policy.add(Gang())
     assert (code, err) == (0, "")
     assert out.startswith("✓ policy gangs: 1 plugin, no problems found\n")
     plain, special = out.partition("pod plain")[2].split("pod special")
-    assert "  pre_enqueue Gang  lets the pod in\n" in plain
+    assert "  pre_enqueue Gang  admits the pod\n" in plain
     assert "  pre_filter Gang   not applicable to this pod\n" in plain
-    assert "  permit Gang       not run: only moor run calls it\n" in plain
+    assert "  permit Gang       not called: runs only in moor run\n" in plain
     assert "  pre_filter Gang   only node-a1, node-b1\n" in special
     assert "rejects node-b1: too far\n" in special
     assert "  goes to           node-a1\n" in special
@@ -382,10 +381,10 @@ def test_a_configuration_decides_beside_the_policy(moor: Run) -> None:
     write("scheduler.yaml", CONFIG.format("enabled", "team-racks"))
     code, out, err = moor("check", "policy.py", "--config", "scheduler.yaml")
     assert (code, err) == (0, "")
-    assert "\nAsked about a made-up cluster, with profile batch of scheduler.yaml:\n" in out
+    assert "\nResults on a synthetic cluster, with profile batch of scheduler.yaml:\n" in out
     write("scheduler.yaml", CONFIG.format("disabled", "team-racks"))
     code, _, err = moor("check", "policy.py", "--config", "scheduler.yaml")
-    assert (code, err) == (0, "moor: no profile of scheduler.yaml runs the policy team-racks\n")
+    assert (code, err) == (0, "moor: no profile in scheduler.yaml enables the policy team-racks\n")
 
 
 def test_a_configuration_that_does_not_fit_the_policy(moor: Run) -> None:
@@ -420,10 +419,13 @@ def test_every_plugin_of_the_guides_passes(file: Path) -> None:
     write(file.name, file.read_text())
     write(
         "policy.py",
-        f"import mooring as mr\nimport {file.stem} as sample\npolicy = mr.Policy('p')\n"
+        f"import inspect\nimport mooring as mr\nimport {file.stem} as sample\n"
+        "policy = mr.Policy('p')\n"
         "for one in list(vars(sample).values()):\n"
         "    if isinstance(one, type) and issubclass(one, mr.hook.Hook):\n"
-        "        policy.add(one(one.Args()) if one.Args else one())\n",
+        # A registry would give it a handle.
+        "        given = [None] if 'handle' in inspect.signature(one).parameters else []\n"
+        "        policy.add(one(one.Args()) if one.Args else one(*given))\n",
     )
     assert [*load("policy.py").plugins]
 

@@ -274,7 +274,7 @@ class TestProcess:
         assert cluster.end() == 0
         log = cluster.everything
         assert len(re.findall(r'File ".*/policy.py", line \d+, in last', log)) == 1
-        assert re.findall(r"(\d+) more like this in the last \d+ s, the latest: plugin last", log)
+        assert re.findall(r"(\d+) more like this in the last \d+s, the latest: plugin last", log)
         assert len(re.findall(failed, log)) == 1
 
     def test_all_of_it_in_json(self, start: Start, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ class TestProcess:
         line = json.loads(found[0])
         assert (line["level"], line["logger"]) == ("DEBUG", "mooring.live")
         assert re.fullmatch(
-            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)? m?s, attempt 1",
+            r"bound pod default/p to node node-\d: score \d+.*, \d+(\.\d)?m?s, attempt 1",
             line["message"],
         )
 
@@ -328,9 +328,12 @@ class TestWrongUsage:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (["--nodes", "3", "--nodes-file", "f"], "--nodes and --nodes-file exclude each other"),
-            (["--policy", "p.py"], "--policy is for the scheduler inside; add --scheduler"),
-            (["--config", "c.yaml"], "--config is for the scheduler inside; add --scheduler"),
+            (
+                ["--nodes", "3", "--nodes-file", "f"],
+                ("--nodes and --nodes-file are mutually exclusive"),
+            ),
+            (["--policy", "p.py"], "--policy needs a scheduler; add --scheduler"),
+            (["--config", "c.yaml"], "--config needs a scheduler; add --scheduler"),
             (["--tls-cert", "c.pem"], "TLS needs both --tls-cert and --tls-key"),
             (["--token-file", "t"], "kubectl sends no token over plain HTTP"),
             (["--snapshot", "none.json"], "none.json does not exist"),
@@ -384,8 +387,8 @@ class TestAPolicyThatCannotBeInterrupted:
         cluster = self.begin(start, tmp_path, "0.1")
         assert cluster.process.wait(120) == 1
         assert not cluster.kubeconfig.exists()
-        who = "plugin stubborn in filter 'stuck' for pod default/p ignored 5 interruptions and goes"
-        assert f"{who} on at {tmp_path / 'stubborn.py'}:" in cluster.text
+        who = "plugin stubborn in filter 'stuck' for pod default/p ignored 5 interruptions and is"
+        assert f"{who} still running at {tmp_path / 'stubborn.py'}:" in cluster.text
 
     def test_the_second_ctrl_c_ends_it_at_once(self, start: Start, tmp_path: Path) -> None:
         cluster = self.begin(start, tmp_path, "3600")

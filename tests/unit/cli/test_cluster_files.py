@@ -48,7 +48,7 @@ class TestKubeconfig:
             (Path("~/.kube/config"), "kubectl's own file"),
             (link, "kubectl's own file"),
             (other, "was not written by moor cluster"),
-            (tmp_path, "is a folder"),
+            (tmp_path, "is a directory"),
             (tmp_path / "none" / "k", "does not exist"),
         ]:
             with pytest.raises(InputError, match=problem):
@@ -76,10 +76,10 @@ class TestTokens:
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
-            ("Pa55\n", "line 1 of .* is no token and user"),
-            (",alice\n", "line 1 of .* is no token and user"),
-            ("Pa55,b\nPa55,c\n", "line 2 of .* has the token of an earlier line"),
-            ("# nobody\n", "has no tokens"),
+            ("Pa55\n", "line 1 of .* is not a token and a user"),
+            (",alice\n", "line 1 of .* is not a token and a user"),
+            ("Pa55,b\nPa55,c\n", "line 2 of .* repeats the token of an earlier line"),
+            ("# nobody\n", "contains no tokens"),
         ],
     )
     def test_mistakes_are_named(self, tmp_path: Path, text: str, problem: str) -> None:

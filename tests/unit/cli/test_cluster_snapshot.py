@@ -101,7 +101,7 @@ def test_what_cannot_be_used_is_named_and_does_no_harm() -> None:
     assert [problem.partition(":")[0] for problem in found.problems] == [
         "2 of kind Thing of example.com/v1, which the embedded cluster does not have",
         "a Node has no metadata.name",
-        "Node n is there twice; the first one counts",
+        "Node n occurs more than once; the first one is used",
         "Node m",
     ]
     assert [item.name for item in cluster.store.all(NODES)] == ["n"]
@@ -124,5 +124,5 @@ def test_files_and_folders(tmp_path: Path) -> None:
     (tmp_path / ".c.yaml").write_text(node % "c")
     (tmp_path / "d.txt").write_text("nothing")
     assert [one["metadata"]["name"] for one in read_files(str(tmp_path))] == ["a", "b"]
-    with pytest.raises(InputError, match="has no Kubernetes objects"):
+    with pytest.raises(InputError, match="contains no Kubernetes objects"):
         read_files(os.devnull)

@@ -13,7 +13,15 @@ from tests.unit.cli.command_line import Run
 from tests.unit.cli.moor import environment
 
 ROOT = Path(__file__).parents[3]
-NAMES = ["random", "always-true", "image-score", "ssd-filter", "gpu-packing", "fair-gpus"]
+NAMES = [
+    "random",
+    "always-true",
+    "image-score",
+    "ssd-filter",
+    "gpu-packing",
+    "fair-gpus",
+    "allocatable",
+]
 
 
 def moor(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -63,12 +71,12 @@ class TestExamples:
         assert "    cd fair-gpus\n" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
-            "moor: fair-gpus exists already, and nothing is overwritten; remove it first\n"
+            "moor: fair-gpus already exists and is not overwritten; remove it first\n"
         )
 
     def test_nothing_is_copied_through_a_link(self, tmp_path: Path) -> None:
         (tmp_path / "fair-gpus").symlink_to(tmp_path / "elsewhere")
-        assert "fair-gpus exists already" in sentence(
+        assert "fair-gpus already exists" in sentence(
             moor(tmp_path, "examples", "fair-gpus", "--copy")
         )
         assert not (tmp_path / "elsewhere").exists()
@@ -108,6 +116,7 @@ class TestDemo:
             ("ssd-filter", [0, 0, 6]),
             ("gpu-packing", [0, 0, 6]),
             ("fair-gpus", [0, 2, 4]),
+            ("allocatable", [0, 0, 6]),
         ],
     )
     def test_it_shows_what_the_policy_changes(
@@ -131,4 +140,4 @@ class TestDemo:
     @pytest.mark.parametrize("other", [["--nodes", "3"], ["--pods", "50"], ["--policy", "p.py"]])
     def test_an_example_brings_everything(self, tmp_path: Path, other: list[str]) -> None:
         done = moor(tmp_path, "demo", "--example", "fair-gpus", *other)
-        assert sentence(done).endswith("leave out the others\n")
+        assert sentence(done).endswith("remove the other options\n")

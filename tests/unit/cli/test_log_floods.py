@@ -76,7 +76,7 @@ def test_at_the_end_it_is_told_at_once(log: Log) -> None:
         log.write(number)
     log.read()
     log.handler.close()
-    assert log.read() == ["1 more like this in the last 0 s, the latest: 20"]
+    assert log.read() == ["1 more like this in the last 0s, the latest: 20"]
 
 
 def test_who_floods_again_while_it_is_told_is_told_again() -> None:

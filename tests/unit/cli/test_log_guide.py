@@ -22,7 +22,7 @@ def hours(pod: mr.Pod, node: mr.Node) -> mr.Verdict:
 #: What is not the same each time: when, how long, and which of equal nodes.
 _CHANCE = (
     (r"^\S+ \S+ ", "TIME "),
-    (r"\d+(\.\d)? m?s\b", "SECONDS"),
+    (r"\d+(\.\d)?m?s\b", "SECONDS"),
     (r"to node node-\d", "to node NODE"),
     (r"score \d+", "score SCORE"),
     (r", tied with \d other nodes?", ""),

@@ -47,7 +47,7 @@ def test_an_unknown_level_is_info_with_a_warning(
     set_up_logging(LogFormat.TEXT)
     assert OURS.getEffectiveLevel() == logging.INFO
     told = capsys.readouterr().err
-    assert f"LOG_LEVEL={wanted!r} is unknown, using INFO; choose one of TRACE, DEBUG" in told
+    assert f"unknown LOG_LEVEL={wanted!r}, using INFO; use one of TRACE, DEBUG" in told
     assert len(told.splitlines()) == 1
 
 

@@ -34,8 +34,8 @@ def run(command_line: Run) -> Run:
 def test_a_host_that_is_none(run: Run, command: tuple[str, ...]) -> None:
     said = rejected(run(*command, "--allow-host", "moor.example", "--allow-host", "http://x"))
     assert said == (
-        "--allow-host 'http://x' is no name of a host; give one without scheme, port and path, "
-        "such as moor.example.com"
+        "--allow-host 'http://x' is not a valid host name; use one without scheme, port and "
+        "path, such as moor.example.com"
     )
 
 
@@ -71,12 +71,21 @@ class TestMain:
             (["completion"], "missing argument SHELL; choose from bash, zsh, fish; see moor "),
             (
                 ["serve", "p.py", "--port", "70000"],
-                "invalid value for '--port': give at most 65535",
+                "invalid value for '--port': must be at most 65535",
             ),
-            (["serve", "p.py", "--port", "x"], "invalid value for '--port': give a whole number;"),
-            (["serve", "p.py", "--workers", "0"], "invalid value for '--workers': give at least 1"),
-            (["serve", "p.py", "--timeout", "x"], "invalid value for '--timeout': give a number;"),
-            (["run", "--hook-timeout", "0"], "invalid value for '--hook-timeout': give at least "),
+            (["serve", "p.py", "--port", "x"], "invalid value for '--port': must be an integer;"),
+            (
+                ["serve", "p.py", "--workers", "0"],
+                ("invalid value for '--workers': must be at least 1"),
+            ),
+            (
+                ["serve", "p.py", "--timeout", "x"],
+                ("invalid value for '--timeout': must be a number;"),
+            ),
+            (
+                ["run", "--hook-timeout", "0"],
+                ("invalid value for '--hook-timeout': must be at least "),
+            ),
             (["run", "--log-format", "x"], "invalid value for '--log-format': 'x' is not one of "),
         ],
     )
@@ -129,16 +138,16 @@ class TestRejections:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
-            ("policy = (", "bad.py, line 1: '(' was never closed; correct the syntax"),
-            ("x = 1", "bad.py has no policy; write for example"),
+            ("policy = (", "bad.py, line 1: '(' was never closed; fix the syntax"),
+            ("x = 1", "bad.py has no policy; add for example"),
             (
                 "import mooring\na = mooring.Policy('a')\nb = mooring.Policy('b')",
-                "bad.py has 2 policies (a, b); say which one: ",
+                "bad.py has 2 policies (a, b); specify one: ",
             ),
             ("import no_such_module", "bad.py, line 1 raised ModuleNotFoundError"),
             ("1 / 0", "bad.py, line 1 raised ZeroDivisionError: division by zero"),
             ("import sys; sys.exit(5)", "bad.py, line 1 raised SystemExit: 5"),
-            ("import mooring\nmooring.Policy('no good')", "policy name 'no good' is illegal"),
+            ("import mooring\nmooring.Policy('no good')", "policy name 'no good' is invalid"),
         ],
     )
     @pytest.mark.parametrize("workers", ["1", "2"])
@@ -151,10 +160,10 @@ class TestRejections:
 
     def test_missing_policies(self, run: Run, tmp_path: Path, good: Path) -> None:
         missing = rejected(run("serve", tmp_path / "none.py", "--port", "0"))
-        assert "none.py does not exist; give a Python file or package.module:policy" in missing
+        assert "none.py does not exist; specify a Python file or package.module:policy" in missing
         assert "there is no module 'no_such'" in rejected(run("serve", "no_such:policy"))
         assert "has no policy named 'other'" in rejected(run("serve", f"{good}:other"))
-        assert "is no file" in rejected(run("serve", f"{tmp_path}/"))
+        assert "is a folder" in rejected(run("serve", f"{tmp_path}/"))
 
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_port_in_use(self, run: Run, good: Path, workers: str) -> None:
@@ -162,37 +171,39 @@ class TestRejections:
             port = str(taken.getsockname()[1])
             sentence = rejected(run("serve", good, "--port", port, "--workers", workers))
         assert sentence == (
-            f"cannot listen on 127.0.0.1 port {port}: Address already in use; "
-            f"choose others with --host and --port"
+            f"cannot listen on 127.0.0.1 port {port}: Address already in use; use others with "
+            "--host and --port"
         )
 
     @pytest.mark.parametrize("size", ["", "64 Mi", "64M", "Mi", "-1", "1.5Gi", "64mi", "9" * 5000])
     def test_sizes(self, run: Run, good: Path, size: str) -> None:
         sentence = rejected(run("serve", good, "--port", "0", "--max-body", size))
-        assert sentence.startswith(f"--max-body {size!r} is no size; write for example 64Mi")
+        assert sentence.startswith(f"--max-body {size!r} is not a valid size; use for example 64Mi")
 
     @pytest.mark.parametrize("option", ["--max-body", "--max-held"])
     @pytest.mark.parametrize("size", ["0", "000", "0Ki"])
     def test_no_size_at_all(self, run: Run, good: Path, option: str, size: str) -> None:
         sentence = rejected(run("serve", good, "--port", "0", option, size))
-        assert sentence == f"{option} {size} lets nothing in; write for example 64Mi or 1000000"
+        assert (
+            sentence == f"{option} {size} must be greater than 0; use for example 64Mi or 1000000"
+        )
 
     def test_a_body_that_would_never_find_room(self, run: Run, good: Path) -> None:
         sentence = rejected(run("serve", good, "--port", "0", "--max-held", "64Mi"))
         assert sentence == (
-            "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never find "
-            "room; raise the one or lower the other"
+            "--max-held 64Mi is less than --max-body 256Mi, so the largest body would never "
+            "fit; raise --max-held or lower --max-body"
         )
 
     @pytest.mark.parametrize("option", ["--timeout", "--drain"])
     def test_times(self, run: Run, good: Path, option: str) -> None:
         sentence = rejected(run("serve", good, "--port", "0", option, "inf"))
-        assert sentence == f"{option} inf is no time; give a number of seconds"
+        assert sentence == f"{option} inf is not a valid time; specify a number of seconds"
 
     @pytest.mark.parametrize("option", ["--prefix", "--predicates-prefix", "--priorities-prefix"])
     def test_paths(self, run: Run, good: Path, option: str) -> None:
         sentence = rejected(run("serve", good, "--port", "0", option, "/a/{b}"))
-        assert sentence.startswith(f"{option} '/a/{{b}}' is no path")
+        assert sentence.startswith(f"{option} '/a/{{b}}' is not a valid path")
 
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_certificates(self, run: Run, good: Path, tmp_path: Path, workers: str) -> None:
@@ -207,17 +218,17 @@ class TestRejections:
         sentence = rejected(run(*arguments, *cert, "--tls-key", tmp_path / "none"))
         assert sentence.endswith("none cannot be read: No such file or directory")
         sentence = rejected(run(*arguments, "--tls-cert", good, *key))
-        assert "are no certificate and its key in PEM" in sentence
+        assert "are not a certificate and its key in PEM format" in sentence
         sentence = rejected(run(*arguments, *cert, *key, "--client-ca", good))
-        assert "good.py is no CA file in PEM" in sentence
+        assert "good.py is not a CA file in PEM format" in sentence
 
     def test_clusters(
         self, run: Run, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         arguments = ["serve", good, "--port", "0"]
         assert rejected(run(*arguments, "--node-cache")) == (
-            "--node-cache needs a cluster, and none is configured: "
-            "give --kubeconfig FILE, set KUBECONFIG, or run inside the cluster"
+            "--node-cache needs a cluster, and none is configured: use --kubeconfig FILE, set "
+            "KUBECONFIG, or run inside the cluster"
         )
         assert "none" in rejected(run(*arguments, "--kubeconfig", tmp_path / "none"))
         for text in ("{", "[]", "clusters: 7", "", "current-context: x"):
@@ -305,7 +316,7 @@ class TestOptions:
             None, "https://h:6443", "https://h:6443",
         ]  # fmt: skip
         assert rejected(run("serve", good, "--port", "0", "--node-cache")).endswith(
-            f"; {home}/config is not used unasked: --context x takes its current context"
+            f"; {home}/config is not used by default: --context x uses its current context"
         )
 
 

@@ -108,7 +108,7 @@ def test_who_cannot_keep_the_owner_leaves_the_file_alone(
     file.write_bytes(b"old")
     os.chown(file, SOMEBODY, SOMEBODY)
     monkeypatch.setattr(os, "fchown", forbidden)
-    with pytest.raises(InputError, match="belongs to somebody else and would not any more"):
+    with pytest.raises(InputError, match="belongs to another user; choose another name"):
         write(file)
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file]

@@ -109,7 +109,7 @@ def test_installed_packages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["Acme"]["origin"] == "package acme"
     assert found["Acme"]["points"] == ["filter"]
     problem = (
-        "plugin 'AcmeOld' of package acme (acme_gone:Acme) cannot be loaded, "
+        "plugin 'AcmeOld' of package acme (acme_gone:Acme) cannot be loaded: "
         "ModuleNotFoundError: No module named 'acme_gone'"
     )
     assert found["AcmeOld"] == {"name": "AcmeOld", "problem": problem}

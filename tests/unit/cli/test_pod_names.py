@@ -24,10 +24,14 @@ def test_names(text: str, namespace: str | None, found: tuple[str, str]) -> None
 
 @pytest.mark.parametrize("text", ["", "/", "a/", "/b", "a/b/c", "pod/", "pod/a/b"])
 def test_what_is_no_name(text: str) -> None:
-    with pytest.raises(InputError, match="is no pod; write NAME, pod/NAME or NAMESPACE/NAME"):
+    with pytest.raises(
+        InputError, match="is not the name of a pod; use NAME, pod/NAME or NAMESPACE/NAME"
+    ):
         read_pod_name(text, None, "usual")
 
 
 def test_two_namespaces() -> None:
-    with pytest.raises(InputError, match="shop/web is not in the namespace other of --namespace"):
+    with pytest.raises(
+        InputError, match=("shop/web is not in the namespace given with --namespace other")
+    ):
         read_pod_name("shop/web", "other", "usual")

@@ -132,15 +132,15 @@ class TestRejections:
     @pytest.mark.parametrize(
         ("text", "sentence"),
         [
-            ("parallelism: x", "parallelism: 'x' cannot be used, give a whole number"),
-            ("nonsense: 1", "nonsense: there is no such field"),
-            ("kind: Pod", "kind: 'Pod' is not understood, write KubeSchedulerConfiguration"),
+            ("parallelism: x", "parallelism: 'x' is invalid: must be an integer"),
+            ("nonsense: 1", "nonsense: unknown field"),
+            ("kind: Pod", "kind: 'Pod' is not supported: must be KubeSchedulerConfiguration"),
             (
                 "profiles: [{plugins: {filter: {enabled: [{name: NodeNam}]}}}]",
-                "there is no plugin 'NodeNam', did you mean NodeName?",
+                "there is no plugin 'NodeNam': did you mean NodeName?",
             ),
-            ("[]", "holds no object with named fields"),
-            ("a: [", "is no YAML"),
+            ("[]", "does not contain a YAML mapping"),
+            ("a: [", "is not valid YAML"),
         ],
     )
     def test_configurations(
@@ -158,7 +158,7 @@ class TestRejections:
         text = "profiles: [{schedulerName: a}, {schedulerName: b}]"
         file = write(tmp_path / "config.yaml", text)
         arguments = ["--kubeconfig", kubeconfig, "--config", file, "--scheduler-name", "c"]
-        assert "is for one profile and there are 2" in rejected(run(*arguments))
+        assert "is for a single profile, and there are 2" in rejected(run(*arguments))
 
     def test_policies(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
         assert "none.py does not exist" in rejected(run("none.py", "--kubeconfig", kubeconfig))
@@ -178,8 +178,8 @@ class TestRejections:
             port = str(taken.getsockname()[1])
             said = rejected(run("--kubeconfig", kubeconfig, "--port", port))
         assert said == (
-            f"cannot listen on 127.0.0.1 port {port}: Address already in use; "
-            f"choose others with --bind-address and --port"
+            f"cannot listen on 127.0.0.1 port {port}: Address already in use; use others with "
+            "--bind-address and --port"
         )
 
     def test_certificates(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
@@ -187,11 +187,11 @@ class TestRejections:
         arguments = ["--kubeconfig", kubeconfig, "--port", "0", "--tls-cert", pair.certificate]
         assert rejected(run(*arguments)) == "TLS needs both --tls-cert and --tls-key"
         said = rejected(run(*arguments, "--tls-key", kubeconfig))
-        assert "are no certificate and its key in PEM" in said
+        assert "are not a certificate and its key in PEM format" in said
 
     def test_extenders(self, run: Run, kubeconfig: Path, tmp_path: Path) -> None:
         tls = "{insecure: true, caData: eA==}"
         text = f"extenders: [{{urlPrefix: 'https://x', filterVerb: f, tlsConfig: {tls}}}]"
         file = write(tmp_path / "config.yaml", text)
         said = rejected(run("--kubeconfig", kubeconfig, "--config", file, "--port", "0"))
-        assert "tlsConfig.insecure and a certificate authority exclude each other" in said
+        assert "tlsConfig.insecure and a certificate authority are mutually exclusive" in said

@@ -101,20 +101,20 @@ def test_sigterm_ends_it_with_zero(tmp_path: Path) -> None:
         process.send_signal(signal.SIGUSR2)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, log.read_text()
-    assert "1 thread of the policy did not end: ending without waiting" in log.read_text()
+    assert "1 thread of the policy did not end: exiting without waiting for it" in log.read_text()
 
 
 def test_a_second_signal_ends_it_inside_a_hook(tmp_path: Path) -> None:
     with started(tmp_path, HANGING, "--hook-timeout", "3600") as (_, process, log):
         wait_for((tmp_path / "reached").exists, "the hook to be reached", 60)
         process.send_signal(signal.SIGTERM)
-        said = "SIGTERM: the process stops once plugin hanging in filter 'hangs' for pod"
+        said = "SIGTERM: stopping once plugin hanging in filter 'hangs' for pod"
         with contextlib.suppress(WaitError):
             wait_for(lambda: said in log.read_text(), "the first signal to be told", 60)
         assert said in log.read_text()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 1, log.read_text()
-    assert "the second signal: the process ends at once" in log.read_text()
+    assert "the second signal: exiting immediately" in log.read_text()
     assert "3 more like this in the last" in log.read_text()
 
 
@@ -129,7 +129,7 @@ def test_what_a_hook_left_behind_does_not_end_it(tmp_path: Path) -> None:
 
             wait_for(is_over, f"pod {name} to be bound", 60)
             assert made.placements().get(name) == "a", log.read_text()
-            said = f"tried to end the process (SystemExit: {code}); it goes on"
+            said = f"tried to end the process (SystemExit: {code}); it continues"
             assert said in log.read_text()
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, log.read_text()

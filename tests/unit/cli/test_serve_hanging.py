@@ -134,7 +134,7 @@ def test_a_function_that_hangs_is_interrupted(serve: Serve, policy: Path, way: s
     moor = serve(policy, "--timeout", "4", "--drain", "0")
     assert error_of(moor.post("/filter", filter_body(way))) == (
         "filter 'check' was interrupted on node a: the decision took longer than 3.2 seconds "
-        "(it was asked about 1 of 2 nodes)"
+        "(it was called for 1 of 2 nodes)"
     )
     reply = moor.post("/filter", filter_body())
     assert (error_of(reply), reply.json()["NodeNames"]) == ("", ["a"])
@@ -174,14 +174,16 @@ def test_a_function_that_cannot_be_interrupted_is_answered_for(
     assert moor.get("/livez").body.startswith(b"filter 'check' on node a has not returned ")
     assert moor.get("/readyz").status == 503
     assert moor.get("/healthz").status == 200
-    assert "nothing can be decided until it does" in error_of(moor.post("/filter", filter_body()))
+    assert ("no request can be processed until it does") in error_of(
+        moor.post("/filter", filter_body())
+    )
     moor.wait_log(r"filter 'check' on node a \(pod default/\w+, at hanging.py:\d+\) cannot be int")
     assert (hangs(moor), failures(moor)) == (1, 1)
     policy.with_name("gate").touch()
     wait_for(lambda: moor.get("/livez").status == 200, "livez to turn green again")
     assert moor.get("/readyz").status == 200
     assert moor.post("/filter", filter_body()).json()["NodeNames"] == ["a"]
-    moor.wait_log("requests are decided again")
+    moor.wait_log("requests are processed again")
     assert (hangs(moor), failures(moor)) == (1, 1)  # although it was interrupted after all
 
 
@@ -201,7 +203,7 @@ def test_the_end_comes_all_the_same(
         assert error_of(waiting.result(30)) == "the server is shutting down"
     assert "Traceback" not in moor.log()
     assert moor.log().rstrip().endswith("mooring.extender: stopped")
-    left_behind = "cannot be interrupted: ending without it" in moor.log()
+    left_behind = "cannot be interrupted: exiting without waiting for it" in moor.log()
     assert left_behind == (way in STUCK)
 
 
@@ -210,7 +212,7 @@ def test_threads_that_a_policy_left_behind_do_not_keep_it_alive(serve: Serve, po
     assert moor.post("/filter", filter_body("leaks")).json()["NodeNames"] == ["a"]
     moor.signal(signal.SIGTERM)
     assert moor.wait() == 0
-    assert "2 threads of the policy did not end: ending without waiting" in moor.log()
+    assert "2 threads of the policy did not end: exiting without waiting for it" in moor.log()
     assert "Traceback" not in moor.log()
 
 
@@ -283,7 +285,7 @@ class TestWorkers:
         moor = serve(policy, "--workers", "2", "--timeout", "6", "--drain", "0")
         wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
         assert "has not returned" in error_of(moor.post("/filter", filter_body("deaf")))
-        found = moor.wait_log(r"worker (\d+) ended with 1; starting another")
+        found = moor.wait_log(r"worker (\d+) exited with code 1; starting another")
         wait_for(lambda: len(moor.workers) == 3, "another worker")
         assert "this worker is stuck: filter 'check' on node a has not returned" in moor.log()
         stuck = int(found[1])

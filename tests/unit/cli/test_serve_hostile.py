@@ -121,7 +121,7 @@ def test_many_at_once_find_no_more_room_than_there_is(serve: Serve, policy: Path
         problems = [str(one.result(60).json()["Error"]) for one in asked]
     rejected = [problem for problem in problems if problem]
     assert len(rejected) >= 27
-    assert all("(--max-held); ask again later" in problem for problem in rejected)
+    assert all("(--max-held); try again later" in problem for problem in rejected)
 
 
 def test_no_file_descriptor_left(serve: Serve, policy: Path) -> None:
@@ -156,7 +156,7 @@ def test_workers_bear_it_together(serve: Serve, policy: Path) -> None:
         for _ in range(20):
             reply = moor.post("/filter", filter_body())
             assert reply.status == 200
-            assert reply.json()["NodeNames"] or "ask again later" in reply.json()["Error"]
+            assert reply.json()["NodeNames"] or "try again later" in reply.json()["Error"]
     wait_for(lambda: gauge(moor, "held_bytes") == 0, "all bodies to be gone")
     assert "ended with" not in moor.log()
     assert "Traceback" not in moor.log()

@@ -133,7 +133,7 @@ class TestSignals:
             policy.with_name("gate").touch()
             assert slow.result(30).json()["NodeNames"] == ["a"]
         assert moor.wait() == 0
-        assert "stopping: requests are answered for another 0.5 s" in moor.log()
+        assert "stopping: requests are answered for another 0.5s" in moor.log()
         assert moor.log().rstrip().endswith("stopped")
 
     def test_requests_are_answered_while_draining(self, serve: Serve, policy: Path) -> None:
@@ -205,7 +205,7 @@ class TestWorkers:
         third = wait_for(
             lambda: moor.workers[2] if len(moor.workers) == 3 else None, "another worker"
         )
-        assert f"worker {first} ended with -9; starting another" in moor.log()
+        assert f"worker {first} exited with code -9; starting another" in moor.log()
         answered.clear()
         wait_for(lambda: both(second, third), "the new worker to answer")
         assert first not in answered
@@ -364,7 +364,7 @@ def test_a_changed_policy_is_reloaded_and_a_broken_one_is_not(serve: Serve, poli
 def test_an_unknown_log_level_is_told(serve: Serve, policy: Path) -> None:
     moor = serve(f"{policy.stem}:policy", "--drain", "0", LOG_LEVEL="LOUD")
     assert moor.post("/filter", filter_body()).status == 200
-    assert "WARNING mooring: LOG_LEVEL='LOUD' is unknown, using INFO" in moor.log()
+    assert "WARNING mooring: unknown LOG_LEVEL='LOUD', using INFO" in moor.log()
     assert "DEBUG" not in moor.log().replace("TRACE, DEBUG, INFO", "")
 
 
@@ -472,11 +472,11 @@ class TestRejections:
         (tmp_path / "bad.py").write_text("policy = (")
         done = self.run(tmp_path, "bad.py", "--port", "0", "--workers", workers)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == "moor: bad.py, line 1: '(' was never closed; correct the syntax\n"
+        assert done.stderr == "moor: bad.py, line 1: '(' was never closed; fix the syntax\n"
 
     def test_of_a_port_in_use(self, tmp_path: Path, policy: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             done = self.run(tmp_path, policy, "--port", str(taken.getsockname()[1]))
         assert (done.returncode, done.stdout) == (2, "")
-        assert "Address already in use; choose others with --host and --port" in done.stderr
+        assert "Address already in use; use others with --host and --port" in done.stderr
         assert len(done.stderr.splitlines()) == 1

@@ -157,8 +157,8 @@ class TestWhatCannotBeRead:
         assert code == 0
         assert set(by_kind(out)) == {"v1 Node", "v1 Pod"}
         assert err.splitlines() == [
-            "moor: storageclasses.storage.k8s.io are left out: we may not list them",
-            "moor: poddisruptionbudgets.policy are left out: the cluster has none",
+            "moor: storageclasses.storage.k8s.io are left out: listing is forbidden",
+            "moor: poddisruptionbudgets.policy are left out: the cluster does not serve them",
         ]
 
     @pytest.mark.parametrize("resource", ["nodes", "pods"])
@@ -185,7 +185,7 @@ class TestWhatCannotBeRead:
         code, out, err = moor("snapshot")
         assert (code, out) == (2, "")
         assert err == (
-            "moor: no cluster is configured: give --kubeconfig FILE, set KUBECONFIG, or run inside "
+            "moor: no cluster is configured: use --kubeconfig FILE, set KUBECONFIG, or run inside "
             "the cluster\n"
         )
 
@@ -200,13 +200,13 @@ class TestWhatCannotBeRead:
         cluster.token = "right"
         code, _, err = moor("snapshot", "--kubeconfig", cluster.kubeconfig(tmp_path, token=SECRET))
         assert code == 1
-        assert "does not accept our credentials (401)" in err
+        assert "rejected the credentials (401)" in err
         assert SECRET not in err
 
     @pytest.mark.parametrize(
         ("place", "said"),
         [
-            (".", "is a folder"),
+            (".", "is a directory"),
             ("nowhere/x.json", "cannot be written: No such file or directory"),
         ],
     )
@@ -366,8 +366,8 @@ class TestRedacted:
         code, out, err = moor("snapshot", "--redact", "-o", output, "--names", names)
         assert (code, out) == (2, "")
         assert err == (
-            f"moor: --output and --names are both {names}; give the names, which nobody else "
-            "should see, a file of their own\n"
+            f"moor: --output and --names are both {names}; write the names, which you should "
+            "keep private, to another file\n"
         )
         assert (tmp_path / "r.json").read_text() == "old"
 
@@ -380,4 +380,4 @@ class TestRedacted:
     def test_names_without_redacting(self, moor: Moor) -> None:
         code, _, err = moor("snapshot", "--names", "names.tsv")
         assert code == 2
-        assert "--names is for --redact" in err
+        assert "--names needs --redact" in err

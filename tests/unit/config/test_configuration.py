@@ -255,8 +255,8 @@ class TestRejections:
     @pytest.mark.parametrize(
         ("data", "sentence"),
         [
-            ([], "a KubeSchedulerConfiguration is an object with named fields, not a list"),
-            ("x", "a KubeSchedulerConfiguration is an object with named fields, not 'x'"),
+            ([], "a KubeSchedulerConfiguration must be an object, not a list"),
+            ("x", "a KubeSchedulerConfiguration must be an object, not 'x'"),
             (
                 {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "foo": 1},
                 ("apiVersion: kubescheduler.config.k8s.io/v1beta3 is an old format; moor migrate "
@@ -279,47 +279,46 @@ class TestRejections:
             ),
             (
                 {"apiVersion": "v1", "kind": "Pod"},
-                ("apiVersion: 'v1' is not understood, write kubescheduler.config.k8s.io/v1; "
-                "kind: 'Pod' is not understood, write KubeSchedulerConfiguration"),
+                ("apiVersion: 'v1' is not supported: must be kubescheduler.config.k8s.io/v1; "
+                "kind: 'Pod' is not supported: must be KubeSchedulerConfiguration"),
             ),
             (
                 {"profils": []},
-                "profils: there is no such field, did you mean profiles?",
+                "profils: unknown field: did you mean profiles?",
             ),
             (
                 {"profiles": [{"plugins": {"score": {"enabled": [{"name": "a"}] * 2 + [
                     {"name": "b", "weight": "5"}]}}}]},
-                ("profiles[0].plugins.score.enabled[2].weight: '5' cannot be used, "
-                "give a whole number"),
+                ("profiles[0].plugins.score.enabled[2].weight: '5' is invalid: must be an integer"),
             ),
             (
                 {"profiles": [{"plugins": {"Filter": {}}}]},
-                "profiles[0].plugins.Filter: there is no such field, did you mean filter?",
+                "profiles[0].plugins.Filter: unknown field: did you mean filter?",
             ),
             (
                 {"profiles": [{"plugins": {"filter": {"enabled": [{"weight": 1}]}}}]},
-                "profiles[0].plugins.filter.enabled[0].name: it is missing, give it",
+                "profiles[0].plugins.filter.enabled[0].name: required value is missing",
             ),
             (
                 {"profiles": [{"pluginConfig": [{"name": "A", "args": [1]}]}]},
-                "profiles[0].pluginConfig[0].args: a list cannot be used, give an object",
+                "profiles[0].pluginConfig[0].args: a list is invalid: must be an object",
             ),
             (
                 {"extenders": [{"enableHttps": True}]},
-                "extenders[0].enableHttps: there is no such field, did you mean enableHTTPS?",
+                "extenders[0].enableHttps: unknown field: did you mean enableHTTPS?",
             ),
             (
                 {"leaderElection": {"leaseDuration": 15}},
-                ("leaderElection.leaseDuration: 15 is no duration, "
-                "write for example 15s, 1m30s or 100ms"),
+                ("leaderElection.leaseDuration: 15 is not a valid duration: use for example "
+                 "15s, 1m30s or 100ms"),
             ),
             (
                 {"percentageOfNodesToScore": 101},
-                "percentageOfNodesToScore: 101 is out of range, give at most 100",
+                "percentageOfNodesToScore: 101 is out of range: must be at most 100",
             ),
             (
                 {"profiles": [{"percentageOfNodesToScore": -1}]},
-                "profiles[0].percentageOfNodesToScore: -1 is out of range, give at least 0",
+                "profiles[0].percentageOfNodesToScore: -1 is out of range: must be at least 0",
             ),
         ],
     )  # fmt: skip
@@ -329,5 +328,5 @@ class TestRejections:
     def test_many_mistakes(self) -> None:
         data = dict.fromkeys("abcdefg", 1) | {"parallelism": "x"}
         sentence = rejected(data)
-        assert sentence.startswith("a: there is no such field, remove it; b: ")
-        assert sentence.endswith("; and 3 more")
+        assert sentence.startswith("a: unknown field: remove it; b: ")
+        assert sentence.endswith("; and 3 more problems")

@@ -210,7 +210,7 @@ class TestRejections:
             (
                 {"filter": {"enabled": names("NodeName", "NodeNam")}},
                 (
-                    "profiles[0].plugins.filter.enabled[1].name: there is no plugin 'NodeNam', "
+                    "profiles[0].plugins.filter.enabled[1].name: there is no plugin 'NodeNam': "
                     "did you mean NodeName? `moor plugins` lists them"
                 ),
             ),
@@ -218,71 +218,68 @@ class TestRejections:
                 {"multiPoint": {"enabled": names("Coscheduling")}},
                 (
                     "profiles[0].plugins.multiPoint.enabled[0].name: there is no plugin "
-                    "'Coscheduling', `moor plugins` lists them"
+                    "'Coscheduling': `moor plugins` lists them"
                 ),
             ),
             (
                 {"score": {"enabled": names("NodePorts")}},
                 (
-                    "profiles[0].plugins.score.enabled[0].name: NodePorts does nothing at score, "
-                    "it implements preFilter, filter"
+                    "profiles[0].plugins.score.enabled[0].name: NodePorts does not implement "
+                    "score: it implements preFilter, filter"
                 ),
             ),
             (
                 {"score": {"enabled": names("Judge")}},
                 (
-                    "profiles[0].plugins.score.enabled[0].name: Judge does nothing at score, "
-                    "it implements no extension point"
+                    "profiles[0].plugins.score.enabled[0].name: Judge does not implement "
+                    "score: it implements no extension point"
                 ),
             ),
             (
                 {"score": {"enabled": names("Mine", "Mine")}},
-                "profiles[0].plugins.score.enabled[1].name: Mine is enabled twice, once will do",
+                "profiles[0].plugins.score.enabled[1].name: Mine is enabled more than once",
             ),
             (
                 {"multiPoint": {"enabled": names("Mine", "NodeName", "Mine")}},
-                (
-                    "profiles[0].plugins.multiPoint.enabled[2].name: Mine is enabled twice, "
-                    "once will do"
-                ),
+                ("profiles[0].plugins.multiPoint.enabled[2].name: Mine is enabled more than once"),
             ),
             (
                 {"multiPoint": {"enabled": names("NodeName", "NodeName")}},
                 (
-                    "profiles[0].plugins.multiPoint.enabled[0].name: NodeName is enabled twice, "
-                    "once will do"
+                    "profiles[0].plugins.multiPoint.enabled[0].name: NodeName is enabled more "
+                    "than once"
                 ),
             ),
             (
                 {"multiPoint": {"disabled": names("PrioritySort")}},
                 (
-                    "profiles[0].plugins.queueSort: one plugin sorts the queue and none does, "
-                    "enable only PrioritySort or another"
+                    "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, but "
+                    "none does: enable only PrioritySort or another"
                 ),
             ),
             (
                 {"queueSort": {"enabled": names("Yours")}},
                 (
-                    "profiles[0].plugins.queueSort: one plugin sorts the queue and 2 plugins do "
-                    "(PrioritySort, Yours), enable only PrioritySort or another"
+                    "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, "
+                    "but 2 do (PrioritySort, Yours): enable only PrioritySort or another"
                 ),
             ),
             (
                 {"bind": {"disabled": names("*")}},
-                "profiles[0].plugins.bind: no plugin binds pods, enable DefaultBinder",
+                "profiles[0].plugins.bind: no plugin binds pods: enable DefaultBinder",
             ),
             (
                 {"placementScore": {"enabled": names("NodeResourcesFit")}},
                 (
-                    "profiles[0].plugins.placementScore.enabled[0]: mooring does not schedule pod "
-                    "groups, remove it"
+                    "profiles[0].plugins.placementScore.enabled[0]: mooring does not support "
+                    "pod groups: remove it"
                 ),
             ),
             (
                 {"score": {"enabled": names(("Mine", -5), "NodeAffinity")}},
                 (
-                    "profiles[0].plugins.score.enabled[1].name: the weights before it add up to "
-                    "less than 0, give weights of at least 1"
+                    "profiles[0].plugins.score.enabled[1].name: the sum of the preceding "
+                    "weights is negative: weights must be at least 1"
                 ),
             ),
         ],
@@ -350,5 +347,5 @@ class TestExtra:
 
     def test_it_must_exist(self) -> None:
         assert rejected(("Nobody",)).startswith(
-            "profiles[0].plugins.multiPoint: there is no plugin 'Nobody', "
+            "profiles[0].plugins.multiPoint: there is no plugin 'Nobody': "
         )

@@ -142,7 +142,7 @@ class TestArguments:
             "pluginConfig": [{"name": "InterPodAffinity", "args": {"foo": 1}}],
         }
         assert rejected(registry, profile).startswith(
-            "profiles[0].pluginConfig[0].args.foo: there is no such field, "
+            "profiles[0].pluginConfig[0].args.foo: unknown field: "
         )
 
     def test_for_a_plugin_that_does_not_exist(self, registry: Registry) -> None:
@@ -152,7 +152,7 @@ class TestArguments:
         # ... but a slip of the pen is not passed over.
         config = [{"name": "NodeResourceFit", "args": {}}]
         assert rejected(registry, {"pluginConfig": config}) == (
-            "profiles[0].pluginConfig[0].name: there is no plugin 'NodeResourceFit', "
+            "profiles[0].pluginConfig[0].name: there is no plugin 'NodeResourceFit': "
             "did you mean NodeResourcesFit? `moor plugins` lists them"
         )
 
@@ -187,8 +187,8 @@ class TestOneQueue:
         }
         text = rejected(registry, {"schedulerName": "a"}, {"schedulerName": "b", "plugins": other})
         assert text == (
-            "profiles[1].plugins.queueSort: Fifo sorts the queue here and PrioritySort in "
-            "profiles[0], there is one queue"
+            "profiles[1].plugins.queueSort: Fifo sorts the queue and PrioritySort in "
+            "profiles[0]: all profiles share one queue"
         )
 
     def test_different_arguments(self) -> None:
@@ -202,7 +202,8 @@ class TestOneQueue:
         assert len(profiles(registry, one, {**one, "schedulerName": "b"})) == 2
         other = {"schedulerName": "b", "plugins": plugins}
         assert rejected(registry, one, other) == (
-            "profiles[1].pluginConfig: the args of Fifo differ from profiles[0], there is one queue"
+            "profiles[1].pluginConfig: the args of Fifo differ from profiles[0]: all profiles "
+            "share one queue"
         )
 
 
@@ -263,7 +264,9 @@ def test_the_place_for_such_resources_is_a_name() -> None:
     class Wrong(Counting):
         ignored_resources_arg = 3  # type: ignore[assignment]
 
-    with pytest.raises(InputError, match="ignored_resources_arg of plugin Wrong is 3, give the "):
+    with pytest.raises(
+        InputError, match=("ignored_resources_arg of plugin Wrong is 3: must be the ")
+    ):
         default_registry().add(Wrong)
 
 
@@ -271,6 +274,7 @@ def test_without_a_default_set_nobody_is_named() -> None:
     registry = Registry()
     registry.add(Counting)
     assert rejected(registry, {"schedulerName": "a"}) == (
-        "profiles[0].plugins.queueSort: one plugin sorts the queue and none does, enable only one; "
-        "profiles[0].plugins.bind: no plugin binds pods, enable one that does"
+        "profiles[0].plugins.queueSort: exactly one plugin must sort the queue, but none does: "
+        "enable only one; "
+        "profiles[0].plugins.bind: no plugin binds pods: enable one that does"
     )

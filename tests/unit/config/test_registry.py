@@ -152,7 +152,7 @@ class TestAdding:
     def test_a_function_that_does_not_say_what_it_makes(self, registry: Registry) -> None:
         with pytest.raises(InputError) as caught:
             registry.add(make_something, "Made")
-        assert sentence(caught) == "it is not known what Made implements, give points="
+        assert sentence(caught) == "the extension points of Made are unknown: set points="
         registry.add(make_something, "Made", points=["score", "filter"])
         assert registry.points("Made") == ("filter", "score")
 
@@ -170,13 +170,18 @@ class TestAdding:
     @pytest.mark.parametrize(
         ("plugin", "name", "given", "text"),
         [
-            (Idle, None, None, "Idle implements no extension point, inherit hook.Filter or"),
-            (int, None, None, "int is no plugin, inherit hook.Filter or another hook"),
-            (functools.partial(make_plain), None, None, "a plugin needs a name, give one with na"),
-            (make_unknown, "A", None, "it is not known what A implements, give points="),
-            (make_something, "A", ["filters"], "no extension point 'filters', did you mean filter"),
-            (make_something, "A", ["xyz"], "no extension point 'xyz', use preEnqueue, queueSort"),
-            (Best, None, None, "plugin 'Best' of tests has the name of a plugin of tests, choose"),
+            (Idle, None, None, "Idle implements no extension point: inherit from hook.Filter or"),
+            (int, None, None, "int is not a plugin: inherit from hook.Filter or another hook"),
+            (functools.partial(make_plain), None, None, "a plugin needs a name: set na"),
+            (make_unknown, "A", None, "the extension points of A are unknown: set points="),
+            (make_something, "A", ["filters"], "no extension point 'filters': did you mean filter"),
+            (make_something, "A", ["xyz"], "no extension point 'xyz': use preEnqueue, queueSort"),
+            (
+                Best,
+                None,
+                None,
+                ("plugin 'Best' of tests has the same name as a plugin of tests: choose"),
+            ),
         ],
     )
     def test_rejected(
@@ -212,14 +217,17 @@ class TestMaking:
     @pytest.mark.parametrize(
         ("raw", "text"),
         [
-            ({"topweight": 1}, "p.args.topweight: there is no such field, did you mean topWeight?"),
+            ({"topweight": 1}, "p.args.topweight: unknown field: did you mean topWeight?"),
             ({"topWeight": 11}, "p.args.topWeight: 11 is too much, give at most 10"),
-            ({"kind": "WorstArgs"}, "p.args.kind: 'WorstArgs' is wrong, write BestArgs"),
+            ({"kind": "WorstArgs"}, "p.args.kind: 'WorstArgs' is not supported: must be BestArgs"),
             (
                 {"apiVersion": "v1"},
-                "p.args.apiVersion: 'v1' is wrong, write kubescheduler.config.k8s.io/v1",
+                "p.args.apiVersion: 'v1' is not supported: must be kubescheduler.config.k8s.io/v1",
             ),
-            ({"wait": "x"}, "p.args.wait: 'x' is no duration, write for example 15s, 1m30s or"),
+            (
+                {"wait": "x"},
+                ("p.args.wait: 'x' is not a valid duration: use for example 15s, 1m30s or"),
+            ),
         ],
     )
     def test_wrong_arguments(self, registry: Registry, raw: dict[str, object], text: str) -> None:
@@ -240,7 +248,7 @@ class TestMaking:
         assert isinstance(registry.make("Plain", {"kind": "PlainArgs"}), Plain)
         with pytest.raises(InputError) as caught:
             registry.make("Plain", {"size": 1})
-        assert sentence(caught) == "args of Plain.size: Plain takes no arguments, remove it"
+        assert sentence(caught) == "args of Plain.size: Plain takes no arguments: remove them"
 
     def test_a_constructor_whose_error_says_nothing(self, registry: Registry) -> None:
         class MuteError(InputError):
@@ -263,7 +271,7 @@ class TestMaking:
         with pytest.raises(InputError) as caught:
             registry.make("Demanding")
         assert sentence(caught).startswith(
-            "plugin Demanding cannot be made, its constructor raised TypeError: "
+            "plugin Demanding cannot be created: its constructor raised TypeError: "
         )
         registry.add(Fussy)
         with pytest.raises(InputError) as caught:
@@ -277,11 +285,11 @@ class TestMaking:
         with pytest.raises(InputError) as caught:
             registry.make("best1")
         assert sentence(caught) == (
-            "there is no plugin 'best1', did you mean Best? `moor plugins` lists them"
+            "there is no plugin 'best1': did you mean Best? `moor plugins` lists them"
         )
         with pytest.raises(InputError) as caught:
             registry.entry("Coscheduling")
-        assert sentence(caught) == "there is no plugin 'Coscheduling', `moor plugins` lists them"
+        assert sentence(caught) == "there is no plugin 'Coscheduling': `moor plugins` lists them"
 
 
 def offering(*offers: tuple[str, str]) -> Registry:
@@ -305,12 +313,15 @@ class TestInstalledPackages:
     @pytest.mark.parametrize(
         ("value", "text"),
         [
-            ("no.such.module:Gone", "cannot be loaded, ModuleNotFoundError: No module named 'no'"),
-            (f"{HERE}:Gone", "cannot be loaded, AttributeError: "),
-            (f"{HERE}:NO_PLUGIN", "is 5, it must be a plugin's class"),
-            (f"{HERE}:Best", "calls itself 'Best', give it and its entry point one name"),
-            (f"{HERE}:Idle", "cannot be used, Gone implements no extension point, inherit"),
-            (f"{HERE}:sentence", "cannot be used, it is not known what Gone implements"),
+            ("no.such.module:Gone", "cannot be loaded: ModuleNotFoundError: No module named 'no'"),
+            (f"{HERE}:Gone", "cannot be loaded: AttributeError: "),
+            (f"{HERE}:NO_PLUGIN", "is 5: it must be a plugin class"),
+            (
+                f"{HERE}:Best",
+                ("names itself 'Best': the plugin and its entry point must have the same name"),
+            ),
+            (f"{HERE}:Idle", "cannot be used: Gone implements no extension point: inherit"),
+            (f"{HERE}:sentence", "cannot be used: the extension points of Gone are unknown"),
         ],
     )
     def test_a_broken_one_is_named(self, value: str, text: str) -> None:
@@ -326,7 +337,9 @@ class TestInstalledPackages:
 
     def test_two_packages_with_the_same_name(self) -> None:
         registry = offering(("A", f"{HERE}:Plain"), ("A", f"{HERE}:Best"))
-        with pytest.raises(InputError, match="'A' is offered by an installed package and by an in"):
+        with pytest.raises(
+            InputError, match=("'A' is provided by an installed package and by an in")
+        ):
             registry.names()
         registry = offering(("A", f"{HERE}:Plain"), ("A", f"{HERE}:Plain"))
         assert registry.names() == ["A"]
@@ -334,7 +347,9 @@ class TestInstalledPackages:
     def test_the_name_of_one_of_moorings_own(self) -> None:
         registry = offering(("Plain", f"{HERE}:Plain"))
         registry.add(Plain)
-        with pytest.raises(InputError, match="'Plain' of an installed package has the name of a"):
+        with pytest.raises(
+            InputError, match=("'Plain' of an installed package has the same name as a")
+        ):
             registry.entry("Other")
         problem, own = registry.entries()
         assert isinstance(problem, FieldProblem)

@@ -73,6 +73,6 @@ def test_a_plugin_whose_attach_raises_cannot_be_used() -> None:
     policy.add(Lazy())
     registry = default_registry()
     profile = build_profiles(None, registry, [policy])["default-scheduler"]
-    sentence = "^plugin Lazy cannot be used, its attach raised KeyError: 'no handle'$"
+    sentence = "^plugin Lazy cannot be used: its attach raised KeyError: 'no handle'$"
     with pytest.raises(InputError, match=sentence):
         build_runtime(profile, registry, Cluster(), lambda: 0)

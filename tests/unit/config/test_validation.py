@@ -19,67 +19,67 @@ def problems(**data: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ({"parallelism": 0}, "parallelism: 0 is too small, give at least 1"),
+        ({"parallelism": 0}, "parallelism: 0 is too small: must be at least 1"),
         (
             {"clientConnection": {"burst": -1}},
-            "clientConnection.burst: -1 is too small, give at least 0",
+            "clientConnection.burst: -1 is too small: must be at least 0",
         ),
         (
             {"podInitialBackoffSeconds": 0},
-            "podInitialBackoffSeconds: 0 is too small, give at least 1",
+            "podInitialBackoffSeconds: 0 is too small: must be at least 1",
         ),
         (
             {"podInitialBackoffSeconds": 11},
-            "podMaxBackoffSeconds: 10 is less than podInitialBackoffSeconds, give at least 11",
+            "podMaxBackoffSeconds: 10 is less than podInitialBackoffSeconds: must be at least 11",
         ),
         (
             {"leaderElection": {"leaseDuration": "10s"}},
-            "leaderElection.leaseDuration: 10s must be more than renewDeadline, which is 10s",
+            "leaderElection.leaseDuration: 10s must be greater than renewDeadline, which is 10s",
         ),
         (
             {"leaderElection": {"renewDeadline": "2.4s"}},
             (
-                "leaderElection.renewDeadline: 2.4s must be more than 1.2 times retryPeriod, "
+                "leaderElection.renewDeadline: 2.4s must be greater than 1.2 times retryPeriod, "
                 "which is 2s"
             ),
         ),
         (
             {"leaderElection": {"retryPeriod": "-1s"}},
-            "leaderElection.retryPeriod: -1s is no time, give more than 0s",
+            "leaderElection.retryPeriod: -1s is invalid: must be greater than 0s",
         ),
         (
             {"leaderElection": {"resourceLock": "endpoints"}},
-            "leaderElection.resourceLock: 'endpoints' is not supported, write leases",
+            "leaderElection.resourceLock: 'endpoints' is not supported: must be leases",
         ),
         (
             {"profiles": [{"schedulerName": ""}]},
-            "profiles[0].schedulerName: it is missing, give every profile a name",
+            "profiles[0].schedulerName: required value is missing: every profile needs a name",
         ),
         (
             {"profiles": [{"schedulerName": "a"}, {}]},
-            "profiles[1].schedulerName: it is missing, give every profile a name",
+            "profiles[1].schedulerName: required value is missing: every profile needs a name",
         ),
         (
             {"profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}, {"schedulerName": "a"}]},
-            "profiles[2].schedulerName: 'a' is the name of profiles[0] too, give another",
+            "profiles[2].schedulerName: 'a' is already the name of profiles[0]: use another",
         ),
         (
             {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "EBSLimits"}]}}}]},
             (
-                "profiles[0].plugins.filter.enabled[0].name: Kubernetes removed EBSLimits, "
-                "NodeVolumeLimits does its work"
+                "profiles[0].plugins.filter.enabled[0].name: Kubernetes removed EBSLimits: use "
+                "NodeVolumeLimits instead"
             ),
         ),
         (
             {"profiles": [{"pluginConfig": [{"name": "GCEPDLimits"}]}]},
             (
-                "profiles[0].pluginConfig[0].name: Kubernetes removed GCEPDLimits, "
-                "NodeVolumeLimits does its work"
+                "profiles[0].pluginConfig[0].name: Kubernetes removed GCEPDLimits: use "
+                "NodeVolumeLimits instead"
             ),
         ),
         (
             {"profiles": [{"pluginConfig": [{"name": "A"}, {"name": "A"}]}]},
-            "profiles[0].pluginConfig[1].name: 'A' is there twice, write its args once",
+            "profiles[0].pluginConfig[1].name: 'A' occurs more than once: specify its args once",
         ),
         (
             {"profiles": [{"plugins": {"queueSort": {"enabled": [{"name": "A"}, {"name": "B"}]}}}]},
@@ -87,11 +87,11 @@ def problems(**data: Any) -> list[str]:
         ),
         (
             {"extenders": [{"prioritizeVerb": "p"}]},
-            "extenders[0].weight: 0 is no weight for prioritizeVerb, give at least 1",
+            "extenders[0].weight: 0 is not a valid weight for prioritizeVerb: must be at least 1",
         ),
         (
             {"extenders": [{"bindVerb": "b"}, {}, {"bindVerb": "b"}]},
-            "extenders[2].bindVerb: extenders[0] binds already, only one extender can",
+            "extenders[2].bindVerb: extenders[0] already binds pods: only one extender can",
         ),
         (
             {
@@ -100,7 +100,7 @@ def problems(**data: Any) -> list[str]:
                     {"managedResources": [{"name": "b.com/x"}, {"name": "a.com/x"}]},
                 ]
             },
-            "extenders[1].managedResources[1].name: 'a.com/x' is there twice, write it once",
+            "extenders[1].managedResources[1].name: 'a.com/x' occurs more than once",
         ),
     ],
 )

@@ -41,7 +41,7 @@ class TestThePodThatIsMeant:
             explain(NODES, "shop/none")
 
     def test_a_pod_that_is_wrong(self) -> None:
-        with pytest.raises(InputError, match="'lots' is no Kubernetes quantity"):
+        with pytest.raises(InputError, match="'lots' is not a valid quantity"):
             explain(NODES, make_pod(requests={"cpu": "lots"}))
 
 

@@ -67,7 +67,7 @@ def test_a_change_that_differs_in_amounts() -> None:
         make_node("a", cpu="4"), make_node("b", cpu="4"), batch("x", "5"), batch("y", "6")
     )
     assert found.changes[0] == (
-        "ask for 1 less cpu (4 instead of 5), and likewise for 1 other kind of pods",
+        "request 1 less cpu (4 instead of 5), and likewise for 1 other kind of pods",
         "",
         ("default/x", "default/y"),
     )

@@ -148,18 +148,18 @@ class TestOtherPods:
         pod = make_pod(labels={"app": "web"}, spec=spec)
         found = {nodes[0]: details[-1] for nodes, details in lines(objects, pod)}
         assert found["a"] == (
-            f"is to be spread over {ZONE} (maxSkew 1): x has 2 of the pods, "
+            f"must be spread over {ZONE} (maxSkew 1): x has 2 of the pods, "
             "and the domain with the fewest has 0"
         )
-        assert found["c"] == f"is to be spread over {ZONE}, a label that the node does not have"
+        assert found["c"] == f"must be spread over {ZONE}, a label that the node does not have"
 
     @pytest.mark.parametrize(
         ("kind", "text"),
         [
-            ("podAffinity", "has to be near pods with app=db (same {}), and no such pod is there"),
+            ("podAffinity", "has affinity to pods with app=db (same {}), and there is no such pod"),
             (
                 "podAntiAffinity",
-                "has to be apart from pods with app=web (same {}), and such a pod is",
+                "has anti-affinity to pods with app=web (same {}), and there is such a pod",
             ),
         ],
     )
@@ -212,7 +212,7 @@ class TestVolumes:
 
 def test_scheduling_gates() -> None:
     pod = make_pod(spec={"schedulingGates": [{"name": "g"}, {"name": "h"}]})
-    assert cause([make_node("a")], pod) == "waits for the scheduling gates g, h to be removed"
+    assert cause([make_node("a")], pod) == "is waiting for the scheduling gates g, h to be removed"
 
 
 def test_what_preemption_may_resolve_comes_before_what_more_nodes_say() -> None:
@@ -276,9 +276,9 @@ class TestPluginsOfOthers:
     @pytest.mark.parametrize(
         ("answer", "said"),
         [
-            (["x"], "it must return a text, or one for each of 2 nodes"),
+            (["x"], "it must return a string, or one for each of 2 nodes"),
             (None, "it returned None"),
-            ([1, 2], "it returned 1 among its details; they must be texts"),
+            ([1, 2], "it returned 1 among its details; they must be strings"),
             (KeyError("rack"), "KeyError: 'rack'"),
         ],
     )

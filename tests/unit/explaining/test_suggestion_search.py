@@ -9,7 +9,7 @@ def test_two_changes_together() -> None:
     node = make_node("a", cpu="2", taints=[{"key": "t", "effect": "NoSchedule"}])
     [found, *_] = suggest([node], make_pod(requests={"cpu": "4"}))
     assert found.combination.text == (
-        "tolerate the taint t:NoSchedule and ask for 2 less cpu (2 instead of 4)"
+        "tolerate the taint t:NoSchedule and request 2 less cpu (2 instead of 4)"
     )
     assert found.combination.cost == 5.0
 
@@ -36,4 +36,4 @@ def test_more_of_the_same_is_not_mentioned() -> None:
     taints = [{"key": "t", "effect": "NoSchedule"}]
     objects = [make_node("a", cpu="2"), make_node("b", cpu="1", taints=taints)]
     found = suggest(objects, make_pod(requests={"cpu": "4"}))
-    assert texts(found) == ["ask for 2 less cpu (2 instead of 4)"]
+    assert texts(found) == ["request 2 less cpu (2 instead of 4)"]

@@ -23,8 +23,8 @@ def test_all_addresses_are_no_address_to_call(
         port = sock.getsockname()[1]
         server._announce(ServeOptions(policy="p", host=host), service, sock)
     assert f"urlPrefix http://{called}:{port}" in caplog.text
-    assert f"callers on other machines replace {called} with" in caplog.text
-    assert f"anyone who reaches {'[::]' if ':' in host else host} can ask" in caplog.text
+    assert f"for callers on other hosts, replace {called} in urlPrefix with" in caplog.text
+    assert f"anyone who can reach {'[::]' if ':' in host else host} can use" in caplog.text
 
 
 def test_an_address_is_told_as_it_is(caplog: pytest.LogCaptureFixture) -> None:

@@ -115,8 +115,8 @@ class TestFilter:
             Answers(policy).filter(body)
         assert str(caught.value) == (
             "filter 'fits' failed on node a: node.used, node.free and node.pods need the cluster's "
-            "pods, which nobody watches here: give the server a cluster (--kubeconfig FILE), and "
-            "the policy no usage=False"
+            "pods, which are not watched here: start the server with --kubeconfig FILE, and do "
+            "not set usage=False"
         )
         assert caught.value.function == "fits"
         assert caught.value.node == "a"

@@ -108,7 +108,7 @@ class TestPreempt:
 
     def test_ids_without_a_cluster_are_a_clear_error(self) -> None:
         answers = self.answers(lambda pod, node, victims: None)
-        with pytest.raises(InputError, match=r"victims came by id only.*--kubeconfig FILE"):
+        with pytest.raises(InputError, match=r"victims were sent by UID only.*--kubeconfig FILE"):
             answers.preempt(ids_body({"a": ["u"]}))
 
     def test_ids_without_a_say_are_returned(self) -> None:
@@ -268,7 +268,7 @@ class TestFiltersBeforeBinding:
         self.filter(answers, WEB)
         self.filter(answers, self.OTHER)
         assert isinstance(self.bind(answers, WEB, "a"), mr.Binding)
-        said = "node a does not fit any more: node is taken"
+        said = "node a no longer fits: node is taken"
         assert self.bind(answers, self.OTHER, "a") == mr.reject(said)
         # It is tried again, and goes elsewhere.
         assert isinstance(self.bind(answers, self.OTHER, "b"), mr.Binding)

@@ -141,8 +141,8 @@ def test_one_that_blocks_is_named_to_those_whose_turn_does_not_come() -> None:
         await asyncio.sleep(0)
         rig.pass_time(3.1)
         assert re.fullmatch(
-            f"the request waited 3.1 s for its turn behind {BLOCKING}, "
-            "too long for the caller's timeout of 10 s",
+            f"the request waited 3.1s for its turn behind {BLOCKING}, "
+            "too long for the caller's timeout of 10s",
             late(await innocent),
         )
         await rig.open_gate()
@@ -217,7 +217,10 @@ def test_those_that_do_not_end_are_named_and_not_asked_without_bound(
         assert caplog.messages == [f"{what}; binds are rejected until one ends"]
         rejected = await rig.bind("innocent")
         assert isinstance(rejected, NotDecided)
-        assert (rejected.kind, str(rejected)) == ("stuck", f"{what}; none is asked until one ends")
+        assert (rejected.kind, str(rejected)) == (
+            "stuck",
+            (f"{what}; no other is called until one ends"),
+        )
         assert rig.stubborn == 100
 
         rig.gate.set()
@@ -286,7 +289,7 @@ def test_one_that_stops_the_loop_stops_nobody(caplog: pytest.LogCaptureFixture) 
             assert not isinstance(await rig.bind("leaving"), Exception)
         assert not isinstance(await rig.bind("innocent"), Exception)
         assert caplog.messages[0] == (
-            "an async function of the policy stopped its event loop; it goes on"
+            "an async function of the policy stopped its event loop; the loop continues"
         )
 
     run(main)
@@ -306,7 +309,7 @@ def test_a_loop_that_is_broken_is_made_anew(caplog: pytest.LogCaptureFixture) ->
 
         rig.leave = break_it
         broken = asyncio.create_task(rig.bind("leaving", seconds=3))
-        await eventually(lambda: "another one is made" in caplog.text)
+        await eventually(lambda: "it is replaced" in caplog.text)
         await eventually(lambda: all(one.name != "wait" for one in threading.enumerate()))
         rig.leave = lambda: None
         assert not isinstance(await rig.bind("innocent"), Exception)
@@ -339,17 +342,18 @@ def test_one_that_is_stuck_is_named_once_in_the_log_and_to_everybody_at_once(
         assert caplog.messages == []
         rig.pass_time(4)
         assert len(caplog.messages) == 1
-        said = f"{BLOCKING} has blocked all async functions for 5.1 s"
+        said = f"{BLOCKING} has blocked all async functions for 5.1s"
         assert re.fullmatch(said, caplog.messages[0])
         assert (rig.functions.why_stuck(), rig.functions.stuck_for()) == ("", 0.0)
 
         rig.pass_time(4)
         assert len(caplog.messages) == 2
         said = (
-            f"{BLOCKING} cannot be interrupted; /livez fails, binds are rejected until it returns"
+            f"{BLOCKING} cannot be interrupted; /livez fails and binds are rejected until it "
+            "returns"
         )
         assert re.fullmatch(said, caplog.messages[1])
-        said = f"{BLOCKING} has blocked all async functions for 13 s and cannot be interrupted"
+        said = f"{BLOCKING} has blocked all async functions for 13s and cannot be interrupted"
         assert re.fullmatch(said, rig.functions.why_stuck())
         rejected = await rig.bind("innocent")
         assert isinstance(rejected, NotDecided)

@@ -139,8 +139,8 @@ class TestFilter:
             asyncio.run(main())
         texts = [record.getMessage() for record in caplog.records]
         assert len(texts) == 4, "each is told once, and that one is well again"
-        assert all("it is ignorable and passed over" in text for text in texts[:3])
-        assert texts[3].endswith("/lame answers filter again")
+        assert all("it is ignorable and is skipped" in text for text in texts[:3])
+        assert texts[3].endswith("/lame is answering filter again")
 
     @pytest.mark.parametrize(
         "reply", [status(500), keep("az"), keep("a", Error="no idea"), b"no JSON"]
@@ -216,7 +216,7 @@ class TestPrioritize:
 
         asyncio.run(main())
         assert len(caplog.records) == 2
-        assert all("its scores do not count" in one.getMessage() for one in caplog.records)
+        assert all("its scores are ignored" in one.getMessage() for one in caplog.records)
 
     def test_numbers_wrap_as_in_go(self) -> None:
         async def main() -> None:
@@ -316,7 +316,7 @@ class TestPreempt:
             ({"NodeNameToMetaVictims": {"a": None}}, "expected at least one victim pod"),
             (victims(z=[LOW[0]]), 'names a node "z" for preemption that is not known'),
             (victims(b=[LOW[0]]), f"claims to preempt pod (UID: {LOW[0].uid}) on node: b"),
-            (b"[]", "cannot be read"),
+            (b"[]", "an invalid body"),
         ],
     )
     def test_replies_that_cannot_be(self, reply: Any, said: str) -> None:

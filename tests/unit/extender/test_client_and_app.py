@@ -125,4 +125,4 @@ def test_a_policy_that_raises(node_cache: bool, caplog: pytest.LogCaptureFixture
     asyncio.run(main())
     last = caplog.records[-1].getMessage()
     assert "the disk is gone" in last
-    assert last.endswith("; its scores do not count")
+    assert last.endswith("; its scores are ignored")

@@ -41,7 +41,7 @@ def test_a_fault_of_our_own_does_not_end_it(caplog: pytest.LogCaptureFixture) ->
     decisions.stop()
     decisions.run()
     assert seen == [2]
-    assert "a decision failed inside mooring" in caplog.text
+    assert "a decision failed: internal error" in caplog.text
 
 
 def test_what_was_called_is_forgotten_before_the_next_call() -> None:

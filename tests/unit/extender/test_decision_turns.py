@@ -45,7 +45,7 @@ def test_more_than_may_wait_are_rejected_at_once() -> None:
         rejected = await rig.ask(lambda: 1)
         assert kind(rejected) == "busy"
         assert str(rejected) == (
-            "3 requests wait already, as many as may (--max-waiting); ask again later"
+            "3 requests are already waiting, which is the maximum (--max-waiting); try again later"
         )
         rig.decide_all()
         assert [await one for one in asked] == [1, 1, 1]
@@ -57,7 +57,7 @@ def test_one_request_waits_and_two_wait() -> None:
     async def main(rig: Rig) -> None:
         asked = rig.start(lambda: 1)
         await rig.settle()
-        assert str(await rig.ask(lambda: 1)).startswith("1 request waits already, as many as may")
+        assert str(await rig.ask(lambda: 1)).startswith("1 request is already waiting, which is")
         rig.decide_all()
         assert await asked == 1
 

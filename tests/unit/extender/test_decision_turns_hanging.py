@@ -50,7 +50,7 @@ class TestAFunctionThatHangs:
                 rig.turns.check_timeouts()
             assert len(caplog.records) == 1
             assert caplog.messages[0].startswith(
-                "filter 'check' on node a has not returned 5.1 s after the decision began "
+                "filter 'check' on node a has not returned 5.1s after the decision began "
                 "(pod default/web, at test_decision_turns_hanging.py:"
             )
             for _ in range(44):
@@ -75,12 +75,12 @@ class TestAFunctionThatHangs:
             assert rig.turns.stuck_for() > 10
             rejected = await rig.ask(lambda: 1)
             assert kind(rejected) == "stuck"
-            assert "10 s after the decision began and cannot be interrupted" in str(rejected)
+            assert "10s after the decision began and cannot be interrupted" in str(rejected)
 
             go_on.set()
             await eventually(lambda: not rig.turns.stuck_for())
             rig.turns.check_timeouts()
-            assert "requests are decided again" in caplog.messages[-1]
+            assert "requests are processed again" in caplog.messages[-1]
             assert await rig.ask(lambda: 2) == 2
             assert len(caplog.records) == 3
 
@@ -124,9 +124,9 @@ class TestAFunctionThatHangs:
             error = await together
             assert kind(error) == "late"
             assert re.fullmatch(
-                r"the request waited 8.1 s for its turn behind filter 'check' on node a "
+                r"the request waited 8.1s for its turn behind filter 'check' on node a "
                 r"\(pod default/web, at test_decision_turns_hanging.py:\d+\), too long for the "
-                r"caller's timeout of 10 s",
+                r"caller's timeout of 10s",
                 str(error),
             )
             assert await later == 2
@@ -164,7 +164,7 @@ class TestAFunctionThatHangs:
         gate.set()
         await before
         assert str(await behind) == (
-            "the request waited 8.0 s for its turn, too long for the caller's timeout of 10 s"
+            "the request waited 8.0s for its turn, too long for the caller's timeout of 10s"
         )
 
     def test_is_not_to_blame_if_it_returns_while_it_is_looked_at(

@@ -153,7 +153,7 @@ def test_bodies_that_never_end_are_given_up() -> None:
             for caller in callers:
                 status, headers, found = await caller.reply()
                 assert (status, headers["connection"]) == (408, "close")
-                assert "did not arrive within the caller's timeout of 2 s" in found["error"]
+                assert "did not arrive within the caller's timeout of 2s" in found["error"]
             await eventually(lambda: rig.load_limits.bytes == 0)
             assert rig.asked == ["web", "web"]
 
@@ -183,7 +183,8 @@ def test_a_flood_is_rejected_at_once_and_the_rest_is_answered() -> None:
                 if problem:
                     rejected += 1
                     assert problem == (
-                        "5 requests wait already, as many as may (--max-waiting); ask again later"
+                        "5 requests are already waiting, which is the maximum (--max-waiting); try "
+                        "again later"
                     )
             assert rejected == 46
             assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
@@ -208,8 +209,8 @@ class TestBytes:
                         assert status == (200 if verb in ("/filter", "/bind") else 503)
                         assert sentence == (
                             "there is no room for this body of 537 KiB: 489 KiB of other bodies "
-                            "and replies are in memory, and 977 KiB may be (--max-held); "
-                            "ask again later"
+                            "and replies are in memory, and the limit is 977 KiB (--max-held); "
+                            "try again later"
                         )
                         await caller.send(request(NAMES))  # the connection can be used again
                         await eventually(lambda: rig.service.turns.waiting == 3)
@@ -343,7 +344,7 @@ class TestConnections:
                     assert (await sender.reply())[2]["NodeNames"] == ["a", "b"]
 
         run(main)
-        assert "hung up" not in caplog.text
+        assert "closed the connection" not in caplog.text
 
     def test_that_send_a_body_slowly_do_not_keep_others_out(self) -> None:
         async def main() -> None:
@@ -376,9 +377,7 @@ class TestConnections:
                 assert await rig.well_behaved() == ["a", "b"]
                 assert (await slow.reply())[2]["NodeNames"] == ["a", "b"]
                 assert await idle[0].ended() == b""
-                await eventually(
-                    lambda: "those that made us wait longest are closed for new ones" in caplog.text
-                )
+                await eventually(lambda: "kept the server waiting the longest" in caplog.text)
 
         run(main)
 
@@ -400,8 +399,8 @@ class TestConnections:
 
         run(main)
         assert (
-            "as many as --max-connections lets in (1) wait for answers: new ones are closed at "
-            "once, 1 so far" in caplog.messages
+            "the maximum of 1 connections (--max-connections) is waiting for answers: new ones are "
+            "closed immediately, 1 so far" in caplog.messages
         )
 
     def test_that_pipeline_and_hang_up_leave_nothing_behind(self) -> None:
@@ -448,7 +447,9 @@ def test_the_limit_of_open_files_is_respected(
     assert server.load_limits_of(few).max_connections == 150
     assert caplog.messages == []
     assert server.load_limits_of(many).max_connections == 150
-    assert caplog.messages == ["the process may open 200 files: at most 150 connections"]
+    assert caplog.messages == [
+        ("this process may open 200 files, which allows at most 150 connections")
+    ]
     limits["now"] = (24, 24)
     assert server.load_limits_of(few).max_connections == 1
     for enough in (1 << 20, resource.RLIM_INFINITY):

@@ -86,8 +86,8 @@ class TestAddress:
         async def main() -> None:
             for url in ("extender:8888", "http://", "http://[::1", "/filter", "", "http://x:99999"):
                 assert await sentence(url) == (
-                    "extender without an address failed filter: its urlPrefix is no address; "
-                    "write for example http://127.0.0.1:8888"
+                    "extender without an address failed filter: its urlPrefix is not a valid "
+                    "URL; use for example http://127.0.0.1:8888"
                 )
 
         asyncio.run(main())
@@ -178,7 +178,7 @@ class TestBrokenExchanges:
                 for handler in (forever, slow_body):
                     fake.replies["/filter"] = handler
                     text = await sentence(fake.url, httpTimeout="50ms")
-                    assert text == f"extender {fake.url} did not answer filter within 0.05 s"
+                    assert text == f"extender {fake.url} did not answer filter within 0.05s"
 
         asyncio.run(main())
 
@@ -238,7 +238,7 @@ class TestBrokenExchanges:
             async with fake_extender() as fake:
                 fake.replies["/filter"] = body
                 assert (await sentence(fake.url)).startswith(
-                    f"extender {fake.url} answered filter with something that cannot be read: "
+                    f"extender {fake.url} answered filter with an invalid body: "
                 )
 
         asyncio.run(main())
@@ -398,7 +398,7 @@ class TestTls:
         async def main() -> None:
             async with session() as http:
                 tls = {"insecure": True, "caData": b64(authority)}
-                with pytest.raises(InputError, match="exclude each other; write one of them"):
+                with pytest.raises(InputError, match="are mutually exclusive; use one of them"):
                     HttpExtender(settings("https://me:hunter2@x", tlsConfig=tls), http)
                 tls = {"caFile": str(tmp_path / "nowhere")}
                 with pytest.raises(ConfigError, match="authority of extender https://x cannot"):

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -18,16 +18,7 @@ from mooring.process import policy_reloading
 from tests.unit.extender.asgi import eventually
 from tests.unit.extender.sockets import POLICY, run
 
-
-@pytest.fixture(autouse=True)
-def same_modules(tmp_path: Path) -> Iterator[None]:
-    """Loading a policy leaves modules and a search path behind."""
-    path = sys.path[:]
-    yield
-    sys.path[:] = path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("same_modules")
 
 
 class TestReload:

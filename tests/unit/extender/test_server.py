@@ -5,8 +5,6 @@ import logging
 import signal
 import socket
 import ssl
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,16 +26,7 @@ from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
 from tests.unit.extender.sockets import NAMES, POLICY, Connection, connected, request, run, serving
 
-
-@pytest.fixture(autouse=True)
-def same_modules(tmp_path: Path) -> Iterator[None]:
-    """Loading a policy leaves modules and a search path behind."""
-    path = sys.path[:]
-    yield
-    sys.path[:] = path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("same_modules")
 
 
 @pytest.fixture
@@ -239,7 +228,7 @@ class TestConnections:
             async with serving(policy) as port:
                 async with connected(port) as rude:
                     await rude.send(request(NAMES)[:-5])
-                await eventually(lambda: "hung up" in caplog.text)
+                await eventually(lambda: "closed the connection" in caplog.text)
                 async with connected(port) as connection:
                     await connection.send(request(NAMES))
                     assert (await connection.reply())[0] == 200
@@ -285,7 +274,7 @@ class TestStart:
             async with serving(file):
                 assert "prioritizeVerb: prioritize, weight: 5, nodeCache" in caplog.messages[3]
                 assert caplog.messages[4] == (
-                    "with this weight beside kube-scheduler's default plugins, policy scoring can "
+                    "with this weight and kube-scheduler's default plugins, policy scoring can "
                     "decide 26% of a node's total score (weight 5 of 19)"
                 )
 
@@ -298,7 +287,7 @@ class TestStart:
         async def main() -> None:
             async with serving(file):
                 warned = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
-                text = "policy p: an extender leaves out {} of plugin {}; it runs in moor run only"
+                text = "policy p: an extender does not run {} of plugin {}; only moor run does"
                 assert warned == [text.format("Reserve", "Some"), text.format("all of it", "Whole")]
 
         file = tmp_path / "p.py"
@@ -410,7 +399,7 @@ class TestListen:
                 ("127.0.0.1", 2**70, ".*too (big|large).*"),
                 ("192.0.2.1", 0, "Cannot assign requested address"),
             ]:
-                with pytest.raises(InputError, match=f"cannot listen on .*: ({what}); choose"):
+                with pytest.raises(InputError, match=f"cannot listen on .*: ({what}); use"):
                     listen(host, number)
 
 

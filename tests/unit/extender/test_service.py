@@ -176,7 +176,7 @@ class TestNodeCache:
                 await made.becomes(["a"], "a", "b")
 
         run(main)
-        assert "skipped <Pod ns/odd>: 'many' is no Kubernetes quantity" in caplog.text
+        assert "skipped <Pod ns/odd>: 'many' is not a valid quantity" in caplog.text
 
     def test_a_change_that_fails_does_not_take_the_others_along(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -194,7 +194,7 @@ class TestNodeCache:
 
         monkeypatch.setattr(Cluster, "put_node", failing)
         run(main)
-        assert "skipped <Node a>: mooring failed" in caplog.text
+        assert "skipped <Node a>: internal error" in caplog.text
         assert "OverflowError: unexpected" in caplog.text
 
 
@@ -220,5 +220,5 @@ class TestPolicies:
 
         run(main)
         assert caplog.messages == [
-            "the new policy reads pods, which are not watched; restart the server"
+            "the new policy reads pods, which this server does not watch; restart it"
         ]

@@ -296,7 +296,7 @@ class TestSlowBind:
                 made.cluster.script.append(late)
                 error = await made.bind()
                 assert error == (
-                    "the API server has not answered the Binding of pod ns/web to node a in time; "
+                    "the API server did not answer the binding of pod ns/web to node a in time; "
                     "it may still be bound"
                 )
                 assert await made.fitting("a", "b") == ["b"]  # it may be, so it is counted
@@ -304,7 +304,7 @@ class TestSlowBind:
                 await made.becomes(["a", "b"], "a", "b")
 
         run(main)
-        assert "a Binding that took too long failed: " in caplog.text
+        assert "a binding that took too long failed: " in caplog.text
         assert "not allowed" in caplog.text
 
     def test_a_pod_is_counted_as_long_as_nobody_knows_whether_it_is_bound(self) -> None:
@@ -347,7 +347,7 @@ class TestSlowBind:
                 assert await made.bind(BINDING.replace(b'"a"', b'"b"')) == ""
                 assert await made.fitting("a", "b") == ["a"]
                 gate.set()
-                await eventually(lambda: "a Binding that took too long failed" in caplog.text)
+                await eventually(lambda: "a binding that took too long failed" in caplog.text)
                 assert await made.fitting("a", "b") == ["a"]
 
         run(main)

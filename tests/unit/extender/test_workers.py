@@ -74,8 +74,8 @@ sys.exit(1 if number == 0 else 2)
         assert supervise(python(script), [sock], 1) == 2
     found = [(lives / str(number)).read_text() for number in range(3)]
     assert found == ["", "counter", "counter counter"]
-    told = [message.split(" ", 2)[2] for message in caplog.messages if "ended" in message]
-    assert told == ["ended with 1; starting another", "ended with -9; starting another"]
+    told = [message.split(" ", 2)[2] for message in caplog.messages if "exited" in message]
+    assert told == ["exited with code 1; starting another", "exited with code -9; starting another"]
 
 
 def test_a_worker_that_does_not_end_is_killed(
@@ -91,7 +91,7 @@ while True:
 """
     assert supervise(python(script), [sock], 1, stop_seconds=0.01) == 0
     assert (tmp_path / "deaf").exists()
-    assert "does not end; killing it" in caplog.text
+    assert "did not stop; killing it" in caplog.text
 
 
 def test_the_listening_socket_is_handed_down(

@@ -82,7 +82,7 @@ def test_a_binding_of_another_pod_or_node_is_an_error(
 def test_annotations_that_are_no_texts_are_an_error(
     prepare: Prepare, annotations: dict[Any, Any]
 ) -> None:
-    with pytest.raises(mr.PolicyError, match="a binding with annotations that are not texts"):
+    with pytest.raises(mr.PolicyError, match="a binding with annotations that are not strings"):
         prepare(BINDING.annotate(annotations))
 
 

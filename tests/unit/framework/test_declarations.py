@@ -103,23 +103,29 @@ SCOPES = (
     "use one of hook.Scope.NODES, hook.Scope.ROW, hook.Scope.DOMAIN, hook.Scope.CLUSTER"
 )  # fmt: skip
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"filter_scope": "Row"}, f"filter_scope of plugin Declaring is 'Row', {SCOPES}"),
-    ({"score_scope": None}, f"score_scope of plugin Declaring is None, {SCOPES}"),
+    ({"filter_scope": "Row"}, f"filter_scope of plugin Declaring is 'Row': {SCOPES}"),
+    ({"score_scope": None}, f"score_scope of plugin Declaring is None: {SCOPES}"),
     (
         {"reads": StorageClass},
-        "reads of plugin Declaring is <class 'mooring.model.storage.StorageClass'>, give a tuple ",
+        (
+            "reads of plugin Declaring is <class 'mooring.model.storage.StorageClass'>: must be a "
+            "tuple "
+        ),
     ),
-    ({"reads": [Own]}, "reads of plugin Declaring names Own, mooring watches PriorityClass, "),
-    ({"reads": ["Pod"]}, "reads of plugin Declaring names 'Pod', mooring watches PriorityClass, "),
+    ({"reads": [Own]}, "reads of plugin Declaring names Own: mooring watches PriorityClass, "),
+    ({"reads": ["Pod"]}, "reads of plugin Declaring names 'Pod': mooring watches PriorityClass, "),
     ({"reads": [Lying()]}, "reads of plugin Declaring names <"),
     ({"reads": iter([StorageClass])}, "reads of plugin Declaring is <list_iterator object at "),
-    ({"reads_if_watched": None}, "reads_if_watched of plugin Declaring is None, give a tuple of "),
-    ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject, "),
-    ({"patches": [KubeObject]}, "patches of plugin Declaring names KubeObject, "),
-    ({"creates": 3}, "creates of plugin Declaring is 3, give a tuple of "),
+    (
+        {"reads_if_watched": None},
+        ("reads_if_watched of plugin Declaring is None: must be a tuple of "),
+    ),
+    ({"reads_if_watched": [KubeObject]}, "reads_if_watched of plugin Declaring names KubeObject: "),
+    ({"patches": [KubeObject]}, "patches of plugin Declaring names KubeObject: "),
+    ({"creates": 3}, "creates of plugin Declaring is 3: must be a tuple of "),
     (
         {"reads": property(failing)},
-        "reads of plugin Declaring cannot be read, it tried to end the process",
+        "reads of plugin Declaring cannot be read: it tried to end the process",
     ),
 ]
 

@@ -231,7 +231,7 @@ def test_one_that_is_slow_is_told_how_far_it_came() -> None:
     rule = FilterRule(kind="filter", name="quay", function=quay)
     late = "filter 'quay' was interrupted on node b: the decision took longer than 4 seconds"
     error = wrong(rule)
-    assert str(error) == f"{late} (it was asked about 2 of 3 nodes)"
+    assert str(error) == f"{late} (it was called for 2 of 3 nodes)"
     assert error.node == "b"
     with pytest.raises(mr.PolicyError, match=f"^{late}$"):
         rejected(rule, NODES[1:2])

@@ -67,7 +67,7 @@ def test_a_note_is_a_text_that_can_be_shown() -> None:
     assert legal_verdict(reject("no", note="only 3")) == reject("no", note="only 3")
     assert len(legal_verdict(reject("no", note="x" * 5000)).note) == 1027
     assert rejection(reject("no", note="why"), "", unresolvable=True).note == "why"
-    with pytest.raises(AnswerError, match="the note of a Verdict must be texts"):
+    with pytest.raises(AnswerError, match="the note of a Verdict must be strings"):
         legal_verdict(reject("no", note=3))  # type: ignore[arg-type]
 
 

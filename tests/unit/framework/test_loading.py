@@ -99,13 +99,13 @@ def test_a_loaded_policy_works() -> None:
 
 def test_a_file_without_policy_is_rejected_with_an_example() -> None:
     write("policy.py", "x = 1\n")
-    assert rejected("policy.py").startswith("policy.py has no policy; write for example: policy = ")
+    assert rejected("policy.py").startswith("policy.py has no policy; add for example: policy = ")
 
 
 def test_two_policies_need_a_name() -> None:
     write("policy.py", TWO)
     text = rejected("policy.py")
-    assert text.startswith("policy.py has 2 policies (harbour, pier); say which one: policy.py:")
+    assert text.startswith("policy.py has 2 policies (harbour, pier); specify one: policy.py:")
 
 
 def test_a_name_that_is_not_there_is_rejected_with_those_that_are() -> None:
@@ -121,7 +121,7 @@ def test_a_syntax_error_is_told_with_file_and_line() -> None:
     write("policy.py", "import mooring\nif True\n    pass\n")
     text = rejected("policy.py")
     assert "policy.py, line 2: " in text
-    assert text.endswith("; correct the syntax")
+    assert text.endswith("; fix the syntax")
 
 
 def test_a_syntax_error_of_a_neighbour_names_the_neighbour() -> None:
@@ -169,7 +169,7 @@ def test_a_syntax_error_raised_by_hand_is_an_error_like_others() -> None:
 
 def test_moorings_own_errors_are_told_as_they_are() -> None:
     write("policy.py", "import mooring\nmooring.Policy('a b')\n")
-    assert rejected("policy.py").startswith("policy.py, line 2: policy name 'a b' is illegal; ")
+    assert rejected("policy.py").startswith("policy.py, line 2: policy name 'a b' is invalid; ")
 
 
 @pytest.mark.parametrize("leave", ["import sys; sys.exit(3)", "raise SystemExit"])
@@ -187,24 +187,24 @@ def test_an_interrupt_is_not_held_up() -> None:
 
 
 def test_a_missing_file_is_rejected() -> None:
-    assert rejected("away.py").startswith("away.py does not exist; give a Python file or ")
+    assert rejected("away.py").startswith("away.py does not exist; specify a Python file or ")
     assert rejected(Path("sub/away")).startswith("sub/away does not exist")
 
 
 def test_a_folder_is_no_policy_file() -> None:
     Path("folder.py").mkdir()
-    assert rejected("folder.py").startswith("folder.py is a folder; give a Python file or ")
+    assert rejected("folder.py").startswith("folder.py is a directory; specify a Python file or ")
     Path("shop").mkdir()
-    assert rejected("shop").startswith("shop is a folder; give a Python file or ")
+    assert rejected("shop").startswith("shop is a directory; specify a Python file or ")
     write("shop/policy.py", ONE)
-    assert rejected("shop") == "shop is a folder; give shop/policy.py"
+    assert rejected("shop") == "shop is a directory; specify shop/policy.py"
     write("shop/policy.py", "policy = (")
     assert rejected("shop/policy.py").startswith("shop/policy.py, line 1: ")
 
 
 def test_a_file_that_does_not_end_in_py_is_rejected() -> None:
     write("policy.txt", ONE)
-    assert rejected("policy.txt") == "policy.txt is no Python file; its name must end in .py"
+    assert rejected("policy.txt") == "policy.txt is not a Python file; its name must end in .py"
 
 
 @pytest.mark.parametrize("name", ["no_such_module", "no_such.module", "", "..", "sys.no_such"])

@@ -47,7 +47,9 @@ def test_some_victims_remain_in_their_old_order() -> None:
 
 def test_an_invented_victim_is_an_error() -> None:
     error = wrong([VICTIMS[0], make_pod("stranger")])
-    assert str(error).startswith("preempt 'ebb' named default/stranger on node a, which is none of")
+    assert str(error).startswith(
+        "preempt 'ebb' named default/stranger on node a, which is not one of"
+    )
 
 
 def test_a_look_alike_of_a_victim_is_an_invented_one() -> None:

@@ -105,7 +105,7 @@ def test_the_range_is_the_one_given_at_registration() -> None:
 
 def test_a_number_beyond_all_floats_is_an_error_too() -> None:
     error = wrong(single([0, BEYOND_FLOATS, 0]))
-    assert "returned a number beyond all floats for node b" in str(error)
+    assert "returned a number that is too large for a float for node b" in str(error)
 
 
 def test_what_is_only_rounding_is_no_error() -> None:

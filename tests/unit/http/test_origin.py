@@ -406,7 +406,7 @@ def test_kubectl_is_told_in_a_status() -> None:
             told: dict[str, Any] = json.loads(body)
             assert (status, told["kind"], told["reason"]) == (403, "Status", "Forbidden")
             assert told["message"] == (
-                "this server listens on loopback and is not called evil.example; ask it as "
+                "this server listens on loopback and is not known as evil.example; use "
                 "localhost or 127.0.0.1, or start it with --allow-host evil.example"
             )
 
@@ -431,8 +431,8 @@ class TestLog:
             asyncio.run(_ask(own, b"https://evil.example\r\nx\x1b[2J"))
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.messages[0] == (
-            "rejected POST '/bind' with 403: this server answers no requests of other sites' web "
-            "pages (Origin https://evil.example??x?[2J)"
+            "rejected POST '/bind' with 403: this server does not answer requests from web "
+            "pages of other sites (Origin https://evil.example??x?[2J)"
         )
         now += 60.0
         asyncio.run(_ask(own, b"x" * 10_000))
@@ -474,5 +474,5 @@ class TestAllowedHosts:
         ["", "http://x", "x:80", "x/y", "*", "*.example", "a b", "[::1", "-x", "x-", "a..b", "é"],
     )
     def test_and_nothing_else(self, name: str) -> None:
-        with pytest.raises(InputError, match="is no name of a host; give one without scheme"):
+        with pytest.raises(InputError, match="is not a valid host name; use one without scheme"):
             read_allowed_hosts([name])

@@ -171,11 +171,11 @@ def test_unusable_files_are_one_sentence(
         ((tmp_path / "none", key), "none cannot be read: No such file or directory"),
         ((cert, tmp_path / "none"), "none cannot be read"),
         ((cert, key, tmp_path / "none"), "none cannot be read"),
-        ((nonsense, key), "are no certificate and its key in PEM"),
-        ((cert, nonsense), "are no certificate and its key in PEM"),
-        ((cert, wrong), "are no certificate and its key in PEM"),
-        ((cert, key, nonsense), "nonsense is no CA file in PEM"),
-        ((tmp_path, key), "are no certificate and its key in PEM"),
+        ((nonsense, key), "are not a certificate and its key in PEM format"),
+        ((cert, nonsense), "are not a certificate and its key in PEM format"),
+        ((cert, wrong), "are not a certificate and its key in PEM format"),
+        ((cert, key, nonsense), "nonsense is not a CA file in PEM format"),
+        ((tmp_path, key), "are not a certificate and its key in PEM format"),
     ]:
         with pytest.raises(InputError, match=sentence):
             Certificates(*arguments)

@@ -125,7 +125,7 @@ def test_who_names_a_context_does_not_mean_the_service_account(
 
     assert server("home") == "https://home"
     assert server("") == server(None) == "https://10.0.0.1:443"
-    with pytest.raises(ConfigError, match='no kubeconfig with a context "home"; name the file'):
+    with pytest.raises(ConfigError, match='no kubeconfig with a context "home"; specify the file'):
         server("home", default_file=False)
 
 
@@ -136,13 +136,13 @@ def test_a_file_that_is_not_used_unasked_is_named_with_the_option_that_takes_it(
     file = tmp_path / ".kube" / "config"
     assert unasked_file(env) == ""
     write(file, "home")
-    unasked = f"; {file} is not used unasked: "
-    assert unasked_file(env) == f"{unasked}--context home takes its current context"
+    unasked = f"; {file} is not used by default: "
+    assert unasked_file(env) == f"{unasked}--context home uses its current context"
     text = file.read_text()
     file.write_text(text.replace("current-context: home", "current-context: gone"))
-    assert unasked_file(env) == f"{unasked}--context NAME takes one of its contexts (home)"
+    assert unasked_file(env) == f"{unasked}--context NAME uses one of its contexts (home)"
     file.write_text(text.replace("home", "'my cluster'"))
-    assert "--context 'my cluster' takes" in unasked_file(env)
+    assert "--context 'my cluster' uses" in unasked_file(env)
     for useless in ("", "{", "clusters: 7"):
         file.write_text(useless)
         assert unasked_file(env) == ""

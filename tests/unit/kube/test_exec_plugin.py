@@ -107,11 +107,14 @@ def test_the_program_learns_about_the_cluster_and_its_own_environment() -> None:
     ("code", "sentence"),
     [
         ("import sys; sys.exit('first\\nthe last word')", "exit code 1: the last word"),
-        ("raise SystemExit(3)", "exit code 3 and said nothing"),
+        ("raise SystemExit(3)", "exit code 3 and printed nothing"),
         ("print('secret')", "did not print an ExecCredential"),
         (f"print({answer('client.authentication.k8s.io/v1beta1', token='secret')!r})", "of client"),
         (f"print({answer()!r})", "neither a token nor"),
-        (f"print({answer(token='secret', clientKeyData='secret')!r})", "a key alone"),
+        (
+            f"print({answer(token='secret', clientKeyData='secret')!r})",
+            "a key without its certificate",
+        ),
         (f"print({answer(token='secret' + chr(10) + 'x')!r})", "more than one line"),
     ],
 )

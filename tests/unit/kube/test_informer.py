@@ -323,7 +323,7 @@ def test_an_answer_that_is_no_list_is_an_error() -> None:
             api.answer(200, b'{"metadata":{},"items":[]}')
             async with watching(api) as (informer, listener):
                 await listener.until(lambda: len(listener.pauses) == 1)
-                assert "is no list" in str(informer.error)
+                assert "is not a list" in str(informer.error)
                 await listener.until(lambda: len(listener.pauses) == 2)
                 assert "no resourceVersion" in str(informer.error)
 
@@ -405,7 +405,7 @@ def test_a_resource_that_need_not_be_there_is_empty_until_it_is(
     asyncio.run(main())
     warnings = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert len(warnings) == 1
-    assert warnings[0].endswith("(/api/v1/things; it is taken for empty and tried again)")
+    assert warnings[0].endswith("(/api/v1/things; it is treated as empty; retrying)")
 
 
 def test_what_need_not_be_there_can_still_be_unreachable() -> None:

@@ -169,7 +169,11 @@ def test_exec_plugins(tmp_path: Path) -> None:
         ({"server": "https://a:secret@h"}, {}, "has a password in it"),
         ({"server": "https://h", "proxy-url": "socks5://p"}, {}, "proxy-url of"),
         ({"server": "https://h", "certificate-authority": "no"}, {}, "does not exist"),
-        ({"server": "https://h", "certificate-authority-data": "secret!"}, {}, "is not base64"),
+        (
+            {"server": "https://h", "certificate-authority-data": "secret!"},
+            {},
+            "is not valid base64",
+        ),
         (None, {"client-certificate-data": b64("secret")}, "both a client certificate and its key"),
         (None, {"client-key": "no"}, "client-key of"),
         (None, {"auth-provider": {"name": "gcp"}}, "auth-provider"),
@@ -222,14 +226,14 @@ def test_files_that_are_no_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load_kubeconfig(tmp_path)
     path.write_text("ok: 1\nsecret: [\n")
-    with pytest.raises(ConfigError, match=r"is not YAML \(line \d\)"):
+    with pytest.raises(ConfigError, match=r"is not valid YAML \(line \d\)"):
         load_kubeconfig(path)
     path.write_text("secret")
     with pytest.raises(ConfigError, match="is not valid") as caught:
         load_kubeconfig(path)
     assert "secret" not in str(caught.value)
     path.write_bytes(b"\xff\xfe\xfd")
-    with pytest.raises(ConfigError, match="no UTF-8"):
+    with pytest.raises(ConfigError, match="not valid UTF-8"):
         load_kubeconfig(path)
     path.write_text("")
     with pytest.raises(ConfigError, match="no current-context"):

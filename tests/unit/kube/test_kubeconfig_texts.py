@@ -208,8 +208,8 @@ def test_a_token_is_named_with_its_user(server: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         load_kubeconfig(file)
     assert str(error.value) == (
-        f'The token of user "u" of {file} has a line break or another control character in it; '
-        "correct it."
+        f'The token of user "u" of {file} contains a line break or another control '
+        "character; fix it."
     )
 
 

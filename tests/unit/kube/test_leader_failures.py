@@ -54,7 +54,7 @@ def test_a_rejected_release_is_only_told(caplog: pytest.LogCaptureFixture) -> No
         world.lines["a"].replace = reject  # type: ignore[method-assign]
         await first.release()
         assert not leads(first)
-        assert "was not released and ends by itself: leases is forbidden" in caplog.text
+        assert "was not released and will expire: leases is forbidden" in caplog.text
 
     run(story)
 
@@ -200,7 +200,7 @@ def test_rejections_are_told_once_and_tried_again(caplog: pytest.LogCaptureFixtu
         assert not leads(first)
         assert str(first.error) == sentence
         assert [each.message for each in caplog.records].count(
-            f"{sentence} (the Lease; it is tried again)"
+            f"{sentence} (the Lease; retrying)"
         ) == 1
         line.get = allowed  # type: ignore[method-assign]
         await world.time.pass_by(5)

@@ -11,9 +11,12 @@ from mooring.kube.lease import LeaseSettings, make_identity
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"lease_seconds": 10.0}, "leaseDuration is 10 whole seconds"),
-        ({"lease_seconds": 10.9, "renew_seconds": 10.5}, "leaseDuration is 10 whole seconds"),
-        ({"renew_seconds": 2.4}, "renewDeadline is 2.4s, give more than 1.2 times"),
+        ({"lease_seconds": 10.0}, "leaseDuration is 10s; it must be greater"),
+        (
+            {"lease_seconds": 10.9, "renew_seconds": 10.5},
+            ("leaseDuration is 10s; it must be greater"),
+        ),
+        ({"renew_seconds": 2.4}, "renewDeadline is 2.4s; it must be greater than 1.2 times"),
         ({"retry_seconds": 0.0}, "retryPeriod is 0s"),
     ],
 )

@@ -57,7 +57,7 @@ def test_errors() -> None:
             with pytest.raises(ApiError, match="too old"):
                 await names(api)
             api.answer(200, b"<html>")
-            with pytest.raises(KubeError, match="is no list"):
+            with pytest.raises(KubeError, match="is not a list"):
                 await names(api)
             api.put("a")
             api.put("b")

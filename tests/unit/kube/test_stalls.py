@@ -46,7 +46,7 @@ def test_a_watch_that_stalls_is_told_and_replaced(caplog: pytest.LogCaptureFixtu
 
     asyncio.run(main())
     [warning] = warnings(caplog)
-    assert "Nothing was heard of /api/v1/things for 90 s, not even the bookmark" in warning
+    assert "No data was received for /api/v1/things for 90s, not even the bookmark" in warning
 
 
 def test_staleness_counts_from_the_last_word_of_a_stalled_watch() -> None:

@@ -82,7 +82,7 @@ def test_a_message_without_end_is_cut(pod: Pod, caplog: pytest.LogCaptureFixture
 def test_room_that_is_being_made_is_said(pod: Pod, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     Log().failed(pod, NO_CPU, nominated_node="a")
-    assert caplog.messages[0].endswith("victims.; room is being made on node a")
+    assert caplog.messages[0].endswith("victims.; pods are being preempted on node a")
 
 
 def test_errors_are_logged_where_they_happen(pod: Pod, caplog: pytest.LogCaptureFixture) -> None:
@@ -103,7 +103,7 @@ def test_a_pod_that_is_bound_after_all_is_said_once(
     log.bound(pod)
     log.bound(make_pod("never-pending"))
     assert caplog.messages[2:] == [
-        "pod default/p is bound to node a after being unschedulable for 42 s"
+        "pod default/p is bound to node a after being unschedulable for 42s"
     ]
 
 
@@ -113,7 +113,7 @@ def test_every_binding_is_logged_in_detail_if_that_is_wanted(
     caplog.set_level("DEBUG")
     log = Log()
     log.bound(pod, attempt=3)
-    assert caplog.messages == ["bound pod default/p to node a: no score, 4 ms, attempt 3"]
+    assert caplog.messages == ["bound pod default/p to node a: no score, 4ms, attempt 3"]
 
 
 def test_pods_that_are_gone_are_forgotten(pod: Pod, caplog: pytest.LogCaptureFixture) -> None:
@@ -154,7 +154,7 @@ def test_a_scheduler_logs_bindings_with_node_score_and_time(
     parts = [one for one in lines if "pack" in one and "×90" in one]
     assert (len(bound), len(parts)) == (level < logging.INFO, level < logging.DEBUG)
     if bound:
-        line = r"bound pod default/p to node a: score \d{2,}, \d+(\.\d)? m?s, attempt 1"
+        line = r"bound pod default/p to node a: score \d{2,}, \d+(\.\d)?m?s, attempt 1"
         assert re.fullmatch(line, bound[0])
     if parts:
         assert parts[0].startswith("pod default/p on node a, one of 2 nodes that fit: ")

@@ -78,7 +78,7 @@ def test_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_wrong_credentials_do_not_get_better() -> None:
-    with pytest.raises(ApiError, match="does not accept our credentials"):
+    with pytest.raises(ApiError, match="rejected the credentials"):
         play(Prepare((401, "who are you")))
 
 

@@ -88,7 +88,7 @@ class TestReady:
         world.informers["pods"].lost_seconds = STALE_SECONDS
         assert world.ready() == {}
         world.informers["pods"].lost_seconds = STALE_SECONDS + 1
-        assert world.ready() == {"informer-stale": "nothing is heard of pods (61 s)"}
+        assert world.ready() == {"informer-stale": "no data for pods (61s)"}
 
     def test_not_while_it_stops(self) -> None:
         world = World()
@@ -115,7 +115,7 @@ class TestAlive:
         world.now += STUCK_SECONDS
         assert world.alive() == {}
         world.now += 1
-        assert world.alive() == world.healthy() == {"scheduling-loop": "no progress for 61 s"}
+        assert world.alive() == world.healthy() == {"scheduling-loop": "no progress for 61s"}
         world.health.stopping = True
         assert world.alive() == {}
 
@@ -126,7 +126,7 @@ class TestAlive:
         world.health.started_leading(lambda: leads)
         assert world.healthy() == {}
         leads = False
-        lost = {"leaderElection": "the Lease was lost and the process has not ended"}
+        lost = {"leaderElection": "the Lease was lost and the process has not exited"}
         assert world.healthy() == lost
         assert world.alive() == {}
         world.health.stopping = True  # it was given up

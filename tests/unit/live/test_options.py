@@ -88,16 +88,15 @@ class TestProfiles:
         with pytest.raises(InputError) as rejected:
             read(kubeconfig, config, scheduler_name="mine", config_name="c.yaml")
         assert str(rejected.value) == (
-            "c.yaml: --scheduler-name mine is for one profile and there are 2; "
-            "name them with schedulerName"
+            "c.yaml: --scheduler-name mine is for a single profile, and there are 2; set their "
+            "schedulerName instead"
         )
 
     def test_mistakes_are_told_with_the_files_name(self, kubeconfig: Path) -> None:
         with pytest.raises(InputError) as rejected:
             read(kubeconfig, {"podMaxBackofSeconds": 3}, config_name="c.yaml")
         assert str(rejected.value) == (
-            "c.yaml: podMaxBackofSeconds: there is no such field, "
-            "did you mean podMaxBackoffSeconds?"
+            "c.yaml: podMaxBackofSeconds: unknown field: did you mean podMaxBackoffSeconds?"
         )
 
     @pytest.mark.parametrize("profiles", [7, "x", [7], {"schedulerName": "a"}])
@@ -155,7 +154,7 @@ class TestPolicies:
         assert settings.profiles["mine"].plugins[-1] == "zones"
 
     def test_only_a_policy_can_be_reloaded(self, kubeconfig: Path) -> None:
-        with pytest.raises(InputError, match="name the policy, too"):
+        with pytest.raises(InputError, match="specify the policy"):
             read(kubeconfig, reload=True)
 
     def test_a_policy_that_does_not_exist(self, kubeconfig: Path) -> None:
@@ -182,9 +181,9 @@ class TestClusters:
         with pytest.raises(InputError) as rejected:
             read_settings(RunOptions())
         assert str(rejected.value) == (
-            f"a scheduler needs a cluster, and none is configured: give --kubeconfig FILE, "
+            f"a scheduler needs a cluster, and none is configured: use --kubeconfig FILE, "
             f"set KUBECONFIG, or run inside the cluster; {tmp_path}/.kube/config is not used "
-            f"unasked: --context x takes its current context"
+            "by default: --context x uses its current context"
         )
         assert read_settings(RunOptions(context="x")).cluster.server == "https://SERVER:6443"
 

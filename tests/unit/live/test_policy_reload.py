@@ -99,7 +99,7 @@ def test_other_weights_and_the_configuration_in_force_are_shown(
 @pytest.mark.parametrize(
     ("policy", "sentence"),
     [
-        (closed("NodeAffinity"), "has the name of a plugin"),
+        (closed("NodeAffinity"), "has the same name as a plugin"),
         (closed("renamed"), "profiles[0].plugins.score.enabled[0]"),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_plugin_that_fails_when_it_is_looked_at_is_not_taken(
             await cluster.until(lambda: cluster.bindings)
 
     asyncio.run(run())
-    told = "plugin Shy cannot be used, its attach raised RuntimeError: do not touch me"
+    told = "plugin Shy cannot be used: its attach raised RuntimeError: do not touch me"
     assert f"kept the old policy: {told}" in caplog.messages
 
 

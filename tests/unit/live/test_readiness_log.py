@@ -26,7 +26,7 @@ def test_each_change_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
         lose(world, STALE_SECONDS + 15 + number)
         readiness.check()
     assert [one.levelname for one in caplog.records] == ["WARNING"]
-    assert caplog.messages == ["not ready any more: nothing is heard of nodes (75 s), pods (75 s)"]
+    assert caplog.messages == ["no longer ready: no data for nodes (75s), pods (75s)"]
     lose(world, 0.0)
     for _ in range(3):
         readiness.check()
@@ -44,8 +44,8 @@ def test_another_reason_is_another_change(caplog: pytest.LogCaptureFixture) -> N
     world.health.started_leading(lambda: False)
     readiness.check()
     assert caplog.messages[-1] == (
-        "not ready any more: the Lease was lost and the process has not ended; "
-        "nothing is heard of nodes (61 s), pods (61 s)"
+        "no longer ready: the Lease was lost and the process has not exited; "
+        "no data for nodes (61s), pods (61s)"
     )
     assert len(caplog.messages) == 2
 

@@ -99,8 +99,8 @@ class TestScheduling:
         assert cluster.leases == {}
         first = caplog.messages[0]
         assert first.startswith("mooring ")
-        assert f"schedules pods of default-scheduler on {cluster.config.server}" in first
-        assert "leader election off, health at http://127.0.0.1:" in first
+        assert f"schedules pods for default-scheduler on {cluster.config.server}" in first
+        assert "leader election off, health checks at http://127.0.0.1:" in first
 
     def test_several_profiles(self) -> None:
         async def run() -> list[tuple[str, str]]:
@@ -151,7 +151,7 @@ class TestStarting:
         asyncio.run(run())
         warnings = [one.message for one in caplog.records if one.levelname == "WARNING"]
         assert len(warnings) == 1
-        assert warnings[0].endswith("answered 503: it is down. (it is tried again)")
+        assert warnings[0].endswith("answered 503: it is down. (retrying)")
 
     def test_who_may_not_ask_for_the_version_may_schedule(self) -> None:
         async def run() -> None:
@@ -187,7 +187,7 @@ class TestStarting:
         assert rejected.value.status == 403
         assert 'cannot list resource "csinodes"' in str(rejected.value)
         assert str(rejected.value).endswith(
-            "grant it with an RBAC role. Also rejected: services, pods."
+            "grant the permission with an RBAC role. Also rejected: services, pods."
         )
 
     @pytest.mark.parametrize("status", [403, 404])
@@ -209,7 +209,7 @@ class TestStarting:
         asyncio.run(run())
         told = [one.message for one in caplog.records if "deviceclasses" in one.message]
         assert len(told) == 1
-        assert "it is taken for empty and tried again" in told[0]
+        assert "it is treated as empty; retrying" in told[0]
 
     def test_only_what_plugins_need_is_asked_for(self) -> None:
         async def run() -> set[str]:
@@ -335,7 +335,7 @@ class TestStopping:
                 assert cluster.leases["kube-scheduler"]["spec"]["holderIdentity"] == ""
 
         asyncio.run(run())
-        assert "the scheduler failed and ends" in caplog.text
+        assert "the scheduler failed and exits" in caplog.text
         assert "a bug" in caplog.text
 
 
@@ -391,7 +391,7 @@ class TestLeading:
                 return cluster.bindings
 
         assert asyncio.run(run()) == []
-        assert "this process does not lead any more: it writes nothing and ends" in caplog.messages
+        assert "this process is no longer the leader: it stops writing and exits" in caplog.messages
         assert left == []
 
     def test_events_are_not_written_by_a_process_that_does_not_lead(self) -> None:
@@ -463,9 +463,9 @@ class TestComparing:
         asyncio.run(run())
         if equal:
             seen = "1 node, 1 pod, 0 of them assumed"
-            assert f"the state equals the cluster: {seen}" in caplog.messages
+            assert f"the state matches the cluster: {seen}" in caplog.messages
         else:
-            assert "  node b is missing in the state" in caplog.messages
+            assert "  node b is missing from the state" in caplog.messages
 
     def test_not_before_anything_is_known(self, caplog: pytest.LogCaptureFixture) -> None:
         async def run() -> None:
@@ -492,4 +492,4 @@ def test_profiles_are_named_in_the_first_line(caplog: pytest.LogCaptureFixture) 
                 assert await started.end() == 0
 
     asyncio.run(run())
-    assert "schedules pods of one, two on http" in caplog.text
+    assert "schedules pods for one, two on http" in caplog.text

@@ -95,8 +95,8 @@ class TestDifferent:
         _, pods = fresh()
         found = compared(world, [make_node("a"), make_node("c")], pods)
         assert texts(found) == [
-            "node b is in the state and not in the cluster",
-            "node c is missing in the state",
+            "node b is in the state, but not in the cluster",
+            "node c is missing from the state",
         ]
 
     @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ class TestDifferent:
             f"{about} memory is 1073741824 in the state and 2147483648 in the cluster",
             f"{about} pods (usage) is 1 in the state and 2 in the cluster",
             f"{about} pods is 1 in the state and 2 in the cluster",
-            "pod default/more (uid-default-more) is missing on node a in the state",
+            "pod default/more (uid-default-more) is missing from node a in the state",
         ]
 
     def test_amounts_alone(self, world: World) -> None:
@@ -140,27 +140,27 @@ class TestDifferent:
     def test_a_pod_that_is_elsewhere(self, world: World) -> None:
         nodes, pods = fresh()
         found = compared(world, nodes, [pod("on-a", "b"), *pods[1:]])
-        assert "pod default/on-a (uid-default-on-a) is on node a in the state only" in texts(found)
+        assert "pod default/on-a (uid-default-on-a) is on node a only in the state" in texts(found)
 
     def test_another_pod_of_the_same_name(self, world: World) -> None:
         nodes, pods = fresh()
         again = replace(pods[0], metadata=replace(pods[0].metadata, uid="again"))
         found = compared(world, nodes, [again, *pods[1:]])
         assert texts(found) == [
-            "pod default/on-a (again) is missing on node a in the state",
-            "pod default/on-a (uid-default-on-a) is on node a in the state only",
+            "pod default/on-a (again) is missing from node a in the state",
+            "pod default/on-a (uid-default-on-a) is on node a only in the state",
         ]
 
     def test_a_waiting_pod_that_was_forgotten(self, world: World) -> None:
         world.core.queue.remove(pod("waits"))
         assert texts(compared(world, *fresh())) == [
-            "pod default/waits waits and is not in the queue"
+            "pod default/waits is pending, but not in the queue"
         ]
 
     def test_a_pod_in_the_queue_that_does_not_wait(self, world: World) -> None:
         nodes, pods = fresh()
         assert texts(compared(world, nodes, pods[:2])) == [
-            "pod default/waits is in the queue and does not wait"
+            "pod default/waits is in the queue, but not pending"
         ]
 
 
@@ -236,7 +236,7 @@ class TestReport:
         with caplog.at_level("INFO"):
             log_comparison(StateComparison(3, 7, 1, []))
         assert caplog.messages == [
-            "the state equals the cluster: 3 nodes, 7 pods, 1 of them assumed"
+            "the state matches the cluster: 3 nodes, 7 pods, 1 of them assumed"
         ]
 
     def test_different(self, caplog: pytest.LogCaptureFixture) -> None:

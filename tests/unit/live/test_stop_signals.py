@@ -60,8 +60,8 @@ def test_both_are_heard_inside_a_hook(
     assert plugin.after == [[], [1]]
     asked = "plugin Slow in pre_enqueue for pod default/web"
     assert said(caplog) == [
-        f"SIGTERM: the process stops once {asked} has come back",
-        "SIGINT, the second signal: the process ends at once",
+        f"SIGTERM: stopping once {asked} has returned",
+        "SIGINT, the second signal: exiting immediately",
     ]
     assert signal.getsignal(signal.SIGTERM) == before
 

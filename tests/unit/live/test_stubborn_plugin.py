@@ -26,8 +26,10 @@ def test_the_fifth_ignored_interruption_is_the_last(caplog: pytest.LogCaptureFix
     PolicyFilter(policy).filter_nodes(make_pod("again"), Nodes([make_node("a")]))
     assert left == [1]
     who = "plugin troubled in filter 'stubborn' for pod default/again"
-    assert caplog.messages[0].startswith(f"{who} ignored 1 interruption and goes on at {__file__}:")
-    assert caplog.messages[3].startswith(f"{who} ignored 4 interruptions and goes on at ")
-    assert caplog.messages[4].startswith(f"{who} ignored 5 interruptions and goes on at ")
-    assert "the process ends" in caplog.messages[4]
+    assert caplog.messages[0].startswith(
+        f"{who} ignored 1 interruption and is still running at {__file__}:"
+    )
+    assert caplog.messages[3].startswith(f"{who} ignored 4 interruptions and is still running at ")
+    assert caplog.messages[4].startswith(f"{who} ignored 5 interruptions and is still running at ")
+    assert "so the process exits" in caplog.messages[4]
     assert caplog.records[4].levelname == "CRITICAL"

@@ -315,4 +315,6 @@ def test_a_binding_that_nobody_works_on_is_a_difference(caplog: pytest.LogCaptur
                 patient.go.set()
                 return [one.text for one in found.differences]
 
-    assert asyncio.run(run()) == ["pod default/waits is being bound, and nobody finishes it"]
+    assert asyncio.run(run()) == [
+        ("pod default/waits is being bound, and nothing completes the binding")
+    ]

@@ -7,7 +7,7 @@ from mooring.model.checks import check_object
 from mooring.model.kinds import BY_NAME
 from tests.unit.model.golden import rows
 
-BAD = "is no Kubernetes quantity"
+BAD = "is not a valid quantity"
 
 
 def problems(kind: str, **fields: Any) -> list[str]:
@@ -47,8 +47,8 @@ def test_the_sentence_names_object_field_and_what_to_write() -> None:
     )
     (sentence,) = check_object(pod)
     assert sentence == (
-        "Pod shop/web-1: field spec.containers[1].resources.requests[nvidia.com/gpu]: 'two' is no "
-        "Kubernetes quantity; write a number with an optional suffix, such as 500m, 1.5 or 2Gi"
+        "Pod shop/web-1: field spec.containers[1].resources.requests[nvidia.com/gpu]: 'two' is "
+        "not a valid quantity; use a number with an optional suffix, such as 500m, 1.5 or 2Gi"
     )
 
 
@@ -103,18 +103,18 @@ def test_every_amount_that_scheduling_reads_is_checked() -> None:
     [
         (
             {"operator": "Is"},
-            "operator: 'Is' is unknown; use one of In, NotIn, Exists, DoesNotExist",
+            "operator: 'Is' is not supported; use one of In, NotIn, Exists, DoesNotExist",
         ),
-        ({"operator": "Gt", "values": ["1"]}, "operator: 'Gt' is unknown"),
+        ({"operator": "Gt", "values": ["1"]}, "operator: 'Gt' is not supported"),
         ({"operator": "In"}, "values: In needs at least one value"),
         ({"operator": "NotIn", "values": []}, "values: NotIn needs at least one value"),
         ({"operator": "Exists", "values": ["a"]}, "values: Exists takes no values"),
-        ({"operator": "In", "values": ["a", "-b"]}, "values[1]: '-b' is no label value"),
-        ({"key": "a b", "operator": "Exists"}, "key: 'a b' is no label key"),
-        ({"key": "", "operator": "Exists"}, "key: '' is no label key"),
-        ({"key": "x" * 64, "operator": "Exists"}, "is no label key"),
-        ({"key": "Rack.example/x", "operator": "Exists"}, "is no label key"),
-        ({"key": "/x", "operator": "Exists"}, "is no label key"),
+        ({"operator": "In", "values": ["a", "-b"]}, "values[1]: '-b' is not a valid label value"),
+        ({"key": "a b", "operator": "Exists"}, "key: 'a b' is not a valid label key"),
+        ({"key": "", "operator": "Exists"}, "key: '' is not a valid label key"),
+        ({"key": "x" * 64, "operator": "Exists"}, "is not a valid label key"),
+        ({"key": "Rack.example/x", "operator": "Exists"}, "is not a valid label key"),
+        ({"key": "/x", "operator": "Exists"}, "is not a valid label key"),
     ],
 )
 def test_a_label_selector_is_rejected_where_kubernetes_rejects_it(
@@ -128,16 +128,16 @@ def test_a_label_selector_is_rejected_where_kubernetes_rejects_it(
 def test_plain_labels_of_a_selector_are_checked() -> None:
     assert selector_problems({"matchLabels": {"a/b": "", "x": "ok"}}) == []
     (sentence,) = selector_problems({"matchLabels": {"app": "no good"}})
-    assert sentence.startswith("matchLabels[app]: 'no good' is no label value; use ")
+    assert sentence.startswith("matchLabels[app]: 'no good' is not a valid label value; use ")
 
 
 @pytest.mark.parametrize(
     ("requirement", "problem"),
     [
-        ({"operator": "is"}, "operator: 'is' is unknown; use one of In, NotIn, Exists"),
-        ({"operator": "Gt"}, "values: Gt needs exactly one whole number"),
-        ({"operator": "Lt", "values": ["1", "2"]}, "values: Lt needs exactly one whole number"),
-        ({"operator": "Lt", "values": ["1.5"]}, "values: Lt needs exactly one whole number"),
+        ({"operator": "is"}, "operator: 'is' is not supported; use one of In, NotIn, Exists"),
+        ({"operator": "Gt"}, "values: Gt needs exactly one integer"),
+        ({"operator": "Lt", "values": ["1", "2"]}, "values: Lt needs exactly one integer"),
+        ({"operator": "Lt", "values": ["1.5"]}, "values: Lt needs exactly one integer"),
         ({"operator": "Gt", "values": ["9223372036854775808"]}, "values: Gt needs exactly one"),
     ],
 )
@@ -153,8 +153,11 @@ def test_a_node_selector_is_rejected_where_kubernetes_rejects_it(
 @pytest.mark.parametrize(
     ("field", "problem"),
     [
-        ({"key": "spec.x", "operator": "In", "values": ["a"]}, "key: 'spec.x' is unknown; use "),
-        ({"operator": "Exists"}, "operator: 'Exists' is unknown; use one of In, NotIn"),
+        (
+            {"key": "spec.x", "operator": "In", "values": ["a"]},
+            "key: 'spec.x' is not supported; use ",
+        ),
+        ({"operator": "Exists"}, "operator: 'Exists' is not supported; use one of In, NotIn"),
         ({"operator": "In", "values": ["a", "b"]}, "values: In takes exactly one value here"),
         ({"operator": "NotIn"}, "values: NotIn takes exactly one value here"),
     ],

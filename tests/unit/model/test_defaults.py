@@ -216,17 +216,23 @@ def test_an_unknown_priority_class_is_an_error_that_names_pod_and_field() -> Non
         stored(pod(priorityClassName="gold"), *CLASSES)
     assert str(caught.value) == (
         "Pod default/a: field spec.priorityClassName: there is no PriorityClass 'gold'; "
-        "add it, or name one that exists"
+        "create it, or use one that exists"
     )
 
 
 def test_an_impossible_amount_is_an_error_that_names_object_and_field() -> None:
     with pytest.raises(
-        InputError, match=r"^Pod default/a: field spec\.overhead\[cpu\]: 'lots' is no "
+        InputError, match=r"^Pod default/a: field spec\.overhead\[cpu\]: 'lots' is not a valid "
     ):
         stored(pod(overhead={"cpu": "lots"}))
     node = Node.from_dict({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": ""}}})
-    with pytest.raises(InputError, match=r"^Node n: field status\.capacity\[cpu\]: '' is no "):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"^Node n: field status\.capacity\[cpu\]: '' is not a "
+            r"valid "
+        ),
+    ):
         Defaults().apply(node)
 
 

@@ -42,7 +42,7 @@ def test_reading(text: str, nanoseconds: int) -> None:
     ],
 )  # fmt: skip
 def test_no_duration(text: str) -> None:
-    with pytest.raises(InputError, match="is no duration, write for example 15s"):
+    with pytest.raises(InputError, match="is not a valid duration: use for example 15s"):
         Duration.parse(text)
 
 

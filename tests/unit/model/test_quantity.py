@@ -135,7 +135,7 @@ def test_absurd_lengths_are_rejected_with_a_short_sentence(text: str) -> None:
 def test_the_rejection_shows_the_text_and_what_to_write() -> None:
     with pytest.raises(QuantityError) as caught:
         parse_quantity("12 GB")
-    assert str(caught.value).startswith("'12 GB' is no Kubernetes quantity; write ")
+    assert str(caught.value).startswith("'12 GB' is not a valid quantity; use ")
     assert isinstance(caught.value, InputError)
     assert isinstance(caught.value, MooringError)
     assert isinstance(caught.value, ValueError)

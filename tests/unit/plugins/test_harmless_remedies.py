@@ -23,11 +23,11 @@ def test_the_control_plane_keeps_its_taint(key: str) -> None:
     objects = [make_node("cp", taints=[taint]), make_node("a", cpu="1")]
     found = suggest(objects, make_pod(requests={"cpu": "2"}))
     assert texts(found) == [
-        "ask for 1 less cpu (1 instead of 2)",
+        "request 1 less cpu (1 instead of 2)",
         f"tolerate the taint node-role.kubernetes.io/{key}:NoSchedule",
     ]
     assert [one.combination.caution for one in found] == [
-        "", "the pod then runs beside the control plane",
+        "", "the pod then runs on a control plane node",
     ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def test_a_node_that_is_not_ready_is_brought_back() -> None:
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     own = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
     [found, *_] = suggest([make_node("a", taints=[not_ready])], make_pod())
-    back = "bring a back: it has the taint node.kubernetes.io/not-ready:NoSchedule"
+    back = "repair a, which has the taint node.kubernetes.io/not-ready:NoSchedule"
     assert found.combination.text == back
     both = texts(suggest([make_node("a", taints=[not_ready, own])], make_pod()))
     assert set(both[0].split(" and ")) == {"tolerate the taint dedicated=x:NoSchedule", back}
@@ -44,7 +44,7 @@ def test_a_node_that_is_not_ready_is_brought_back() -> None:
 
 def test_uncordoning_is_marked() -> None:
     found = suggest([make_node("a", unschedulable=True)], make_pod())
-    assert found[0].combination.caution == "find out first why it is cordoned"
+    assert found[0].combination.caution == "first find out why it is cordoned"
 
 
 @pytest.mark.parametrize("kind", ["DaemonSet", "Node", "critical"])

@@ -41,7 +41,7 @@ def run(code: str) -> "subprocess.CompletedProcess[str]":
 def test_lines_that_were_left_out_are_told() -> None:
     done = run(SAYS)
     assert done.returncode == 3
-    assert "2 more like this in the last 0 s, the latest: line 21" in done.stderr
+    assert "2 more like this in the last 0s, the latest: line 21" in done.stderr
 
 
 def test_a_lock_that_somebody_holds_keeps_nobody() -> None:

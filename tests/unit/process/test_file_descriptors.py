@@ -113,8 +113,8 @@ def test_too_few_to_begin_with(folder: Path) -> None:
         process = moor(folder, 16, *arguments)
         assert process.wait(60) == 2
         assert (folder / "log").read_text() == (
-            "moor: this process may open only 16 files, and a server needs 24 and one for each "
-            "connection; raise the limit with ulimit -n\n"
+            "moor: this process may open only 16 files, but a server needs 24 plus one for "
+            "each connection; raise the limit with ulimit -n\n"
         )
 
 
@@ -174,6 +174,6 @@ def test_no_descriptor_for_a_connection_to_the_api_server() -> None:
     key = ConnectionKey("h", 1, False, True, None, None, None)
     error = aiohttp.ClientConnectorError(key, OSError(errno.EMFILE, "Too many open files"))
     assert str(connection_error(ClusterConfig(server="http://h:1"), error)) == (
-        "There is no file descriptor left for a connection to the API server http://h:1; raise the "
+        "No file descriptors are left for a connection to the API server http://h:1; raise the "
         "limit with ulimit -n."
     )

@@ -72,7 +72,7 @@ def test_a_loop_that_is_stopped_goes_on(
         return "done"
 
     assert run_to_end(runner, main()) == "done"
-    assert caplog.messages == ["a plugin or a policy stopped the event loop; it goes on"] * 3
+    assert caplog.messages == ["a plugin or a policy stopped the event loop; it continues"] * 3
 
 
 def test_what_they_raise_in_the_last_moment_is_not_what_comes_of_it(

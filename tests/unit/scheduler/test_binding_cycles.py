@@ -347,7 +347,7 @@ def test_a_pod_is_not_lost_if_who_watches_fails(step: str, answers: dict[str, An
     assert (world.binds, world.used, plugin.held) == ([], [0], [])
     assert world.sub_queue("p") is SubQueue.ERROR_BACKOFF
     assert world.conditions[-1][1:] == (
-        "SchedulerError", "mooring failed: ZeroDivisionError: the metrics are gone",
+        "SchedulerError", "internal error: ZeroDivisionError: the metrics are gone",
     )  # fmt: skip
     observer.step = ""
     plugin.answers |= {"reserve": None, "permit": None}

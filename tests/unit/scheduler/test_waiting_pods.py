@@ -198,7 +198,7 @@ def test_a_pod_that_cannot_be_settled_is_tried_again_and_holds_up_no_other(
     assert world.events[-1][:2] == ("two", "Scheduled")
     told = [note for name, reason, note in world.events if name == "one"]
     assert len(told) == 1
-    assert told[0].startswith("mooring failed: TypeError")
+    assert told[0].startswith("internal error: TypeError")
     world.wait(30)
     assert world.core.waiting.get("default/one") is not None
     assert world.used == [0]

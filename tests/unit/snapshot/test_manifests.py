@@ -71,13 +71,13 @@ def test_dates_stay_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{a: [", "f.yaml is no JSON"),
-        ("a: [", "f.yaml is no YAML: "),
+        ("{a: [", "f.yaml is not valid JSON"),
+        ("a: [", "f.yaml is not valid YAML: "),
         ("kind: Pod\nmetadata: {name: a}", "has no apiVersion (metadata.name is 'a')"),
         ("apiVersion: v1\nmetadata: {name: a}", "an object in f.yaml has no kind"),
-        ("just words", "something in f.yaml is no object"),
-        (b"\xff\xfe", "f.yaml is no text in UTF-8"),
-        ("apiVersion: v1\nkind: Pod\n---\na: [", "f.yaml, document 2 is no YAML"),
+        ("just words", "something in f.yaml is not an object"),
+        (b"\xff\xfe", "f.yaml is neither YAML nor JSON: it is not valid UTF-8"),
+        ("apiVersion: v1\nkind: Pod\n---\na: [", "f.yaml, document 2 is not valid YAML"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(text: str | bytes, sentence: str) -> None:

@@ -47,9 +47,9 @@ def test_lists_by_name() -> None:
 @pytest.mark.parametrize(
     ("objects", "said"),
     [
-        ({"noodles": []}, "no list of objects called 'noodles'; write one of priorityClasses"),
+        ({"noodles": []}, "no list of objects called 'noodles'; use one of priorityClasses"),
         ({"nodes": 3}, "nodes is a number, not a list of objects"),
-        ({"nodes": ["a"]}, "a Node is expected among the objects, not a text"),
+        ({"nodes": ["a"]}, "a Node is expected among the objects, not a string"),
         ([None], "is empty"),
         ([{"kind": "Pod", "metadata": 3}], "Pod cannot be read: field metadata"),
     ],

@@ -38,7 +38,7 @@ def test_a_duplicate_node_is_left_out_and_the_first_one_counts() -> None:
     snapshot = lenient(make_node("a", cpu="4"), make_node("a", cpu="8"))
     cluster = snapshot.build()
     assert cluster.nodes["a"].allocatable["cpu"] == 4000
-    assert snapshot.skipped == [("Node a", "Node a is there twice; the first one counts")]
+    assert snapshot.skipped == [("Node a", "Node a occurs more than once; the first one is used")]
 
 
 def test_a_duplicate_pod_is_left_out_also_if_the_first_one_finished() -> None:
@@ -65,7 +65,7 @@ def test_an_impossible_quantity_names_object_and_field() -> None:
     [skipped] = snapshot.skipped
     assert skipped.thing == "Pod default/bad"
     assert "spec.containers[0].resources.requests[cpu]: 'lots'" in skipped.problem
-    with pytest.raises(InputError, match="'lots' is no Kubernetes quantity"):
+    with pytest.raises(InputError, match="'lots' is not a valid quantity"):
         strict(bad).build()
 
 
@@ -122,7 +122,7 @@ def test_a_pod_from_outside_gets_the_clusters_defaults() -> None:
 def test_a_pod_from_outside_that_is_wrong_raises() -> None:
     snapshot = strict()
     snapshot.build()
-    with pytest.raises(InputError, match="operator: 'Near' is unknown"):
+    with pytest.raises(InputError, match="operator: 'Near' is not supported"):
         snapshot.stored(
             make_pod(
                 spec={

@@ -81,7 +81,7 @@ class TestJson:
 
     def test_text_that_is_cut_off(self) -> None:
         snapshot = read(json.dumps(LIST)[:-20])
-        assert problem(snapshot).startswith("dump is no JSON: ")
+        assert problem(snapshot).startswith("dump is not valid JSON: ")
 
     def test_one_bad_object_among_many(self) -> None:
         bad = {**POD, "spec": {"containers": "none"}}
@@ -101,7 +101,7 @@ class TestJson:
         assert "is a number" in snapshot.skipped[0].problem
 
     def test_deep_nesting_is_no_crash(self) -> None:
-        assert "is no JSON" in problem(read("[" * 100_000))
+        assert "is not valid JSON" in problem(read("[" * 100_000))
 
 
 class TestYaml:
@@ -119,7 +119,7 @@ class TestYaml:
         text = yaml.safe_dump(NODE) + "---\na: [1\n---\n" + yaml.safe_dump(POD)
         snapshot = read(text)
         assert found(snapshot) == ["a", "shop/p"]
-        assert problem(snapshot).startswith("dump, document 2 is no YAML: ")
+        assert problem(snapshot).startswith("dump, document 2 is not valid YAML: ")
         line = len(yaml.safe_dump(NODE).splitlines()) + 3
         assert problem(snapshot).endswith(f"in line {line}")
 
@@ -128,11 +128,11 @@ class TestYaml:
         assert read(text).all(Node)[0].metadata.creation_timestamp == "2026-01-01T00:00:00Z"
 
     def test_a_text_that_is_no_object(self) -> None:
-        assert "is a text" in problem(read("hello"))
+        assert "is a string" in problem(read("hello"))
 
     def test_bytes_that_are_no_text(self) -> None:
         assert problem(read(b"\xff\xfe\x00")) == (
-            "dump is no text in UTF-8, so neither YAML nor JSON"
+            "dump is neither YAML nor JSON: it is not valid UTF-8"
         )
 
     def test_lists_by_name(self) -> None:

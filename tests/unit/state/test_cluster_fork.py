@@ -99,12 +99,12 @@ def test_nobody_can_write_to_what_both_have() -> None:
 def test_a_cluster_cannot_be_forked_in_the_middle_of_a_what_if() -> None:
     cluster, guest = small(), make_pod("guest")
     cluster.add_what_if(guest, 1)
-    with pytest.raises(MooringError, match="in thought"):
+    with pytest.raises(MooringError, match="hypothetically"):
         cluster.fork()
     cluster.remove_what_if(guest, 1)
     assert cluster.fork().pods_on(1) == ()
     cluster.remove_what_if(cluster.pods_on(0)[0], 0)
-    with pytest.raises(MooringError, match="in thought"):
+    with pytest.raises(MooringError, match="hypothetically"):
         cluster.fork()
 
 

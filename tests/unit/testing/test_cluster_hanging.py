@@ -47,7 +47,7 @@ def test_a_wait_names_who_holds_everything_up(gate: Gate) -> None:
         with pytest.raises(WaitError) as error:
             c.wait_unschedulable("bad", timeout=600)
         text = str(error.value)
-        assert "in vain for pod default/bad to be unschedulable: " in text
+        assert " waiting for pod default/bad to be unschedulable: " in text
         assert "plugin hanging in filter 'stuck' for pod default/bad has not returned for" in text
         assert f"at {__file__}:" in text
         with pytest.raises(WaitError, match="plugin hanging in filter 'stuck'"):
@@ -61,7 +61,9 @@ def test_a_wait_that_ends_before_the_limit_names_it_as_well(gate: Gate) -> None:
         c.wait_for(lambda: gate.thread is not None, "the hook")
         with pytest.raises(WaitError) as error:
             c.wait_scheduled("bad", timeout=0.05)
-        assert "waited 0.05 seconds in vain for pod default/bad to be bound: " in str(error.value)
+        assert "timed out after 0.05 seconds waiting for pod default/bad to be bound: " in str(
+            error.value
+        )
         assert "plugin hanging in filter 'stuck' for pod default/bad has not" in str(error.value)
 
 

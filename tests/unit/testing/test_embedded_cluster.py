@@ -40,7 +40,7 @@ class TestPods:
             assert rejection.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
             with pytest.raises(WaitError) as error:
                 c.wait_scheduled("big", timeout=0.1)
-            assert "0.1 seconds in vain for pod default/big to be bound" in str(error.value)
+            assert "0.1 seconds waiting for pod default/big to be bound" in str(error.value)
             assert "2 Insufficient cpu" in str(error.value)
             assert c.placements() == {"big": ""}
 
@@ -49,7 +49,7 @@ class TestPods:
             with pytest.raises(WaitError, match="there is no such pod"):
                 c.wait_scheduled("none", timeout=0.05)
             c.create_pod("p")
-            with pytest.raises(WaitError, match="no scheduler has said anything about it"):
+            with pytest.raises(WaitError, match="no scheduler has reported anything about it"):
                 c.wait_scheduled("p", timeout=0.05)
 
     def test_the_more_important_pod_gets_the_room(self) -> None:
@@ -193,7 +193,7 @@ class TestSettings:
         broken.stop()
 
     def test_a_configuration_that_is_no_mapping(self) -> None:
-        with pytest.raises(InputError, match="no object with named fields"):
+        with pytest.raises(InputError, match="not a YAML mapping"):
             cluster(config="[1]")
 
 

@@ -140,26 +140,29 @@ def test_the_first_fault_that_strikes_is_met() -> None:
     ("make", "words"),
     [
         (lambda: Fault.drop(chance=1.5), "chance of a fault is 1.5"),
-        (lambda: Fault.delay(2, 1), "2 to 1 s"),
-        (lambda: Fault.delay(-1), "the least first"),
+        (lambda: Fault.delay(2, 1), "2 to 1s"),
+        (lambda: Fault.delay(-1), "the least must come first"),
         (lambda: Fault.refuse(200), "status from 400 to 599"),
-        (lambda: Fault.cut(times=-1), "not negative"),
-        (lambda: Fault.refuse(429, retry_after=-1), "not negative"),
-        (lambda: Fault(kind="explode"), "kind is 'explode', give one of delay, drop, cut,"),  # type: ignore[arg-type]
-        (lambda: Fault.drop(on="pods"), "on is 'pods', give Requests"),  # type: ignore[arg-type]
+        (lambda: Fault.cut(times=-1), "not be negative"),
+        (lambda: Fault.refuse(429, retry_after=-1), "not be negative"),
+        (lambda: Fault(kind="explode"), "kind is 'explode'; it must be one of delay, drop, cut,"),  # type: ignore[arg-type]
+        (lambda: Fault.drop(on="pods"), "on is 'pods'; it must be Requests"),  # type: ignore[arg-type]
         (
             lambda: Requests(verb="lists"),
-            "verb is 'lists', give one of get, list, watch, .*, deletecollection",
+            "verb is 'lists'; it must be one of get, list, watch, .*, deletecollection",
         ),
         (lambda: Requests(verb="Get"), "verb is 'Get'"),
-        (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*, give one text"),  # type: ignore[arg-type]
-        (lambda: Requests(resource="pod"), "resource is 'pod', give pods"),
-        (lambda: Requests(resource="Pods/binding"), "is 'Pods/binding', give pods/binding"),
-        (lambda: WatchEvents(resource="StorageClass"), "is 'StorageClass', give storageclasses"),
-        (lambda: Requests(resource="Widgets"), "resource is 'Widgets', give widgets"),
+        (lambda: Requests(resource=["pods"]), "resource is .*'pods'.*; it must be one string"),  # type: ignore[arg-type]
+        (lambda: Requests(resource="pod"), "resource is 'pod'; it must be pods"),
+        (lambda: Requests(resource="Pods/binding"), "is 'Pods/binding'; it must be pods/binding"),
+        (
+            lambda: WatchEvents(resource="StorageClass"),
+            ("is 'StorageClass'; it must be storageclasses"),
+        ),
+        (lambda: Requests(resource="Widgets"), "resource is 'Widgets'; it must be widgets"),
         (
             lambda: Fault.duplicate(on=Requests(), later=5),
-            "later is for duplicates of watch events, give on=WatchEvents",
+            "later is for duplicates of watch events; use on=WatchEvents",
         ),
         (lambda: Fault.duplicate(later=5), "later is for duplicates of watch events"),
         (
@@ -167,10 +170,13 @@ def test_the_first_fault_that_strikes_is_met() -> None:
             "retry_after is for requests that are refused with a status",
         ),
         (lambda: Fault.refuse(retry_after=1), "retry_after is for requests that are refused"),
-        (lambda: Requests(method="post"), "method is 'post', give one of GET, HEAD, POST, PUT,"),
+        (
+            lambda: Requests(method="post"),
+            ("method is 'post'; it must be one of GET, HEAD, POST, PUT,"),
+        ),
         (
             lambda: WatchEvents(type="CREATED"),
-            "type is 'CREATED', give one of ADDED, MODIFIED, DELETED, BOOKMARK",
+            "type is 'CREATED'; it must be one of ADDED, MODIFIED, DELETED, BOOKMARK",
         ),
     ],
 )

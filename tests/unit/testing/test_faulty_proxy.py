@@ -218,7 +218,7 @@ def test_no_server_behind_it_is_a_broken_connection(proxy: FaultyProxy, tmp_path
 @pytest.mark.parametrize("wrong", [[Fault.refuse(403)], Requests(), "cut"])
 def test_what_is_no_fault_is_rejected_at_once(proxy: FaultyProxy, port: int, wrong: object) -> None:
     proxy.set(Fault.refuse(429))
-    with pytest.raises(InputError, match=f"one after the other, not a {type(wrong).__name__}: "):
+    with pytest.raises(InputError, match=f"as separate arguments, not a {type(wrong).__name__}: "):
         proxy.set(wrong)  # type: ignore[arg-type]
     assert ask(port, "GET", POD)[0].status == 429, "all is as it was"
 
@@ -381,11 +381,11 @@ def test_a_name_is_given_once_and_only_while_it_runs(
 ) -> None:
     file = server.kubeconfig(tmp_path)
     proxy.through(file)
-    with pytest.raises(InputError, match="has a client 'client' already"):
+    with pytest.raises(InputError, match="already has a client 'client'"):
         proxy.through(file)
     proxy.stop()
     proxy.stop()
-    with pytest.raises(InputError, match="does not run"):
+    with pytest.raises(InputError, match="is not running"):
         proxy.through(file)
 
 

@@ -17,17 +17,18 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell: bash, zsh or fish.", metavar="SHELL")],
 ) -> None:
-    """Print the script that makes a shell complete moor.
+    """Print the shell completion script for moor.
 
-    It completes commands, options and their values; pods, nodes and namespaces are those of the
-    cluster that the command line names, if it answers within two seconds, or as many as
-    MOORING_COMPLETION_SECONDS says. For this shell, or for every new one in its startup file:
+    It completes commands, options and their values. Pods, nodes and namespaces come from the
+    cluster that the command line selects, if it answers within two seconds; to change this, set
+    MOORING_COMPLETION_SECONDS. Run one of these commands to enable completion in the current shell,
+    or add it to the startup file to enable it in every new shell:
 
         source <(moor completion bash)    # ~/.bashrc
         source <(moor completion zsh)     # ~/.zshrc, after compinit
         moor completion fish | source     # ~/.config/fish/config.fish
 
-    With kubectl's own completion, "kubectl moor" is completed without any of it.
+    If kubectl completion is enabled, "kubectl moor" completes without this script.
     """
     from mooring.cli.completion.scripts import SCRIPTS
 

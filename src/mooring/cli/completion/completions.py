@@ -171,7 +171,7 @@ def _option_items(params: Iterable[Any], given: typing.Mapping[str, str]) -> lis
         if one.name not in given or one.multiple
         for name in (*one.opts, *one.secondary_opts)
     ]
-    return [*items, Item("--help", "Show what the command does and takes")]
+    return [*items, Item("--help", "Show help for the command")]
 
 
 def _value(parameter: Any, hints: dict[str, Any], typed: Typed, current: str) -> Completions:

@@ -26,25 +26,30 @@ if TYPE_CHECKING:
 
 def demo(
     context: typer.Context,
-    nodes: Annotated[int, typer.Option(min=1, max=5000, help="How many nodes.")] = 20,
-    pods: Annotated[int, typer.Option(min=20, max=50_000, help="About how many pods.")] = 400,
+    nodes: Annotated[int, typer.Option(min=1, max=5000, help="Number of nodes.")] = 20,
+    pods: Annotated[
+        int, typer.Option(min=20, max=50_000, help=("Approximate number of pods."))
+    ] = 400,
     policy: PolicyPlace = None,
     example: Annotated[
         Optional[str],  # noqa: UP045 - typer reads it at run time
         typer.Option(
             metavar="NAME",
-            help="Show what this example's policy changes instead, or that of a folder such as . "
-            "with policy.py, nodes.yaml and workload.yaml; moor examples lists examples.",
+            help=(
+                "Show the effect of this example's policy instead, or of the policy in a "
+                "directory such as . with policy.py, nodes.yaml and workload.yaml; moor "
+                "examples lists the examples."
+            ),
         ),
     ] = None,
     hook_timeout: HookTimeout = 5.0,
 ) -> None:
-    """Watch pods being placed on an embedded cluster; nothing else is needed.
+    """Watch pods being scheduled on an embedded cluster; nothing else is needed.
 
-    Starts an API server in memory and mooring's scheduler in one process, which talk over HTTP as
-    on a real cluster. Creates a workload with a bit of everything, draws where it went, and
-    explains one placement and the pending pod. With --example, an example's own workload is placed
-    twice instead, without its policy and with it.
+    Starts an in-memory API server and mooring's scheduler in one process; they communicate over
+    HTTP, as in a real cluster. Creates a mixed workload, shows where its pods are placed, and
+    explains one placement and the pending pod. With --example, schedules the workload of an example
+    twice instead: without its policy and with it.
     """
     from mooring.cli.demo.workload import equip
     from mooring.cli.terminal_output import make_console
@@ -58,7 +63,7 @@ def demo(
         given = (context.get_parameter_source(name) for name in ("nodes", "pods", "policy"))
         if any(source is not None and source.name == "COMMANDLINE" for source in given):
             raise InputError(
-                "--example brings its own nodes, pods and policy; leave out the others"
+                "--example brings its own nodes, pods and policy; remove the other options"
             )
         from mooring.cli.demo.example_demo import show_example
         from mooring.cli.example_files import find_example, folder_example

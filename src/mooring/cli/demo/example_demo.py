@@ -120,9 +120,9 @@ async def _place(
                     _PATIENCE_SECONDS + hook_timeout,
                 )
     if progress.failures:
-        raise InputError(f"the decision failed: {next(iter(progress.failures.values()))}")
+        raise InputError(f"scheduling failed: {next(iter(progress.failures.values()))}")
     if not done:
-        raise InputError(f"only {counts.placed + counts.rejected} of {wanted} pods were decided")
+        raise InputError(f"only {counts.placed + counts.rejected} of {wanted} pods were processed")
     pods = progress.pods.values()
     return ExampleRun(
         Counter(pod.node for pod in pods if pod.node),
@@ -153,7 +153,7 @@ def _print(
     out.print(Text.assemble((example.name, "bold"), f": {example.summary}"))
     out.print()
     pods = counted(sum(map(_pods_of, objects)), "pod")
-    out.print(f"{pods} on {counted(len(names), 'node')}, placed twice on a cluster in memory:")
+    out.print(f"{pods} on {counted(len(names), 'node')}, scheduled twice on an in-memory cluster:")
     out.print()
     made = table("pods on", "without the policy", "with the policy", numbers=(1, 2))
     for name in names:
@@ -177,7 +177,7 @@ def _print(
     width = len(f"moor examples {example.name} --copy")
     for command, what in (
         (f"moor examples {example.name}", "print its policy"),
-        (f"moor examples {example.name} --copy", "make it yours, in a new folder"),
+        (f"moor examples {example.name} --copy", "copy it to a new directory"),
         ("moor examples", "list the other examples"),
     ):
         out.print(Text.assemble("  ", (f"{command:{width}}", "bold"), f"   {what}"))

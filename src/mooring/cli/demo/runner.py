@@ -142,9 +142,8 @@ class DemoRunner:
         decided = sum(bool(one.node or one.rejected) for one in pods)
         why = next(one.rejected for one in pods if one.failed)
         return (
-            f"the demo ends: after {seconds:.0f} s only {decided} of {step.pods} pods of "
-            f"{step.app} were decided, because {why}; correct the policy, or allow more with "
-            f"--hook-timeout"
+            f"the demo was stopped: after {seconds:.0f}s, only {decided} of {step.pods} pods of "
+            f"{step.app} had been processed, because {why}; fix the policy, or raise --hook-timeout"
         )
 
     def _result(self, step: DemoStep, seconds: float) -> StepResult:
@@ -152,20 +151,20 @@ class DemoRunner:
         pods = progress.of(step.app)
         placed = [one for one in pods if one.node]
         if not placed:
-            rejected = next((one.rejected for one in pods if one.rejected), "it waits")
+            rejected = next((one.rejected for one in pods if one.rejected), "pending")
             return StepResult(False, rejected.partition(". ")[0])
         if len(placed) < step.pods:
-            return StepResult(False, f"{len(placed)} placed, {step.pods - len(placed)} wait")
+            return StepResult(False, f"{len(placed)} placed, {step.pods - len(placed)} pending")
         if step.app == "web":
             return StepResult(True, zones(progress, step.app))
         if step.app == "burst":
-            return StepResult(True, f"placed in {seconds:.2f} s")
+            return StepResult(True, f"placed in {seconds:.2f}s")
         if step.pods > 1:
             nodes = len({one.node for one in placed})
             return StepResult(True, "one node" if nodes == 1 else f"{nodes} nodes")
         victims = [one.name for one in progress.preempted if one.node == placed[0].node]
         if step.app == "urgent" and victims:
-            return StepResult(True, f"{placed[0].node}, where {victims[-1]} made room")
+            return StepResult(True, f"{placed[0].node}, where {victims[-1]} was preempted")
         return StepResult(True, placed[0].node)
 
     async def _create(self, obj: Obj) -> None:

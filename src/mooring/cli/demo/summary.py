@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from mooring.framework.policy import Policy
 
 _NEXT: Final = (
-    ("moor demo --example fair-gpus", "what a policy changes; moor examples has more"),
-    ("moor cluster --scheduler", "such a cluster for kubectl"),
-    ("moor demo --policy policy.py", "your policy takes part"),
-    ("moor run policy.py", "a scheduler on your cluster"),
-    ("moor serve policy.py", "an extender of kube-scheduler"),
-    ("moor explain NAMESPACE/POD", "why a pod is where it is, or why it waits"),
+    ("moor demo --example fair-gpus", "the effect of a policy; moor examples lists more"),
+    ("moor cluster --scheduler", "a cluster like this for kubectl"),
+    ("moor demo --policy policy.py", "this demo with your policy"),
+    ("moor run policy.py", "a scheduler for your cluster"),
+    ("moor serve policy.py", "an extender for kube-scheduler"),
+    ("moor explain NAMESPACE/POD", "why a pod is on its node, or why it is pending"),
 )
 
 
@@ -40,15 +40,16 @@ def print_summary(
         _heading(console, "Why llm is there (moor explain)")
         failures += _explain(result.placement, result.placed, policy, hook_timeout, console)
     if any(not pod.node for pod in progress.of("giant")):
-        _heading(console, "Why giant waits (moor explain)")
+        _heading(console, "Why giant is pending (moor explain)")
         giant = f"{NAMESPACE}/giant"
         failures += _explain(result.end, giant, policy, hook_timeout, console)
     if result.burst:
         _heading(console, "How fast")
         rate = result.burst / result.burst_seconds if result.burst_seconds else 0.0
         console.print(
-            f"{result.burst} pods were created, placed and bound in {result.burst_seconds:.2f} s:"
-            f" {rate:.0f} pods/s, with API server, controllers and scheduler in this one process.",
+            f"{result.burst} pods were created, placed and bound in {result.burst_seconds:.2f}s:"
+            f" {rate:.0f} pods/s, with the API server, controllers and scheduler in this one "
+            "process.",
             soft_wrap=not console.is_terminal,
         )
     _heading(console, "Next")
@@ -57,8 +58,8 @@ def print_summary(
         console.print(Text.assemble("  ", (f"{command:{width}}", "bold"), f"   {what}"))
     if failures:
         pods = f" for {counted(number, 'pod')}" if (number := len(progress.failures)) else ""
-        advice = "; correct the policy" if policy is not None else ""
-        raise InputError(f"the decision failed{pods}, first: {failures[0]}{advice}")
+        advice = "; fix the policy" if policy is not None else ""
+        raise InputError(f"scheduling failed{pods}, first: {failures[0]}{advice}")
 
 
 def _heading(console: Console, text: str) -> None:
@@ -88,8 +89,8 @@ def _explain(
             found = Explainer(snapshot, policy=policy, before=deadline.begin).explain(pod)
     except (PluginError, PolicyError) as error:
         console.print(
-            f"This asks the policy about every node, also about those that other plugins reject, "
-            f"and it fails: {error}.",
+            f"The explanation calls the policy for every node, including nodes that other plugins "
+            f"reject, and the policy fails: {error}.",
             soft_wrap=not console.is_terminal,
         )
         return [str(error)]

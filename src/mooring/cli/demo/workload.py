@@ -74,21 +74,21 @@ def steps(nodes: Sequence[Obj], pods: int) -> list[DemoStep]:
     db = max(min(len(nodes) * 2 // 5, pods // 8), 1)
     burst = max(pods - web - db - gpus - 3, 1)
     carriers = sum(_has_image(one) for one in nodes)
-    where = "one node has" if carriers == 1 else f"{carriers} nodes have"
+    where = "1 node has" if carriers == 1 else f"{carriers} nodes have"
     return [
         DemoStep("web", "w", "cyan", f"{web} replicas, spread over {counted(zones, 'zone')}",
             [_deployment("web", web, each, _spread("web"))], web),
-        DemoStep("db", "d", "magenta", f"{counted(db, 'replica')}, never two on one node",
+        DemoStep("db", "d", "magenta", f"{counted(db, 'replica')}, at most one per node",
             [_deployment("db", db, 2 * each, _apart("db"))], db),
-        DemoStep("training", "t", "blue", f"a job of {gpus} pods with a GPU each, of low priority",
+        DemoStep("training", "t", "blue", f"a low-priority Job of {gpus} pods with one GPU each",
             [_priority("low", -100), _job("training", gpus, each)], gpus),
-        DemoStep("llm", "l", "yellow", f"a pod whose image of 22 GB {where} already",
+        DemoStep("llm", "l", "yellow", f"a pod with a 22 GB image that {where} already",
             [_pod("llm", each, image=IMAGE)], 1),
         DemoStep("burst", "b", "green", f"{burst} pods at once",
             [_deployment("burst", burst, each, {})], burst),
-        DemoStep("urgent", "u", "red", "a pod that needs a GPU, of high priority",
+        DemoStep("urgent", "u", "red", "a high-priority pod that needs a GPU",
             [_priority("high", 1000), _pod("urgent", each, gpu=1, priority="high")], 1),
-        DemoStep("giant", "g", "white", f"a pod that asks for {giant} CPUs",
+        DemoStep("giant", "g", "white", f"a pod that requests {giant} CPUs",
             [_pod("giant", 0, cpu=str(giant))], 1),
     ]  # fmt: skip
 

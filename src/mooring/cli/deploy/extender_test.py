@@ -312,9 +312,9 @@ async def _real_binding(
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
     """Says on a terminal what is being done, and takes it away at the end."""
-    from rich.console import Console
+    from mooring.cli.terminal_output import make_console
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = make_console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
         return

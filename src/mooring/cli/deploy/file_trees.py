@@ -28,7 +28,7 @@ def write_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = Fal
                     "this folder is not empty, and nothing is overwritten; choose another folder"
                 )
             raise InputError(
-                f"{folder} exists already, and nothing is overwritten; choose another folder, or "
+                f"{folder} already exists and is not overwritten; choose another folder, or "
                 f"remove it first"
             )
         for name, text in files.items():

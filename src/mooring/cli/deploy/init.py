@@ -22,7 +22,7 @@ def init(
         Mode, typer.Option(help="How the policy takes part; see moor manifests.")
     ] = Mode.SCHEDULER,
 ) -> None:
-    """Create a policy project in a new folder: policy, tests, image, manifests, CI workflow.
+    """Create a policy project in a new directory: policy, tests, image, manifests, CI workflow.
 
     In the folder, make test passes right away, make demo shows the policy at work on an embedded
     cluster, and make deploy applies it to a cluster. Existing files are never overwritten.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def manifests(
-    policy: Annotated[str, typer.Argument(help="A file (policy.py) or package.module:policy.")],
+    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
     mode: Annotated[
         Mode,
         typer.Option(

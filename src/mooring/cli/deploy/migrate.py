@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mooring.cli.output_formats import print_json
+from mooring.cli.standard_streams import print_note
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +72,8 @@ def migrate(
     if not in_place:
         typer.echo(_joined(results), nl=False)
     for result in results:
-        typer.echo(_summary(result, backups.get(result.source, "")), err=True)
+        for line in _summary(result, backups.get(result.source, "")).splitlines():
+            print_note(line)
 
 
 def _joined(results: "list[Migrated]") -> str:
@@ -130,8 +133,6 @@ def _comments(text: str) -> str:
 
 
 def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
-    import msgspec
-
     found: list[dict[str, Any]] = []
     for one in results:
         item: dict[str, Any] = {
@@ -147,5 +148,4 @@ def _print_json(results: "list[Migrated]", backups: dict[str, str]) -> None:
         if one.source in backups:
             item["backup"] = backups[one.source]
         found.append(item)
-    text = msgspec.json.encode({"files": found})
-    typer.echo(msgspec.json.format(text, indent=2).decode())
+    print_json({"files": found})

@@ -70,7 +70,7 @@ def _read(path: Path | None, name: str) -> bytes:
             with path.open("rb") as file:
                 raw = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
-        raise InputError(f"{name} does not exist; give a file, a folder or -") from None
+        raise InputError(f"{name} does not exist; specify a file, a directory or -") from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
     if len(raw) > _MOST_BYTES:

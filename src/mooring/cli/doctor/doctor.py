@@ -64,7 +64,7 @@ def doctor(
         bool, typer.Option("--verbose", "-v", help="List what passed and what was not checked.")
     ] = False,
     output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="Text for people, or JSON.")
+        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
     ] = TableOrJson.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
@@ -109,7 +109,7 @@ def _cluster(
     if no_cluster:
         if kubeconfig is not None or context is not None:
             other = "--kubeconfig" if kubeconfig is not None else "--context"
-            raise InputError(f"--no-cluster and {other} exclude each other; give one of them")
+            raise InputError(f"--no-cluster and {other} are mutually exclusive; use one of them")
         return None
     if kubeconfig is not None or context is not None:
         return find_cluster(kubeconfig, context=context)
@@ -132,7 +132,7 @@ def _read_files(config: Path | None, manifests: Sequence[Path]) -> dict[str, str
             except FileNotFoundError:
                 raise InputError(f"{file} does not exist; give a file or a folder") from None
             except UnicodeDecodeError:
-                raise InputError(f"{file} is no text in UTF-8") from None
+                raise InputError(f"{file} is not valid UTF-8") from None
             except OSError as error:
                 raise InputError(f"{file} cannot be read: {error.strerror}") from error
     return found

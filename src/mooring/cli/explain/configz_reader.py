@@ -33,14 +33,14 @@ def read_configz(url: str) -> dict[str, Any]:
         content = asyncio.run(_get(address))
     except _UnreadableError as error:
         raise InputError(
-            f"{shown} cannot be read: {error}; save it with kubectl get --raw and give the file"
+            f"{shown} cannot be read: {error}; save it with kubectl get --raw and specify the file"
         ) from error
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
         raise InputError(f"{shown} is no configuration: its answer is no JSON") from None
     if not isinstance(found, dict):
-        raise InputError(f"{shown} is no configuration: it holds no object with named fields")
+        raise InputError(f"{shown} is not a configuration: it is not a JSON object")
     return found
 
 

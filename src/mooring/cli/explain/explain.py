@@ -38,22 +38,24 @@ def explain(
         str,
         typer.Argument(
             metavar="POD",
-            help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod's manifest.",
+            help="NAME, pod/NAME or NAMESPACE/NAME of a pod in the cluster, or a pod manifest.",
         ),
     ] = "",
     pending: Annotated[
-        bool, typer.Option("--pending", help="Explain all pending pods together.")
+        bool, typer.Option("--pending", help="Explain all pending pods at once.")
     ] = False,
     namespace: Annotated[
         str,
         typer.Option(
-            "--namespace", "-n", help="The pod's namespace; with --pending, only pods of this one."
+            "--namespace", "-n", help="The pod's namespace; with --pending, only pods in it."
         ),
     ] = "",
     all_namespaces: Annotated[
         bool,
         typer.Option(
-            "--all-namespaces", "-A", help="With --pending: pods of all namespaces. The default."
+            "--all-namespaces",
+            "-A",
+            help=("With --pending, pods in all namespaces, which is the default."),
         ),
     ] = False,
     snapshot: Annotated[
@@ -62,50 +64,50 @@ def explain(
             "--snapshot",
             "-s",
             metavar="FILE|DIR|-",
-            help="What moor snapshot or kubectl get nodes,pods,... -A -o json|yaml prints: a file, "
-            "a folder, or -. Without it the live cluster is asked.",
+            help="Output of moor snapshot or kubectl get nodes,pods,... -A -o json|yaml: a file, a "
+            "directory, or - for standard input. If unset, the live cluster.",
         ),
     ] = None,
     config: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="FILE|URL",
-            help="A KubeSchedulerConfiguration, or the address of a running scheduler, whose "
-            "/configz is read; kube-scheduler's defaults without.",
+            help="KubeSchedulerConfiguration file, or URL of a running scheduler whose /configz is "
+            "read; if unset, kube-scheduler's defaults.",
         ),
     ] = None,
     scheduler_name: Annotated[
         str,
-        typer.Option(help="Decide with the profile of this scheduler, whatever the pod names."),
+        typer.Option(help="Use the profile of this scheduler, whatever the pod's schedulerName."),
     ] = "",
     policy: PolicyPlace = None,
     ask_extenders: Annotated[
-        bool, typer.Option("--ask-extenders", help="Ask the extenders of the configuration.")
+        bool, typer.Option("--ask-extenders", help="Call the extenders in the configuration.")
     ] = False,
-    node: Annotated[str, typer.Option(help="Explain this node in full.")] = "",
+    node: Annotated[str, typer.Option(help="Explain this node in detail.")] = "",
     output: Annotated[
         ExplainOutput,
-        typer.Option("--output", "-o", help="A table, a table with all nodes, or JSON."),
+        typer.Option("--output", "-o", help="A table, a table of all nodes, or JSON."),
     ] = ExplainOutput.TABLE,
     kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
     context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
     hook_timeout: HookTimeout = 5.0,
 ) -> None:
-    """Explain where a pod goes, or why it goes nowhere and what would help.
+    """Explain where a pod goes, or why it is pending and what would help.
 
-    Decides as kube-scheduler would, from files alone or from what the live cluster has now. Exit
-    code 0 if the pod fits, 1 if it does not, 2 if something in the input is wrong.
+    Decides as kube-scheduler would, based on files or on the live cluster. The exit code is 0 if
+    the pod fits, 1 if it does not, and 2 if the input is invalid.
     """
     if snapshot is not None and (kubeconfig is not None or context is not None):
         other = "--kubeconfig" if kubeconfig is not None else "--context"
-        raise InputError(f"--snapshot and {other} exclude each other; give one of them")
+        raise InputError(f"--snapshot and {other} are mutually exclusive; use one of them")
     if pending == bool(pod):
-        raise InputError("give the pod that is to be explained, or --pending for all pending pods")
+        raise InputError("specify the pod to explain, or --pending for all pending pods")
     if all_namespaces and (namespace or not pending):
         other = "--namespace" if namespace else "a pod's name"
-        raise InputError(f"--all-namespaces and {other} exclude each other; give one of them")
+        raise InputError(f"--all-namespaces and {other} are mutually exclusive; use one of them")
     if pending and node:
-        raise InputError("--pending and --node exclude each other; give one of them")
+        raise InputError("--pending and --node are mutually exclusive; use one of them")
     from mooring.cli.explain.pod_finder import pod_keys
 
     cluster = None
@@ -200,9 +202,9 @@ def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: Expl
     _report_failed(found.failed)
     if found.assumed and not question.profile:
         print_error(
-            f"no profile for the scheduler {found.pod.scheduler_name} is known, and that of "
-            f"{found.record.profile} is assumed; give its configuration with --config, or another "
-            "profile with --scheduler-name"
+            f"there is no profile for the scheduler {found.pod.scheduler_name}, so the profile "
+            f"of {found.record.profile} is used; specify its configuration with --config, "
+            "or another profile with --scheduler-name"
         )
     history = None
     if question.cluster is not None and found.pod.uid:
@@ -261,7 +263,7 @@ def _explain_pending(
 def _told(error: Exception) -> str:
     from mooring.process.deadline import was_interrupted
 
-    advice = "; correct it, or allow more with --hook-timeout" if was_interrupted(error) else ""
+    advice = "; fix it, or raise --hook-timeout" if was_interrupted(error) else ""
     return f"{error}{advice}"
 
 
@@ -296,12 +298,12 @@ def _report_skipped(snapshot: "Snapshot") -> None:
     for one in skipped[:_SHOWN_PROBLEMS]:
         print_note(f"  {one.problem}")
     if number > _SHOWN_PROBLEMS:
-        print_note(f"  and {number - _SHOWN_PROBLEMS} more (-o json has all)")
+        print_note(f"  and {number - _SHOWN_PROBLEMS} more (-o json lists all)")
 
 
 def _report_failed(failed: Sequence[PluginError]) -> None:
     for told in dict.fromkeys(map(_told, failed)):
-        print_error(f"{told}; the explanation is without it")
+        print_error(f"{told}; the explanation leaves it out")
 
 
 def _report_broken(found: "Explanation") -> bool:

@@ -32,7 +32,7 @@ def asking(extenders: Sequence[Extender]) -> "Decide":
         try:
             return asyncio.run(_decide(runtime, pod, extenders))
         except ExtenderError as error:
-            raise InputError(f"{error}; leave out --ask-extenders to explain without it") from error
+            raise InputError(f"{error}; omit --ask-extenders to explain without it") from error
 
     return decide
 

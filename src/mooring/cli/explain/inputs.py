@@ -95,6 +95,6 @@ def not_asked(extenders: "tuple[Extender, ...]") -> str:
     if not names:
         return ""
     if len(names) == 1:
-        return f"the extender {names[0]} was not asked; --ask-extenders asks it"
+        return f"the extender {names[0]} was not called; use --ask-extenders to call it"
     listed = " and ".join((", ".join(names[:-1]), names[-1]))
-    return f"the extenders {listed} were not asked; --ask-extenders asks them"
+    return f"the extenders {listed} were not called; use --ask-extenders to call them"

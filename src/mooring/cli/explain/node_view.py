@@ -28,7 +28,7 @@ def print_node(found: Explanation, node: str) -> None:
     out.print()
     out.print(Text(f"{found.pod.key} · {facts(found)}", style="dim"))
     if record.filtering is not None:
-        out.heading(f"What each plugin says of {node}")
+        out.heading(f"Results of each plugin for {node}")
         out.print(_verdicts(found, node))
     if fits and record.scoring is not None:
         out.heading("Points: weight × score")
@@ -48,7 +48,7 @@ def _verdicts(found: Explanation, node: str) -> Table:
         if answers == SKIPPED:
             made.add_row(Text(name, style="dim"), "", Text("not applicable", style="dim"))
         elif answers == PRE_FILTER_REJECTED:
-            made.add_row(name, no_mark(), "rejected the pod as such")
+            made.add_row(name, no_mark(), "rejected the pod on every node")
         elif isinstance(answers, Verdicts) and answers.choice[row]:
             verdict = answers[row]
             also = " (preempting pods would not help)" if verdict.unresolvable else ""

@@ -41,15 +41,15 @@ def print_pending(report: PendingReport, where: str, *, wide: bool = False) -> N
             rest = sum(len(one.pods) for one in report.groups[_LINES:])
             out.print(Text(f"and {counted(rest, 'more pod')} (-o wide shows all)", style="dim"))
     if report.fitting:
-        out.heading("Fit now, and wait for their scheduler")
+        out.heading("Fit now, and are waiting for their scheduler")
         for scheduler in dict.fromkeys(one.scheduler for one in report.fitting):
             pods = [one.key for one in report.fitting if one.scheduler == scheduler]
             out.print(f"{scheduler}: {_listed(pods, names, wide=wide)}")
     if report.changes:
-        out.heading("What would help, most pods first (each was tried)")
+        out.heading("What would help, most pods first (each was verified)")
         out.print(_changes(report.changes, wide=wide))
     if report.left_out:
-        text = f"{counted(report.left_out, 'more pod')} of lower priority were not tried with this"
+        text = f"{counted(report.left_out, 'more pod')} of lower priority were not considered"
         out.print(Text(text, style="dim"))
 
 

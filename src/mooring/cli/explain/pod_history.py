@@ -69,8 +69,8 @@ class PodHistory(msgspec.Struct, frozen=True):
         attempts: how many attempts to schedule it failed, as far as events tell.
         event: the last event, with its reason; empty if there is none.
         event_age: how long ago that was.
-        silent: it is pending for a while, and no scheduler has said anything about it.
-        refused: it is pending, and its last event says that a scheduler found no node.
+        silent: it is pending for a while, and no scheduler has reported anything about it.
+        rejected: it is pending, and its last event says that a scheduler found no node.
     """
 
     age: str = ""
@@ -78,7 +78,7 @@ class PodHistory(msgspec.Struct, frozen=True):
     event: str = ""
     event_age: str = ""
     silent: bool = False
-    refused: bool = False
+    rejected: bool = False
 
     def lines(self, *, wide: bool = False) -> list[str]:
         """Its attempts and its last event, for people."""
@@ -133,7 +133,7 @@ def history_of(pod: "Pod", events: list[PodEvent] | None, now: float) -> PodHist
         event=f"{last.reason}: {last.message}" if last is not None else "",
         event_age=age(last.last, now) if last is not None and last.last else "some time",
         silent=events == [] and old and not told and not pod.node_name,
-        refused=last is not None and last.reason == _FAILED and not pod.node_name,
+        rejected=last is not None and last.reason == _FAILED and not pod.node_name,
     )
 
 

@@ -152,12 +152,12 @@ def print_answer(
         clause_at(found.record, found.groups, on),
         on if on not in found.record.nodes else "",
     )
-    if history is not None and history.refused and found.record.selected:
+    if history is not None and history.rejected and found.record.selected:
         sentences.append(_contradiction(found, history))
     silent = history is not None and history.silent
     if silent:
         scheduler = found.pod.scheduler_name
-        quiet = f"{found.pod.key} is pending, and no scheduler has said anything about it"
+        quiet = f"{found.pod.key} is pending, and no scheduler has reported anything about it"
         sentences.insert(0, f"{quiet}: is {scheduler} running?")
     harmless = [one.combination for one in found.suggestions if not one.combination.caution]
     if harmless:
@@ -220,7 +220,7 @@ def print_silent(out: TerminalPrinter, record: Record) -> None:
     for what, plugins in (
         ("accept every node", accept),
         ("not applicable to this pod", skip),
-        ("rejected the pod as such", before),
+        ("rejected the pod on every node", before),
     ):
         if plugins:
             out.print(Text(f"{what}: {', '.join(plugins)}", style="dim"))
@@ -232,11 +232,11 @@ def print_suggestions(
     """Print what would help."""
     if not found:
         if not record.selected and record.nodes:
-            none = "No change in at most three steps was found that would make it fit."
+            none = "Found no change of up to three steps that would make it fit."
             out.print()
             out.print(Text(none, style="dim"))
         return
-    out.heading("What would help, smallest change first (each was tried)")
+    out.heading("What would help, smallest change first (each was verified)")
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     for number, one in enumerate(found, 1):
         node = one.combination.node

@@ -115,7 +115,8 @@ def group_help(group: Any, context: Any) -> str:
         group.help or "",
         {"Commands": commands, _OTHERS: options},
     )
-    return f"{page}\nFor what a command does and takes: {context.command_path} COMMAND --help\n"
+    more = f'Use "{context.command_path} COMMAND --help" for more information about a command.'
+    return f"{page}\n{more}\n"
 
 
 def width() -> int:

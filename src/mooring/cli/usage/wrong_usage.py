@@ -14,10 +14,10 @@ _MEANT: Final = re.compile(
 #: What typer says, and what is clearer.
 _PLAINER: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile("Value error, "), ""),
-    (re.compile(r"Input should be a valid integer\b.*"), "give a whole number"),
-    (re.compile(r"Input should be a valid number\b.*"), "give a number"),
-    (re.compile("Input should be greater than or equal to "), "give at least "),
-    (re.compile("Input should be less than or equal to "), "give at most "),
+    (re.compile(r"Input should be a valid integer\b.*"), "must be an integer"),
+    (re.compile(r"Input should be a valid number\b.*"), "must be a number"),
+    (re.compile("Input should be greater than or equal to "), "must be at least "),
+    (re.compile("Input should be less than or equal to "), "must be at most "),
     (re.compile(r"\. Choose from: "), "; choose from "),
     (
         re.compile(r"^Got unexpected extra arguments?(?:\(s\))? \((.+)\)$"),

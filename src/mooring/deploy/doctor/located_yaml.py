@@ -51,7 +51,9 @@ class LocatedDocument:
         self._first_line = first_line
         self._indent = indent
         self.data: Any = yaml_text.parse(text, first_line)
-        self._root = yaml.compose(text, yaml.SafeLoader)
+        # JSON may be indented with tabs, YAML may not; a space keeps every column.
+        spaced = text.replace("\t", " ") if text.lstrip().startswith("{") else text
+        self._root = yaml.compose(spaced, yaml.SafeLoader)
 
     @property
     def first_line(self) -> int:

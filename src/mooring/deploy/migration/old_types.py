@@ -87,13 +87,13 @@ class OldLeaderElection(_Fields, frozen=True):
     lock_object_namespace: str = ""
 
 
-class PolicyFile(_Fields, frozen=True):
+class OldPolicyFile(_Fields, frozen=True):
     """A Policy in a file."""
 
     path: str = ""
 
 
-class PolicyConfigMap(_Fields, frozen=True):
+class OldPolicyConfigMap(_Fields, frozen=True):
     """A Policy in a ConfigMap."""
 
     namespace: str = ""
@@ -103,8 +103,8 @@ class PolicyConfigMap(_Fields, frozen=True):
 class PolicySource(_Fields, frozen=True):
     """Where a Policy is."""
 
-    file: PolicyFile | None = None
-    config_map: PolicyConfigMap | None = None
+    file: OldPolicyFile | None = None
+    config_map: OldPolicyConfigMap | None = None
 
 
 class AlgorithmSource(_Fields, frozen=True):

@@ -20,7 +20,7 @@ _MOST_VALUES: Final = 200_000
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-class Document(NamedTuple):
+class TextDocument(NamedTuple):
     """One document of a text."""
 
     node: yaml.Node
@@ -47,7 +47,7 @@ class EditedText:
         # Tabs may stand between the words of JSON, but not of YAML.
         readable = text.replace("\t", " ") if self.is_json else text
         try:
-            self.documents = [Document(*one) for one in yaml_text.compose(readable)]
+            self.documents = [TextDocument(*one) for one in yaml_text.compose(readable)]
         except yaml_text.YamlProblem as error:
             raise InputError(f"{source} is no YAML: {error}") from error
         for document in self.documents:

@@ -23,7 +23,7 @@ def canonical(text: str | int | float) -> str:
     """An amount in the form in which the API server writes it: ``0.5`` becomes ``500m``.
 
     Raises:
-        QuantityError: the text is no quantity.
+        QuantityError: it is not a valid quantity.
     """
     source = str(text).strip()
     nano = parse_quantity(source).nano
@@ -35,7 +35,7 @@ def canonical_resource(text: str | int | float) -> str:
     """An amount of a resource: as `canonical`, rounded up to thousandths.
 
     Raises:
-        QuantityError: the text is no quantity.
+        QuantityError: it is not a valid quantity.
     """
     # parity v1.36.4: pkg/apis/core/v1/defaults.go SetDefaults_ResourceList
     source = str(text).strip()

@@ -122,7 +122,7 @@ class Decision(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
+        """Why the pod is pending, in kube-scheduler's words; empty if it is not."""
         if self.error:
             return self.error
         if len(self.filtering.feasible):

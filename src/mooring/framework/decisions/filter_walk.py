@@ -167,7 +167,7 @@ class FilterWalk:
         return special
 
     def rejection(self, cycle: Cycle, row: int) -> Rejection | None:
-        """Ask all filters about one node as it is now, nominated pods counted; None if it fits."""
+        """Run all filters for one node as it is now, with nominated pods; None if the pod fits."""
         self._check_not_asking()
         name = self._cluster.columns.nodes[row].name
         nominated = self._cluster.nominations.counting(name, cycle.pod)
@@ -229,7 +229,7 @@ class FilterWalk:
     def _check_not_asking(self) -> None:
         """A filter that asks all filters would ask itself for ever."""
         if self._asking:
-            raise MooringError("a filter may not ask the handle about a node")
+            raise MooringError("a filter must not use the handle to filter a node")
 
 
 def _nodes(cycle: Cycle, rows: Rows | None) -> Nodes:

@@ -48,7 +48,7 @@ def legal_post_filter(answer: object, pod: Pod, cluster: Cluster) -> Preemption 
             by_node = {one.node: one for one in found}
             best = _names(answer.best)
             if not by_node.keys() >= set(best):
-                raise AnswerError("it returned a Preemption whose best nodes are no candidates")
+                raise AnswerError("it returned a Preemption whose best nodes are not candidates")
             return Preemption(
                 verdict=legal_verdict(verdict),
                 eligible=bool(answer.eligible),
@@ -65,7 +65,7 @@ def legal_post_filter(answer: object, pod: Pod, cluster: Cluster) -> Preemption 
 
 def _candidate(name: object, given: object, pod: Pod, cluster: Cluster) -> Candidate:
     if not isinstance(given, Candidate) or given.node != name:
-        raise AnswerError(f"it returned {shown(given)}; candidates are given by node name")
+        raise AnswerError(f"it returned {shown(given)}; candidates must be keyed by node name")
     (node,) = _names((name,))
     row = cluster.columns.row_of.get(node)
     if row is None:
@@ -121,5 +121,5 @@ def _names(given: object) -> tuple[str, ...]:
     listed = tuple(given) if isinstance(given, (tuple, list, set, frozenset)) else (None,)
     texts = [one for one in listed if isinstance(one, str)]
     if len(texts) < len(listed):
-        raise AnswerError(f"it returned {shown(given)}; names are texts")
+        raise AnswerError(f"it returned {shown(given)}; names must be strings")
     return tuple(map(foreign.plain, texts))

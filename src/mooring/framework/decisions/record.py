@@ -33,18 +33,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         profile: the scheduler name whose profile decided.
         priority: the pod's priority.
         nodes: the names of all nodes, by row.
-        pre_enqueue: what each plugin said to letting the pod into the queue.
-        pre_filter: what each plugin said before any node was asked.
-        filter: what each plugin said of each node, or why it was not asked.
-        filtering: the possible nodes and the first rejection of the others; None if none was asked.
-        feasible_without_nominated: the rows possible if nominated pods did not count.
-        scoring: the scores of the possible nodes; None if there is none.
+        pre_enqueue: each plugin's decision whether the pod may enter the queue.
+        pre_filter: each plugin's result before any node was evaluated.
+        filter: each plugin's verdict on each node, or why it was not called.
+        filtering: the feasible nodes and the first rejection of the others; None if no node was
+        evaluated.
+        feasible_without_nominated: the rows that would be feasible if nominated pods did not count.
+        scoring: the scores of the feasible nodes; None if there are none.
         best: the rows with the highest total.
-        nominated_shortcut: the pod's own nominated node, if it is possible.
-        post_filter: if no node was possible, what each plugin found that may make room.
-        post_filter_result: what came of that.
+        nominated_shortcut: the pod's own nominated node, if it is feasible.
+        post_filter: if no node was feasible, what each plugin found to make room.
+        post_filter_result: the result of that.
         pending: why the pod is pending if nothing gates it, in kube-scheduler's words.
-        error: why the decision was given up.
+        error: why the decision was aborted.
     """
 
     pod: str
@@ -66,7 +67,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gated(self) -> bool:
-        """Whether a plugin holds the pod back before scheduling."""
+        """Whether a plugin gates the pod before scheduling."""
         return any(not verdict.accepted for verdict in self.pre_enqueue.values())
 
     @property
@@ -78,7 +79,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def selected(self) -> list[str]:
-        """The names of the nodes among which the choice is free, sorted."""
+        """The names of the equally good best nodes, sorted."""
         if self.gated:
             return []
         if self.nominated_shortcut:
@@ -87,7 +88,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def message(self) -> str:
-        """Why the pod is pending, as kube-scheduler would say it; empty if it is not."""
+        """Why the pod is pending, in kube-scheduler's words; empty if it is not."""
         if self.gated:
             return next(v.reason for v in self.pre_enqueue.values() if not v.accepted)
         if self.error:
@@ -95,11 +96,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return self.pending
 
     def rejection(self, row: int) -> Rejection | None:
-        """Who rejected a node first; None if the pod fits there."""
+        """The first rejection of a node; None if the pod fits there."""
         return self.filtering.rejection(row) if self.filtering is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as plain data, in the form the parity vectors have."""
+        """The record as plain data."""
         out: dict[str, Any] = {
             "pod": self.pod,
             "profile": self.profile,

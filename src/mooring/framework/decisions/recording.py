@@ -29,7 +29,7 @@ class RecordingObserver(Observer):
     Attributes:
         pre_filter: what each pre-filter plugin said.
         filter: what each filter said that was asked; None if it accepts all nodes.
-        feasible_without_nominated: the rows possible if nominated pods did not count.
+        feasible_without_nominated: the rows that would be feasible if nominated pods did not count.
         post_filter: what each post-filter plugin said.
     """
 

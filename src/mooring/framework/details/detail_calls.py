@@ -34,9 +34,9 @@ def _texts(answer: object, size: int) -> list[str]:
         return [shortened(answer)] * size
     if not isinstance(answer, Sequence) or len(answer) != size:
         raise AnswerError(
-            f"it returned {shown(answer)}; it must return a text, or one for each of {size} nodes"
+            f"it returned {shown(answer)}; it must return a string, or one for each of {size} nodes"
         )
     for one in answer:
         if not isinstance(one, str):
-            raise AnswerError(f"it returned {shown(one)} among its details; they must be texts")
+            raise AnswerError(f"it returned {shown(one)} among its details; they must be strings")
     return [shortened(one) for one in answer]

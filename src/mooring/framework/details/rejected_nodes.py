@@ -16,10 +16,11 @@ class RejectedNodes(msgspec.Struct, frozen=True):
     Attributes:
         pod: the pod.
         nodes: the nodes; ``nodes.cycle`` is the decision, with what the plugin kept in
-            `pre_filter`. All nodes if the plugin rejects the pod as such, and then nothing is kept.
-        verdict: what the plugin says of them; of the first of them if they are `usable`.
-        usable: these are all the nodes that this plugin alone rejects: the pod could use them
-            otherwise. The text is the first thing that people read.
+            `pre_filter`. All nodes if the plugin rejects the pod on every node; in that case
+            nothing is kept.
+        verdict: the plugin's verdict on them; on the first of them if they are `usable`.
+        usable: these are all the nodes that only this plugin rejects, so the pod could use them
+            otherwise. The text is the first thing that users read.
     """
 
     pod: Pod

@@ -39,16 +39,16 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         verb: ``create``, or ``patch`` for a JSON merge patch.
         kind: the class of the object.
-        key: ``namespace/name``, or the name for kinds in no namespace. To create an object, its
-            namespace counts; the name is in the body, which may have a ``generateName`` instead.
-            With a subresource or `on_conflict` the key needs the name, too.
+        key: ``namespace/name``, or the name for cluster-scoped kinds. To create an object, only the
+        namespace is used; the name is in the body, which may have a ``generateName`` instead. With
+        a subresource or `on_conflict`, the key also needs the name.
         body: the object to create, or the patch. A patch with a ``metadata.resourceVersion`` is
-            taken only if the object has not changed since.
+        applied only if the object has not changed since.
         subresource: such as ``status``; empty for the object itself.
         doing: what it does, for errors, such as "add finalizer to claim default/gpu".
-        on_conflict: asked with the object as it is now if it has changed or exists already; returns
-            the write to send instead, None if nothing is left to do, or a rejection. Without it, a
-            conflict is an error.
+        on_conflict: called with the current object if it has changed or already exists; returns the
+        write to send instead, None if nothing is left to do, or a rejection. Without it, a conflict
+        is an error.
     """
 
     verb: Literal["create", "patch"]
@@ -68,15 +68,15 @@ Step = Write | Callable[[tuple[KubeObject, ...]], WriteAnswer]
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What has to be done before a pod is bound.
 
-    Its functions read what they are given and nothing else, and return at once: they have the time
-    limit of any hook, and a simulation calls them, too.
+    Its functions read only their arguments and return immediately: they have the time limit of any
+    hook, and simulations call them as well.
 
     Attributes:
         doing: what it does, for errors, such as "binding volumes".
         writes: sent one after the other.
-        ready: asked with the cluster's state after the writes, and whenever one of `objects`
-            changes; without it, the plan is done when everything is written.
-        objects: the objects whose changes are worth another look. The pod is always one of them.
+        ready: called with the cluster's state after the writes, and whenever one of `objects`
+        changes; without it, the plan is complete when everything is written.
+        objects: the objects whose changes trigger `ready`. The pod is always one of them.
         seconds: how long to wait for `ready` after the writes.
     """
 

@@ -45,7 +45,7 @@ def legal_plan(plan: Plan) -> Plan:
             f"it returned a Plan whose objects must be a tuple of at most {MOST_OBJECTS}"
         )
     if ready is not None and not callable(ready):
-        raise AnswerError(f"it returned a Plan with ready={shown(ready)}, which is no function")
+        raise AnswerError(f"it returned a Plan with ready={shown(ready)}, which is not a function")
     return Plan(
         doing=_text(plan.doing, "doing"),
         writes=tuple(_legal_step(one) for one in writes),
@@ -102,8 +102,8 @@ def _legal_step(step: object) -> Step:
         return _legal_write(step)
     if not callable(step):
         raise AnswerError(
-            f"it returned a Plan with {shown(step)} among its writes; they must be a Write or a "
-            "function that returns one"
+            f"it returned a Plan with {shown(step)} among its writes; each must be a Write or "
+            "a function that returns one"
         )
     return cast("Step", step)
 
@@ -116,7 +116,7 @@ def _legal_write(write: Write) -> Write:
         )
     on_conflict: object = write.on_conflict
     if on_conflict is not None and not callable(on_conflict):
-        raise AnswerError("it returned a Write whose on_conflict is no function")
+        raise AnswerError("it returned a Write whose on_conflict is not a function")
     # The API server may name what is created, but then nobody can look at what is there instead.
     named = verb != "create" or write.subresource != "" or on_conflict is not None
     kind, key = _legal_key((write.kind, write.key), named=named)
@@ -166,12 +166,14 @@ def _legal_seconds(seconds: object) -> float:
     given = float(cast("float", seconds)) if issubclass(type(seconds), _NUMBERS) else math.nan
     if math.isnan(given):
         raise AnswerError(
-            f"it returned a Plan with {shown(seconds)} seconds; it takes a number of seconds"
+            f"it returned a Plan with {shown(seconds)} seconds; it must be a number of seconds"
         )
     return min(max(given, 0.0), _LONGEST)
 
 
 def _text(text: object, what: str) -> str:
     if not issubclass(type(text), str):
-        raise AnswerError(f"it returned something whose {what} is {shown(text)} and no text")
+        raise AnswerError(
+            f"it returned something whose {what} is {shown(text)}, which is not a string"
+        )
     return shortened(cast("str", text))

@@ -57,7 +57,7 @@ def _no_decorator(owner: str, parts: list[str]) -> str:
         advice = f"did you mean @{owner}.{_meant(parts[0])}?"
         if not _meant(parts[0]):
             listed = ", ".join(f"@{owner}.{one}" for one in DECORATORS)
-            advice = f"there are {listed}"
+            advice = f"the decorators are {listed}"
     return f"@{owner}.{'.'.join(parts)} is not a decorator; {advice}"
 
 

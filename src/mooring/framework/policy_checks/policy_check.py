@@ -43,7 +43,7 @@ def policy_problems(policy: Policy, module: ModuleType, place: str) -> list[Prob
         return found
     file = sources.shown(own_file or place)
     if not all(isinstance(rule, Rule) for rule in policy.rules):
-        return [Problem(file, 0, f"policy {policy.name!r} was changed from outside; {_NONE}")]
+        return [Problem(file, 0, f"policy {policy.name!r} has been modified from outside; {_NONE}")]
     functions = list(policy_functions(policy))
     if not functions:
         line = _made_in(own.tree, policy, vars(module)) if own is not None else 0

@@ -101,11 +101,11 @@ def _unawaited(signed: Signed) -> str:
     awaited = kind in _AWAITED
     if any(map(inspect.iscoroutinefunction, bodies)) and not awaited:
         who = "pre_bind, bind and post_bind" if signed.is_method else "only a bind function"
-        return f"{signed} is async, and nothing awaits it; write def ({who} may be async)"
+        return f"{signed} is async, but nothing awaits it; use def ({who} may be async)"
     generators = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
     yields = any(test(one) for one in bodies for test in generators)
     if yields and kind not in _LISTED:
-        return f"{signed} yields its answer; write return instead of yield"
+        return f"{signed} yields its result; use return instead of yield"
     return ""
 
 

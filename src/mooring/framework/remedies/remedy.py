@@ -27,21 +27,21 @@ MAX_REMEDIES: Final = 3
 
 
 class Cost:
-    """What a `Remedy` asks of people; any other number above 0 will do as well.
+    """How much effort a `Remedy` takes; any other number greater than 0 is allowed as well.
 
     Attributes:
-        TRIVIAL: 1; remove a scheduling gate, name a scheduler that exists.
-        GIVE_UP_CONDITION: 2; tolerate a taint, give up a condition, create or bind a claim.
-        GIVE_UP_PORT: 2.5; do without a host port.
-        MAKE_PREFERRED: 2.5; make something that is required a preference.
-        GIVE_UP_TERM: 3; give up an affinity or anti-affinity term.
-        CHANGE_NODE: 3; change a label of a node, uncordon it.
+        TRIVIAL: 1; remove a scheduling gate, use a scheduler that exists.
+        GIVE_UP_CONDITION: 2; tolerate a taint, drop a requirement, create or bind a claim.
+        GIVE_UP_PORT: 2.5; remove a host port.
+        MAKE_PREFERRED: 2.5; turn a requirement into a preference.
+        GIVE_UP_TERM: 3; drop an affinity or anti-affinity term.
+        CHANGE_NODE: 3; change a label of a node, or uncordon it.
         REMOVE_TAINT: 3.5; remove a taint from a node.
-        MEND_NODE: 3.5; bring a node back that is not ready or short of something.
-        USE_CONTROL_PLANE: 4; added if the pod is to run on a node of the control plane.
-        MOVE_POD: 4; take another pod off a node.
-        TOLERATE_CORDON: 4; go to nodes that are cordoned.
-        GIVE_UP_VOLUME: 5; do without a volume.
+        MEND_NODE: 3.5; repair a node that is not ready or is under pressure.
+        USE_CONTROL_PLANE: 4; added if the pod would run on a control plane node.
+        MOVE_POD: 4; remove another pod from a node.
+        TOLERATE_CORDON: 4; run on cordoned nodes.
+        GIVE_UP_VOLUME: 5; remove a volume.
         REPLACE_KUBELET: 5; run another kubelet on a node.
         ADD_NODE: 6; one more node.
     """
@@ -67,15 +67,15 @@ class Remedy(msgspec.Struct, frozen=True):
 
     Attributes:
         text: what to do, as a clause such as ``uncordon node-3``.
-        cost: how much it asks of people; see `Cost`.
-        kinds: what is changed, such as ``cordon``, the same for every node; a suggestion is left
-            out if another one does with less. Empty means the text.
+        cost: how much effort it takes; see `Cost`.
+        kinds: what is changed, such as ``cordon``, the same for every node; a suggestion is omitted
+        if another one changes less. If empty, the text.
         pod: the pod as it would be.
         node: the node as it would be.
-        moved: ``namespace/name`` of another pod, which is taken off its node.
+        moved: ``namespace/name`` of another pod, which is removed from its node.
         added: a node that is added.
         created: other objects that are created or replaced, such as claims.
-        caution: what to think of before doing it, as a clause; empty if it does no harm.
+        caution: what to consider first, as a clause; empty if it is harmless.
     """
 
     text: str
@@ -90,14 +90,14 @@ class Remedy(msgspec.Struct, frozen=True):
 
     @classmethod
     def label_node(cls, node: Node, labels: Mapping[str, str | None]) -> "Remedy":
-        """Give a node other labels; None takes a label away."""
+        """Change labels of a node; None removes a label."""
         add = [f"{key}={value}" for key, value in labels.items() if value is not None]
         drop = [key for key, value in labels.items() if value is None]
         texts = []
         if add:
             texts.append(f"label {node.name} with {' and '.join(add)}")
         if drop:
-            texts.append(f"take the label {' and '.join(drop)} off {node.name}")
+            texts.append(f"remove the label {' and '.join(drop)} from {node.name}")
         return cls(
             " and ".join(texts),
             Cost.CHANGE_NODE * len(labels),
@@ -107,9 +107,9 @@ class Remedy(msgspec.Struct, frozen=True):
 
     @classmethod
     def take_off(cls, pod: Pod, why: str = "", kind: str = "move") -> "Remedy":
-        """Take another pod off its node; `why` is added to the text, `kind` is what is changed."""
+        """Remove another pod from its node; `why` is added to the text, `kind` names the change."""
         return cls(
-            f"take {pod.key} off {pod.node_name}{why}",
+            f"remove {pod.key} from {pod.node_name}{why}",
             Cost.MOVE_POD,
             frozenset({kind}),
             moved=pod.key,
@@ -117,16 +117,16 @@ class Remedy(msgspec.Struct, frozen=True):
 
 
 class RemedyCase(msgspec.Struct, frozen=True):
-    """A pod that a plugin keeps from a node: what its remedies are to help against.
+    """A pod that a plugin rejects on a node, for which remedies are wanted.
 
     Attributes:
-        pod: the pod, with the remedies that were taken before this one.
+        pod: the pod, including the remedies applied before this one.
         node: the node in question, likewise.
-        verdict: what the plugin says of it.
-        cluster: the cluster's state, likewise; read it and never change it.
+        verdict: the plugin's verdict on it.
+        cluster: the cluster's state, likewise; do not modify it.
         accepts: whether the plugin would accept another pod on this node, as a changed copy of
             `pod`; for a remedy that has to find the right amount. A plugin that is not mooring's
-            own may ask 100 times.
+            own may call it 100 times.
         nominated: the plugin accepts the node as it is, but not with the pods nominated to it.
     """
 

@@ -88,7 +88,7 @@ def _remedy(given: object, case: RemedyCase) -> Remedy:
 def _text(given: object, what: str) -> str:
     text = shortened(given) if isinstance(given, str) else ""
     if not text.strip():
-        raise AnswerError(f"it returned {shown(given)} as {what}; it must be a text")
+        raise AnswerError(f"it returned {shown(given)} as {what}; it must be a string")
     return text
 
 
@@ -96,7 +96,9 @@ def _cost(given: object) -> float:
     # Its class counts, and not what it says its class is.
     number = float(given) if issubclass(type(given), _NUMBERS) else math.nan  # type: ignore[arg-type]
     if not 0 < number < math.inf:
-        raise AnswerError(f"it returned {shown(given)} as a cost; it must be a number above 0")
+        raise AnswerError(
+            f"it returned {shown(given)} as a cost; it must be a number greater than 0"
+        )
     return number
 
 
@@ -134,7 +136,7 @@ def _moved(given: object, case: RemedyCase) -> str:
     key = _text(given, "a pod to be moved")
     namespace, _, name = key.partition("/")
     if case.cluster.pod(namespace, name) is None:
-        raise AnswerError(f"it returned {shown(key)} as a pod to be moved; there is none")
+        raise AnswerError(f"it returned {shown(key)} as a pod to be moved; there is no such pod")
     return key
 
 
@@ -163,9 +165,9 @@ def _read(given: T, before: T | None = None) -> T:
         problems = check_object(thing)
     except (msgspec.MsgspecError, InputError, TypeError, OverflowError) as error:
         text = foreign.tell(error).text
-        raise AnswerError(f"it returned a {given.kind_name} with a wrong part: {text}") from None
+        raise AnswerError(f"it returned a {given.kind_name} with an invalid part: {text}") from None
     if problems:
-        raise AnswerError(f"it returned a wrong object: {problems[0]}")
+        raise AnswerError(f"it returned an invalid object: {problems[0]}")
     own = "raw" in given.__dict__ or "source" in given.__dict__
     keep_raw(thing, given if own or before is None else before)
     return thing
@@ -173,4 +175,4 @@ def _read(given: T, before: T | None = None) -> T:
 
 def _check_amounts(thing: KubeObject, amounts: Iterable[int]) -> None:
     if any(not -_MOST_AMOUNT < amount < _MOST_AMOUNT for amount in amounts):
-        raise AnswerError(f"it returned {thing.kind_name} {thing.key} with an impossible amount")
+        raise AnswerError(f"it returned {thing.kind_name} {thing.key} with an invalid amount")

@@ -62,7 +62,7 @@ def _limited(case: RemedyCase) -> Callable[[Pod], bool]:
 
     def accepts(pod: Pod) -> bool:
         if next(asked) >= _MOST_QUESTIONS:
-            raise MooringError(f"it asked more than {_MOST_QUESTIONS} times what it accepts")
+            raise MooringError(f"it tested more than {_MOST_QUESTIONS} changes")
         need_stack(_FRAMES)
         return case.accepts(legal_pod(pod, case))
 

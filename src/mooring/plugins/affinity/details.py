@@ -16,7 +16,7 @@ def too_far(pod: Pod) -> str:
     affinity = pod.spec.affinity
     own = affinity.pod_affinity if affinity is not None else None
     terms = own.required_during_scheduling_ignored_during_execution if own is not None else None
-    return f"has to be {_joined('near', terms or ())}, and no such pod is there"
+    return f"has affinity to {_joined(terms or ())}, and there is no such pod"
 
 
 def too_near(pod: Pod) -> str:
@@ -24,7 +24,7 @@ def too_near(pod: Pod) -> str:
     affinity = pod.spec.affinity
     own = affinity.pod_anti_affinity if affinity is not None else None
     terms = own.required_during_scheduling_ignored_during_execution if own is not None else None
-    return f"has to be {_joined('apart from', terms or ())}, and such a pod is there"
+    return f"has anti-affinity to {_joined(terms or ())}, and there is such a pod"
 
 
 def unwanted(rejected: RejectedNodes, namespace_labels: Mapping[str, str]) -> list[str]:
@@ -58,5 +58,5 @@ def _keeping_apart(
     return found
 
 
-def _joined(how: str, terms: Sequence[PodAffinityTerm]) -> str:
-    return " and ".join(f"{how} pods {selected(term)} (same {term.topology_key})" for term in terms)
+def _joined(terms: Sequence[PodAffinityTerm]) -> str:
+    return " and ".join(f"pods {selected(term)} (same {term.topology_key})" for term in terms)

@@ -60,7 +60,7 @@ class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
         if not 0 <= weight <= _MAX_WEIGHT:
             yield (
                 "hardPodAffinityWeight",
-                f"{weight} is out of range; it must be 0 to {_MAX_WEIGHT}",
+                f"{weight} is out of range: must be from 0 to {_MAX_WEIGHT}",
             )
 
 

@@ -34,7 +34,7 @@ def inter_pod_affinity_remedies(case: RemedyCase) -> Iterator[Remedy]:
                 pod=changed_copies.without_pod_term(case.pod, term, anti=anti),
             )
     for other in list(filter(stays_away, _keeping_apart(case)))[:_TRIED]:
-        yield Remedy.take_off(other, ", which wants to be apart", f"apart {other.key}")
+        yield Remedy.take_off(other, ", which has anti-affinity to this pod", f"apart {other.key}")
 
 
 def _keeping_apart(case: RemedyCase) -> list[Pod]:
@@ -59,4 +59,4 @@ def selected(term: PodAffinityTerm) -> str:
     selector = term.label_selector or LabelSelector()
     texts = [f"{key}={value}" for key, value in (selector.match_labels or {}).items()]
     texts += [requirement_text(one) for one in selector.match_expressions or ()]
-    return f"with {', '.join(texts)}" if texts else "of any labels"
+    return f"with {', '.join(texts)}" if texts else "with any labels"

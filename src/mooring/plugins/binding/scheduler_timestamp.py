@@ -33,10 +33,8 @@ class SchedulerTimestampArgs(
     def check(self) -> Iterable[tuple[str, str]]:
         """The annotation must be one that the API server takes."""
         if not is_label_key(self.annotation):
-            yield (
-                "annotation",
-                f"{self.annotation!r} is no annotation, write for example example.com/started",
-            )
+            text = f"{self.annotation!r} is not a valid annotation: use for example x.io/started"
+            yield "annotation", text
 
 
 class SchedulerTimestamp(PreScore, Reserve, PreBind):

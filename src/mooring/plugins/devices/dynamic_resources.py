@@ -70,9 +70,9 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
         """What kube-scheduler would reject."""
         # parity v1.36.4: apis/config/validation/validation_pluginargs.go
         if self.filter_timeout is not None and self.filter_timeout.nanoseconds < 0:
-            yield "filterTimeout", f"{self.filter_timeout} is negative, give 0s or more"
+            yield "filterTimeout", f"{self.filter_timeout} is negative: must be at least 0s"
         if self.binding_timeout is not None and self.binding_timeout < _SECOND:
-            yield "bindingTimeout", f"{self.binding_timeout} is too short, give 1s or more"
+            yield "bindingTimeout", f"{self.binding_timeout} is too short: must be at least 1s"
 
 
 class DynamicResources(

@@ -57,7 +57,7 @@ class NodeName(FilterNodes, Requeues, Details, Remedies, Sign):
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Leave the choice of the node to the scheduler."""
         yield Remedy(
-            f"do not name the node {case.pod.node_name} in the pod",
+            f"remove the node name {case.pod.node_name} from the pod",
             Cost.GIVE_UP_CONDITION,
             frozenset({"name"}),
             pod=changed_copies.with_spec(case.pod, node_name=None),

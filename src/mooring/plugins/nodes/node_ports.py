@@ -82,7 +82,7 @@ class NodePorts(PreFilter, FilterNodes, Requeues, Details, Remedies, Sign, Shape
         numbers = sorted({number for _, _, number in taken})
         ports = _named(numbers)
         yield Remedy(
-            f"do without {ports}",
+            f"remove {ports} from the pod",
             Cost.GIVE_UP_PORT * len(numbers),
             frozenset(f"port {number}" for number in numbers),
             pod=changed_copies.without_host_ports(case.pod, numbers),

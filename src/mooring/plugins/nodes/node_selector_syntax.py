@@ -41,7 +41,7 @@ def _field_problems(one: Requirement, path: str) -> Iterable[tuple[str, str]]:
     if one.operator not in _FIELD_OPERATORS:
         yield _wrong_operator(one, path, _FIELD_OPERATORS)
     elif len(one.values or ()) != 1:
-        yield f"{path}.values", "there must be one value, no more and no less"
+        yield f"{path}.values", "must have exactly one value"
 
 
 def _label_problems(one: Requirement, path: str) -> Iterable[tuple[str, str]]:
@@ -51,30 +51,30 @@ def _label_problems(one: Requirement, path: str) -> Iterable[tuple[str, str]]:
         yield _wrong_operator(one, path, _OPERATORS)
         return
     if not is_label_key(one.key):
-        yield f"{path}.key", f"{one.key!r} is no label, write for example x.io/rack"
+        yield f"{path}.key", f"{one.key!r} is not a valid label key: use for example x.io/rack"
     if one.operator in ("In", "NotIn") and not values:
-        yield f"{path}.values", f"{one.operator} needs a value, give at least one"
+        yield f"{path}.values", f"{one.operator} needs at least one value"
     if one.operator in ("Exists", "DoesNotExist") and values:
-        yield f"{path}.values", f"{one.operator} takes no values, remove them"
+        yield f"{path}.values", f"{one.operator} takes no values: remove them"
     if one.operator in ("Gt", "Lt"):
         if len(values) != 1:
-            yield f"{path}.values", f"{one.operator} takes one value, no more and no less"
+            yield f"{path}.values", f"{one.operator} takes exactly one value"
         for index, value in enumerate(values):
             if not _is_integer(value):
                 yield (
                     f"{path}.values[{index}]",
-                    f"{value!r} cannot be compared, give a whole number",
+                    f"{value!r} cannot be compared: must be an integer",
                 )
     for index, value in enumerate(values):
         if not is_label_value(value):
             yield (
                 f"{path}.values[{index}]",
-                f"{value!r} cannot be a label, use letters, digits, - _ .",
+                f"{value!r} is not a valid label value: use letters, digits, - _ .",
             )
 
 
 def _wrong_operator(one: Requirement, path: str, allowed: Sequence[str]) -> tuple[str, str]:
-    return f"{path}.operator", f"{one.operator!r} is not allowed, use one of {', '.join(allowed)}"
+    return f"{path}.operator", f"{one.operator!r} is not supported: use one of {', '.join(allowed)}"
 
 
 def _is_integer(text: str) -> bool:

@@ -65,7 +65,7 @@ class NodeUnschedulable(FilterNodes, Requeues, Details, Remedies, Sign, ShapeRea
             Cost.CHANGE_NODE,
             frozenset({"cordon"}),
             node=changed_copies.uncordoned(case.node),
-            caution="find out first why it is cordoned",
+            caution="first find out why it is cordoned",
         )
         yield Remedy(
             f"tolerate cordoned nodes ({_CORDONED})",

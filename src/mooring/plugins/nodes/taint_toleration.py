@@ -107,7 +107,7 @@ class TaintToleration(
         wrong = [taint for taint in every if is_condition(taint)]
         if wrong:
             yield Remedy(
-                f"bring {case.node.name} back: it has {_named(wrong)}",
+                f"repair {case.node.name}, which has {_named(wrong)}",
                 Cost.MEND_NODE,
                 frozenset({"mend"}),
                 node=changed_copies.without_taints(case.node, wrong),
@@ -122,7 +122,7 @@ class TaintToleration(
             Cost.GIVE_UP_CONDITION * len(taints) + (Cost.USE_CONTROL_PLANE if reserved else 0),
             frozenset(f"tolerate {taint}" for taint in taints),
             pod=changed_copies.tolerating(case.pod, taints),
-            caution="the pod then runs beside the control plane" if reserved else "",
+            caution="the pod then runs on a control plane node" if reserved else "",
         )
         if reserved:
             return

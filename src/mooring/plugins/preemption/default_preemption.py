@@ -50,13 +50,13 @@ class DefaultPreemptionArgs(
         percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
         if not 0 <= self.min_candidate_nodes_percentage <= _PERCENT:
             said = self.min_candidate_nodes_percentage
-            yield percentage, f"{said} is out of range, use a number from 0 to {_PERCENT}"
+            yield percentage, f"{said} is out of range: must be from 0 to {_PERCENT}"
         if self.min_candidate_nodes_absolute < 0:
             said = self.min_candidate_nodes_absolute
-            yield absolute, f"{said} is out of range, use 0 or more"
+            yield absolute, f"{said} is out of range: must be at least 0"
         if not (self.min_candidate_nodes_percentage or self.min_candidate_nodes_absolute):
-            yield percentage, f"is 0 like {absolute}, one of them must be more"
-            yield absolute, f"is 0 like {percentage}, one of them must be more"
+            yield percentage, f"is 0 and so is {absolute}: one of them must be greater than 0"
+            yield absolute, f"is 0 and so is {percentage}: one of them must be greater than 0"
 
 
 class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):

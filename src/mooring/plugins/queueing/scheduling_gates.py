@@ -32,7 +32,7 @@ class SchedulingGates(PreEnqueue, Requeues, Details, Remedies):
 
     def details(self, rejected: RejectedNodes) -> str:
         """The gates."""
-        return f"waits for {_named(rejected.pod)} to be removed"
+        return f"is waiting for {_named(rejected.pod)} to be removed"
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Remove the gates."""

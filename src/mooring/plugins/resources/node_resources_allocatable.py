@@ -44,13 +44,11 @@ class NodeResourcesAllocatableArgs(
     def check(self) -> Iterable[tuple[str, str]]:
         """What the original would reject."""
         if self.mode not in ("", LEAST, MOST):
-            yield "mode", f"{self.mode!r} is not allowed, use {LEAST} or {MOST}"
+            yield "mode", f"{self.mode!r} is not supported: use {LEAST} or {MOST}"
         for index, resource in enumerate(self.resources):
             if resource.weight <= 0:
-                yield (
-                    f"resources[{index}].weight",
-                    f"{resource.weight} for {resource.name} is out of range, give more than 0",
-                )
+                text = f"{resource.weight} for {resource.name} is out of range: must be at least 1"
+                yield f"resources[{index}].weight", text
 
 
 class NodeResourcesAllocatable(ScoreNodes, Normalize, Sign):

@@ -49,10 +49,11 @@ class NodeResourcesBalancedAllocationArgs(
         seen: set[str] = set()
         for index, resource in enumerate(self.resources or ()):
             if resource.name in seen:
-                yield f"resources[{index}].name", f"{resource.name!r} is named twice, remove one"
+                text = f"{resource.name!r} occurs more than once: remove one"
+                yield f"resources[{index}].name", text
             seen.add(resource.name)
             if resource.counts != 1:
-                yield f"resources[{index}].weight", f"{resource.weight} is not allowed, give 1"
+                yield f"resources[{index}].weight", f"{resource.weight} is not supported: must be 1"
 
 
 class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader):

@@ -99,14 +99,12 @@ class NodeResourcesFitArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
             if not is_label_key(name):
                 yield (
                     f"ignoredResources[{index}]",
-                    f"{name!r} is no name, write for example x.io/gpu",
+                    f"{name!r} is not a valid name: use for example x.io/gpu",
                 )
         for index, group in enumerate(self.ignored_resource_groups):
             if "/" in group or not is_label_key(group):
-                yield (
-                    f"ignoredResourceGroups[{index}]",
-                    f"{group!r} is no prefix, write what stands before the slash, as example.com",
-                )
+                text = f"{group!r} is not a valid prefix: use for example example.com"
+                yield f"ignoredResourceGroups[{index}]", text
         if self.scoring_strategy is not None:
             yield from self.scoring_strategy.check("scoringStrategy")
 

@@ -53,7 +53,7 @@ def _less(pod: Pod, missing: Mapping[str, int], requests: Resources) -> Iterator
         return  # who needs nothing of it would not have asked for it
     texts = [_less_text(name, cut, requests[name]) for name, cut in cuts.items()]
     yield Remedy(
-        f"ask for {' and '.join(texts)}",
+        f"request {' and '.join(texts)}",
         sum(1 + 4 * cut / requests[name] for name, cut in cuts.items()),
         frozenset(f"less {name}" for name in cuts),
         pod=changed_copies.requesting_less(pod, cuts) or pod,

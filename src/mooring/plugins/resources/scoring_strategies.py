@@ -63,24 +63,24 @@ class RequestedToCapacityRatioParam(
         # parity v1.36.4: apis/config/validation/validation_pluginargs.go validateFunctionShape
         points = self.shape
         if not points:
-            yield path, "it is empty, give at least one point"
+            yield path, "must have at least one point"
         for index in range(1, len(points)):
             if points[index - 1].utilization >= points[index].utilization:
                 yield (
                     f"{path}[{index}].utilization",
-                    "it is not above the one before, sort the points by utilization",
+                    "must be greater than that of the previous point",
                 )
                 break
         for index, point in enumerate(points):
             if not 0 <= point.utilization <= _MAX_UTILIZATION:
                 yield (
                     f"{path}[{index}].utilization",
-                    f"{point.utilization} is out of range, give 0 to {_MAX_UTILIZATION}",
+                    f"{point.utilization} is out of range: must be from 0 to {_MAX_UTILIZATION}",
                 )
             if not 0 <= point.score <= _MAX_SHAPE_SCORE:
                 yield (
                     f"{path}[{index}].score",
-                    f"{point.score} is out of range, give 0 to {_MAX_SHAPE_SCORE}",
+                    f"{point.score} is out of range: must be from 0 to {_MAX_SHAPE_SCORE}",
                 )
 
 
@@ -105,25 +105,25 @@ class ScoringStrategy(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
         if self.type not in STRATEGIES:
             yield (
                 f"{path}.type",
-                f"{self.type!r} is not allowed, use one of {', '.join(STRATEGIES)}",
+                f"{self.type!r} is not supported: use one of {', '.join(STRATEGIES)}",
             )
         for index, resource in enumerate(self.counted):
             if not 0 < resource.counts <= _MAX_WEIGHT:
                 yield (
                     f"{path}.resources[{index}].weight",
-                    f"{resource.weight} is out of range, give 1 to {_MAX_WEIGHT}",
+                    f"{resource.weight} is out of range: must be from 1 to {_MAX_WEIGHT}",
                 )
         ratio = self.requested_to_capacity_ratio
         if self.type != REQUESTED_TO_CAPACITY_RATIO:
             if ratio is not None:
                 yield (
                     f"{path}.requestedToCapacityRatio",
-                    f"it belongs to type {REQUESTED_TO_CAPACITY_RATIO}, remove it",
+                    f"allowed only for type {REQUESTED_TO_CAPACITY_RATIO}: remove it",
                 )
         elif ratio is None:
             yield (
                 f"{path}.requestedToCapacityRatio",
-                f"it is missing, type {REQUESTED_TO_CAPACITY_RATIO} needs it",
+                f"required value is missing: type {REQUESTED_TO_CAPACITY_RATIO} needs it",
             )
         else:
             yield from ratio.check(f"{path}.requestedToCapacityRatio.shape")

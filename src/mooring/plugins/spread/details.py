@@ -22,10 +22,10 @@ def spread_details(rejected: RejectedNodes, required: Sequence[RequiredCounts]) 
         for place, domain in enumerate(ids.tolist()):
             here = int(one.sums[domain])
             if domain == 0:
-                texts[place] = f"is to be spread over {key}, a label that the node does not have"
+                texts[place] = f"must be spread over {key}, a label that the node does not have"
             elif here > limit:
                 texts[place] = (
-                    f"is to be spread over {key} (maxSkew {skew}): {values[domain]} has "
+                    f"must be spread over {key} (maxSkew {skew}): {values[domain]} has "
                     f"{here} of the pods, and the domain with the fewest has {least}"
                 )
     return texts

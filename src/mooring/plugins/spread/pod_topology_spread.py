@@ -72,26 +72,29 @@ class PodTopologySpreadArgs(
     def check(self) -> Iterable[tuple[str, str]]:
         """What Kubernetes would reject."""
         if self.defaulting_type not in ("", _SYSTEM, _LIST):
-            yield "defaultingType", f"{self.defaulting_type!r} is unknown; use System or List"
+            yield "defaultingType", f"{self.defaulting_type!r} is not supported: use System or List"
         elif self.defaulting_type != _LIST and self.default_constraints:
-            yield "defaultingType", "System takes no defaultConstraints; use List"
+            yield "defaultingType", "System takes no defaultConstraints: use List"
         seen: set[tuple[str, str]] = set()
         for index, one in enumerate(self.default_constraints):
             path = f"defaultConstraints[{index}]"
             if not 0 < one.max_skew <= _MAX_INT32:
-                yield f"{path}.maxSkew", f"{one.max_skew} is out of range; it must be at least 1"
+                yield f"{path}.maxSkew", f"{one.max_skew} is out of range: must be at least 1"
             if not is_label_key(one.topology_key):
-                yield f"{path}.topologyKey", f"{one.topology_key!r} is no label; name a node label"
+                yield f"{path}.topologyKey", f"{one.topology_key!r} is not a valid label key"
             if one.when_unsatisfiable not in (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY):
                 yield (
                     f"{path}.whenUnsatisfiable",
-                    f"{one.when_unsatisfiable!r} is unknown; use DoNotSchedule or ScheduleAnyway",
+                    (
+                        f"{one.when_unsatisfiable!r} is not supported: use DoNotSchedule or "
+                        "ScheduleAnyway"
+                    ),
                 )
             if one.label_selector is not None:
-                yield f"{path}.labelSelector", "it must be absent; it is deduced for each pod"
+                yield f"{path}.labelSelector", "must not be set: it is derived from each pod"
             pair = (one.topology_key, one.when_unsatisfiable)
             if pair in seen:
-                yield path, f"it repeats {pair[0]} with {pair[1]}; keep one"
+                yield path, f"repeats {pair[0]} with {pair[1]}: keep one"
             seen.add(pair)
 
 

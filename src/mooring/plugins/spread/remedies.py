@@ -51,7 +51,7 @@ def _relaxed(
         )
     wish = replace(constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None)
     yield Remedy(
-        f"make the spread over {key} a wish (whenUnsatisfiable: ScheduleAnyway)",
+        f"make the spread over {key} a preference (whenUnsatisfiable: ScheduleAnyway)",
         Cost.MAKE_PREFERRED,
         frozenset({f"spread {key}"}),
         pod=changed_copies.with_constraint(case.pod, number, wish),

@@ -46,7 +46,8 @@ def _state(claim: PersistentVolumeClaim | None, catalog: Catalog) -> str:
     storage_class = catalog.get(StorageClass, named)
     if storage_class is None:
         return f"not bound, and its storage class {named} does not exist"
-    when = "waits for its pod" if storage_class.waits_for_first_consumer else "binds at once"
+    waits = storage_class.waits_for_first_consumer
+    when = "binds when a pod uses it" if waits else "binds immediately"
     return f"not bound; storage class {named} {when}"
 
 

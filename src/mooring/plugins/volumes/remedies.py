@@ -36,14 +36,14 @@ class VolumeRemedies(Remedies):
             of = f" (claim {claim.claim_name})" if claim is not None else ""
             others = [one for one in pod.spec.volumes or () if one.name != volume.name]
             yield Remedy(
-                f"do without the volume {volume.name}{of}",
+                f"remove the volume {volume.name}{of}",
                 Cost.GIVE_UP_VOLUME,
                 frozenset({f"volume {volume.name}"}),
                 pod=changed_copies.with_spec(pod, volumes=others),
             )
         if len(volumes) > MAX_REMEDIES:
             yield Remedy(
-                "do without its volumes",
+                "remove its volumes",
                 Cost.GIVE_UP_VOLUME * len(volumes),
                 frozenset(f"volume {volume.name}" for volume in volumes),
                 pod=changed_copies.with_spec(pod, volumes=None),

@@ -73,12 +73,12 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
         if self.bind_timeout_seconds < 0:
             yield (
                 "bindTimeoutSeconds",
-                f"{self.bind_timeout_seconds} is negative; write a number of seconds from 0",
+                f"{self.bind_timeout_seconds} is negative: must be at least 0",
             )
         if self.shape is not None:
             yield (
                 "shape",
-                "belongs to the feature StorageCapacityScoring, which is off; leave it out",
+                "needs the feature gate StorageCapacityScoring, which is off: remove it",
             )
 
 

@@ -31,7 +31,7 @@ def test_an_answer(tmp_path: Path, script: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "table\nwide\njson\n:4\n", "")
     done = answer(tmp_path, "snap", script=script)
     reader = "moor explain" if script == "moor" else "kubectl moor explain"
-    assert done.stdout == f"snapshot\tWrite the cluster as a file that {reader} reads\n:4\n"
+    assert done.stdout == f"snapshot\tWrite the state of the cluster to a file for {reader}\n:4\n"
 
 
 @pytest.mark.parametrize(

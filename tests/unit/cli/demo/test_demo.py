@@ -53,17 +53,17 @@ class TestInAPipe:
         assert "\x1b" not in text
         assert "\r" not in text
         assert re.search(r"✓ web +50 replicas, spread over 3 zones → 1[67] \+ 1[67] \+ 1[67]", text)
-        assert re.search(r"✓ db +8 replicas, never two on one node → 8 nodes", text)
-        assert re.search(r"✓ training +a job of 8 pods with a GPU each, of low priority → ", text)
+        assert re.search(r"✓ db +8 replicas, at most one per node → 8 nodes", text)
+        assert re.search(r"✓ training +a low-priority Job of 8 pods with one GPU each → ", text)
         assert re.search(r"✓ llm .* → node-7\n", text)
-        assert re.search(r"✓ burst +\d+ pods at once → placed in [\d.]+ s", text)
-        assert re.search(r"✓ urgent .* → node-\d+, where training-\w+ made room", text)
+        assert re.search(r"✓ burst +\d+ pods at once → placed in [\d.]+s", text)
+        assert re.search(r"✓ urgent .* → node-\d+, where training-\w+ was preempted", text)
         assert re.search(r"✗ giant .* → 0/20 nodes are available: ", text)
         assert len(re.findall(r"^node-\d+ +\S+ +[wdtlbu·]+ +\d+% +\d+$", text, re.MULTILINE)) == 20
         assert "demo/llm is on node-7, which is still the best node for it" in text
         assert "ImageLocality gives" in text
         assert "What would help, smallest change first" in text
-        assert re.search(r"\d+ pods were created, placed and bound in [\d.]+ s: \d+ pods/s", text)
+        assert re.search(r"\d+ pods were created, placed and bound in [\d.]+s: \d+ pods/s", text)
         assert "moor cluster --scheduler" in text
         assert "docs/" not in text  # who installed a wheel has no repository
         assert list(tmp_path.iterdir()) == []
@@ -140,11 +140,11 @@ class TestAPolicyThatFails:
         assert done.stderr.count(" ERROR ") == 1
         assert done.stderr.count("ValueError: boom") == 3  # the line, its traceback, the end
         *_, last = done.stderr.splitlines()
-        assert re.match(r"moor: the decision failed for \d+ pods, first: plugin raising ", last)
-        assert last.endswith("ValueError: boom; correct the policy")
+        assert re.match(r"moor: scheduling failed for \d+ pods, first: plugin raising ", last)
+        assert last.endswith("ValueError: boom; fix the policy")
         assert re.search(r"✗ web .* → plugin raising failed in filter for pod", done.stdout)
         giant = done.stdout.partition("Why giant waits")[2]
-        assert "asks the policy about every node" in giant
+        assert "calls the policy for every node" in giant
         assert "ValueError: boom" in giant
         assert "0 pods were created" not in done.stdout
         assert "moor cluster --scheduler" in done.stdout
@@ -155,10 +155,16 @@ class TestAPolicyThatFails:
         assert done.returncode == 2
         assert "Where the pods went" not in done.stdout
         *_, last = done.stderr.splitlines()
-        assert re.match(r"moor: the demo ends: after \d+ s only \d+ of 50 pods of web were", last)
+        assert re.match(
+            (
+                r"moor: the demo was stopped: after \d+s, only \d+ of 50 pods of web "
+                r"had"
+            ),
+            last,
+        )
         assert "plugin hanging failed in filter for pod demo/web-" in last
-        assert "took longer than 0.5 seconds (it was asked about 1 of 20 nodes)" in last
-        assert last.endswith("; correct the policy, or allow more with --hook-timeout")
+        assert "took longer than 0.5 seconds (it was called for 1 of 20 nodes)" in last
+        assert last.endswith("; fix the policy, or raise --hook-timeout")
 
     def test_one_that_cannot_be_interrupted_ends_it_and_nothing_remains(
         self, tmp_path: Path
@@ -170,7 +176,10 @@ class TestAPolicyThatFails:
         done = demo(tmp_path, "--policy", "stubborn.py", *limit, TMPDIR=str(files))
         assert done.returncode == 2
         assert "plugin hanging in filter 'stuck' for pod demo/web-" in done.stderr
-        assert f"ignored 5 interruptions and goes on at {tmp_path / 'stubborn.py'}:" in done.stderr
+        assert (
+            f"ignored 5 interruptions and is still running at {tmp_path / 'stubborn.py'}:"
+            in done.stderr
+        )
         assert list(files.iterdir()) == []
 
     def test_ctrl_c_ends_it_inside_a_hook(self, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_folder_is_written_once(
     assert (tmp_path / "made" / file).is_file()
     code, out, err = moor("manifests", "policy.py", *arguments, "--directory", "made")
     assert (code, out) == (2, "")
-    assert "made exists already, and nothing is overwritten" in err
+    assert "made already exists and is not overwritten" in err
     again = [*arguments, "--directory", "made", "--overwrite"]
     assert moor("manifests", "policy.py", *again)[0] == 0
 
@@ -134,7 +134,7 @@ class TestInit:
         assert (tmp_path / "spot-first" / "Makefile").is_file()
         code, out, err = moor("init", "spot-first")
         assert (code, out) == (2, "")
-        assert "spot-first exists already" in err
+        assert "spot-first already exists" in err
 
     def test_the_folder_one_is_in(
         self, moor: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -138,7 +138,7 @@ class TestInPlace:
         Path("bad.yaml").write_text(OLD + "profils: []\n")
         code, _, err = moor("old.yaml", "bad.yaml", "-i")
         assert code == 2
-        assert err.startswith("moor: bad.yaml, line 4: profils: there is no such field")
+        assert err.startswith("moor: bad.yaml, line 4: profils: unknown field")
         assert files() == ["bad.yaml", "old.yaml"]
 
     def test_a_full_disk_leaves_the_file(self, moor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_json_says_what_was_changed(moor: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nowhere.yaml"], "nowhere.yaml does not exist; give a file, a folder or -"),
+        (["nowhere.yaml"], "nowhere.yaml does not exist; specify a file, a directory or -"),
         (["empty"], "empty has no .json, .yaml or .yml files; name the file"),
         (["big.yaml"], "big.yaml has more than 4 MiB; give a smaller file"),
         (["binary.yaml"], "binary.yaml is no YAML: "),

@@ -111,7 +111,7 @@ class TestProfiles:
         code, out, err = explain("web", "--config", str(recorded))
         assert code == 1
         assert "lenient with the profile of volcano" in out
-        assert "moor: the extender http://127.0.0.1:9 was not asked; " in err
+        assert "moor: the extender http://127.0.0.1:9 was not called; " in err
 
     def test_a_scheduler_that_does_not_answer(self, explain: Explain) -> None:
         with http_server(lambda *_: {}) as url:
@@ -171,8 +171,8 @@ class TestExtenders:
         config = self.config(tmp_path, "http://me:secret@one/a", "http://two")
         _, _, err = explain("plain", "--config", config)
         assert err == (
-            "moor: the extenders http://one/a and http://two were not asked; --ask-extenders asks "
-            "them\n"
+            "moor: the extenders http://one/a and http://two were not called; use "
+            "--ask-extenders to call them\n"
         )
 
     def test_one_that_does_not_answer(self, explain: Explain, tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ class TestExtenders:
         code, out, err = explain("plain", "--config", config, "--ask-extenders")
         assert (code, out) == (2, "")
         assert url in err
-        assert err.endswith("; leave out --ask-extenders to explain without it\n")
+        assert err.endswith("; omit --ask-extenders to explain without it\n")

@@ -55,7 +55,7 @@ def body(content: bytes, status: str = "200 OK", *headers: str) -> bytes:
         (body(b""), "is no configuration: its answer is no JSON"),
         (body(b"\xff\xfe\x00{}"), "is no configuration: its answer is no JSON"),
         (body(b"[" * 200_000), "is no configuration: its answer is no JSON"),
-        (body(b"[1]"), "is no configuration: it holds no object with named fields"),
+        (body(b"[1]"), "is not a configuration: it is not a JSON object"),
         (body(b"no", "401 Unauthorized"), "cannot be read: it answers 401 Unauthorized; save it"),
         (body(b"no", "403 Forbidden"), "cannot be read: it answers 403 Forbidden; save it with"),
         (body(b"", "302 Found", "Location: file:///etc/passwd"), "it answers 302 Found; save"),
@@ -118,7 +118,7 @@ def test_a_certificate_of_an_authority_that_is_not_known(tmp_path: Path) -> None
     with server(send) as host:
         text = said(f"https://{host}")
     assert "certificate verify failed" in text
-    assert "; save it with kubectl get --raw and give the file" in text
+    assert "; save it with kubectl get --raw and specify the file" in text
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,14 @@ class TestTable:
         assert lines[:3] == [
             "✗ shop/web is pending: it needs 9 cpu, and the largest node it may use has 8 (b).",
             "  This rules out 2 of 3 nodes; the other one is ruled out for other reasons.",
-            "  Smallest change that helps: ask for 1 less cpu (8 instead of 9).",
+            "  Smallest change that helps: request 1 less cpu (8 instead of 9).",
         ]
         assert "0 of 3 nodes fit" in lines
         assert (
             "✗ 2  a, b   NodeResourcesFit: needs 9 cpu, and the largest node here has 8 (b)"
             in lines
         )
-        assert "1. ask for 1 less cpu (8 instead of 9)  → fits then on b\n" in out
+        assert "1. request 1 less cpu (8 instead of 9)  → fits then on b\n" in out
 
     def test_a_pod_that_is_on_a_node(self, explain: Explain) -> None:
         code, out, _ = explain("default/x", [*NODES, *BUSY])
@@ -106,8 +106,8 @@ class TestTable:
         code, out, _ = explain("web", [*NODES, pod])
         assert code == 1
         assert (
-            "✗ default/web is pending: it waits for the scheduling gate g to be removed.\n" in out
-        )
+            "✗ default/web is pending: it is waiting for the scheduling gate g to be removed.\n"
+        ) in out
         assert "1. remove the scheduling gate g" in out
 
     def test_a_scheduler_without_a_known_profile(self, explain: Explain) -> None:
@@ -115,7 +115,7 @@ class TestTable:
         assert code == 0
         assert "pending · x with the profile of default-scheduler · " in out
         assert err.startswith(
-            "moor: no profile for the scheduler x is known, and that of default-scheduler is"
+            "moor: there is no profile for the scheduler x, so the profile of default-scheduler"
         )
 
     def test_a_cluster_without_nodes(self, explain: Explain) -> None:
@@ -179,7 +179,7 @@ class TestTable:
     def test_what_preemption_would_do(self, explain: Explain) -> None:
         vip = make_pod("vip", requests={"cpu": "4"}, priority=9)
         _, out, _ = explain("vip", [NODES[0], BUSY[0], vip])
-        assert "would make room: preempt 1 pod of lower priority on a: default/x.\n" in out
+        assert "would preempt 1 pod of lower priority on a: default/x.\n" in out
 
 
 class TestNode:
@@ -187,7 +187,7 @@ class TestNode:
         things = [make_node("a", cpu="4"), make_node("b", cpu="16"), WAITING]
         code, out, _ = explain("shop/web", things, "--node", "a")
         assert code == 0
-        assert "What each plugin says of a" in out
+        assert "Results of each plugin for a" in out
         assert "NodeResourcesFit      ✓" in out
         assert "NodeAffinity             not applicable" in out
         points = {
@@ -208,7 +208,7 @@ class TestNode:
         assert code == 0
         assert out.startswith("✗ shop/web does not fit on c: it may not use a cordoned node.\n")
         assert "NodeUnschedulable     ✗  may not use a cordoned node" in out
-        assert "1. uncordon c (find out first why it is cordoned)  → fits then on b, c\n" in out
+        assert "1. uncordon c (first find out why it is cordoned)  → fits then on b, c\n" in out
 
     def test_a_node_that_is_not_there(self, explain: Explain) -> None:
         assert rejected(explain("shop/web", [*NODES, WAITING], "--node", "node")) == (
@@ -227,7 +227,7 @@ class TestJson:
         assert found["filter"]["NodeUnschedulable"]["c"]["code"] == "UnschedulableAndUnresolvable"
         assert found["message"].startswith("0/3 nodes are available: ")
         first = found["suggestions"][0]
-        assert first["text"] == "ask for 1 less cpu (8 instead of 9)"
+        assert first["text"] == "request 1 less cpu (8 instead of 9)"
         assert (first["nodes"], first["node"]) == (["b"], "b")
         assert [one["object"] for one in found["skippedObjects"]] == ["Pod default/bad"]
 
@@ -273,7 +273,7 @@ class TestSnapshots:
         file = tmp_path / "pods.json"
         file.write_text(snapshot_text([WAITING, make_pod()]))
         assert rejected(explain(str(file), NODES)).endswith(
-            "holds 2 pods; give a file with exactly one"
+            "contains 2 pods; specify a file with exactly one"
         )
 
     def test_bad_objects_are_left_out_with_a_count(self, explain: Explain) -> None:
@@ -283,14 +283,14 @@ class TestSnapshots:
         lines = err.splitlines()
         assert lines[0] == "moor: 7 objects are left out:"
         assert lines[1].startswith("  Pod default/bad0: field spec.containers[0]")
-        assert lines[-1] == "  and 2 more (-o json has all)"
+        assert lines[-1] == "  and 2 more (-o json lists all)"
         assert "shop/web goes to" in out
 
 
 class TestRejections:
     def test_no_such_file(self, run: Explain) -> None:
         assert rejected(run("web", "-s", "nothing.json")) == (
-            "nothing.json does not exist; give a file, a folder or -"
+            "nothing.json does not exist; specify a file, a directory or -"
         )
 
     def test_an_empty_folder(self, run: Explain, tmp_path: Path) -> None:
@@ -300,12 +300,14 @@ class TestRejections:
     def test_a_file_without_objects(self, run: Explain, tmp_path: Path) -> None:
         (tmp_path / "empty.yaml").write_text("# nothing\n")
         assert rejected(run("web", "-s", "empty.yaml")).startswith(
-            "empty.yaml has no Kubernetes objects; get one with: kubectl get nodes,pods"
+            "empty.yaml has no Kubernetes objects; create one with: kubectl get nodes,pods"
         )
 
     def test_a_file_that_is_broken(self, run: Explain, tmp_path: Path) -> None:
         (tmp_path / "broken.json").write_text('{"kind": "List", "items": [')
-        assert rejected(run("web", "-s", "broken.json")).startswith("broken.json is no JSON: ")
+        assert rejected(run("web", "-s", "broken.json")).startswith(
+            "broken.json is not valid JSON: "
+        )
 
     def test_a_pod_that_is_not_there(self, explain: Explain) -> None:
         assert rejected(explain("web", [*NODES, WAITING])) == (
@@ -326,7 +328,7 @@ class TestRejections:
 
     def test_a_pod_that_is_wrong(self, explain: Explain) -> None:
         wrong = make_pod("web", requests={"cpu": "lots"})
-        assert "requests[cpu]: 'lots' is no Kubernetes quantity" in rejected(
+        assert "requests[cpu]: 'lots' is not a valid quantity" in rejected(
             explain("web", [*NODES, wrong])
         )
 
@@ -366,7 +368,7 @@ class TestConfigurationAndPolicy:
         config = tmp_path / "config.yaml"
         config.write_text("extenders:\n- {urlPrefix: http://localhost, filterVerb: f}\n")
         code, _, err = explain("shop/web", [*NODES, WAITING], "--config", config)
-        said = "the extender http://localhost was not asked; --ask-extenders asks it"
+        said = "the extender http://localhost was not called; use --ask-extenders to call it"
         assert (code, err) == (0, f"moor: {said}\n")
 
     def test_a_policy_takes_part_and_sees_every_field(
@@ -471,14 +473,14 @@ class TestConfigurationAndPolicy:
             "filter 'stuck' was interrupted on node a: the decision took longer than 0.1 seconds"
             in err
         )
-        assert err.endswith("; correct it, or allow more with --hook-timeout\n")
+        assert err.endswith("; fix it, or raise --hook-timeout\n")
         assert len(err.splitlines()) == 1
 
     @pytest.mark.parametrize(
         ("goes_wrong", "said"),
         [
             ("raise KeyError('rack')", "KeyError: 'rack'"),
-            ("while True: pass", f"{INTERRUPTED}; correct it, or allow more with --hook-timeout"),
+            ("while True: pass", f"{INTERRUPTED}; fix it, or raise --hook-timeout"),
         ],
         ids=["raises", "hangs"],
     )
@@ -502,7 +504,7 @@ class TestConfigurationAndPolicy:
         assert "mine: no rack" in out
         assert err == (
             f"moor: plugin Racks failed in remedies for pod shop/web: {said}; "
-            "the explanation is without it\n"
+            "the explanation leaves it out\n"
         )
 
 

@@ -54,7 +54,7 @@ def test_the_fifth_interruption_that_is_ignored_is_the_last(tmp_path: Path) -> N
     line = STUBBORN.splitlines().index("            time.sleep(3600)  # the line to be named") + 1
     assert err == (
         "moor: plugin stubborn in filter 'stuck' for pod default/web ignored 5 interruptions and "
-        f"goes on at {tmp_path / 'stubborn.py'}:{line}; correct it\n"
+        f"is still running at {tmp_path / 'stubborn.py'}:{line}; fix it\n"
     )
 
 

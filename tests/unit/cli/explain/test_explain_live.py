@@ -107,7 +107,7 @@ def test_what_is_not_there(explain: Explain) -> None:
 def test_kinds_that_cannot_be_read_are_told(explain: Explain, cluster: ClusterServer) -> None:
     cluster.forbid("/api/v1/services", "list", "services")
     code, _, err = explain("web")
-    assert (code, err) == (0, "moor: services are left out: we may not list them\n")
+    assert (code, err) == (0, "moor: services are left out: listing is forbidden\n")
 
 
 def test_a_cluster_that_cannot_be_read_is_no_answer(
@@ -133,7 +133,7 @@ def test_no_cluster(explain: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, err = explain("web")
     assert code == 2
     assert err == (
-        "moor: no cluster is configured: give --kubeconfig FILE or --snapshot FILE, set "
+        "moor: no cluster is configured: use --kubeconfig FILE or --snapshot FILE, set "
         "KUBECONFIG, or run inside the cluster\n"
     )
 
@@ -141,4 +141,4 @@ def test_no_cluster(explain: Explain, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_snapshot_and_a_cluster(explain: Explain) -> None:
     code, _, err = explain("web", "-s", "x.json", "--kubeconfig", "y")
     assert code == 2
-    assert err == "moor: --snapshot and --kubeconfig exclude each other; give one of them\n"
+    assert err == "moor: --snapshot and --kubeconfig are mutually exclusive; use one of them\n"

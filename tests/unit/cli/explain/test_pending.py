@@ -49,12 +49,12 @@ def test_groups_and_changes(pending: Explain) -> None:
         "✗ 3 pods are pending: 1 fits now, and 2 do not: NodeResourcesFit: Insufficient cpu."
     )
     assert lines[1].startswith(
-        "  What helps most: ask for 2 less cpu (2 instead of 4); 1 of 2 then"
+        "  What helps most: request 2 less cpu (2 instead of 4); 1 of 2 then"
     )
     assert "   2  NodeResourcesFit: Insufficient cpu" in lines
     assert "      default/p9, default/p10" in lines
-    assert "Fit now, and wait for their scheduler\ndefault-scheduler: default/q\n" in out
-    assert "1. ask for 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
+    assert "Fit now, and are waiting for their scheduler\ndefault-scheduler: default/q\n" in out
+    assert "1. request 2 less cpu (2 instead of 4)  → 1 pod fits then" in lines
 
 
 def test_json(pending: Explain) -> None:
@@ -77,7 +77,7 @@ def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give the pod that is to be explained, or --pending for all pending pods"),
+        ([], "specify the pod to explain, or --pending for all pending pods"),
         (["x", "--pending"], "give the pod that is to be explained, or --pending for all"),
         (["--pending", "--node", "a"], "--pending and --node exclude each other"),
         (["--pending", "-A", "-n", "a"], "--all-namespaces and --namespace exclude each other"),

@@ -25,14 +25,16 @@ def test_forms(typed: str, namespace: str, expected: list[str]) -> None:
 
 
 def test_two_namespaces() -> None:
-    with pytest.raises(InputError, match="other/web is not in the namespace shop of --namespace"):
+    with pytest.raises(
+        InputError, match=("other/web is not in the namespace given with --namespace shop")
+    ):
         pod_keys("other/web", "shop", "mine")
 
 
 def test_a_file_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = Path("manifests/web/pod.yaml")
-    with pytest.raises(InputError, match="is no pod; write NAME"):
+    with pytest.raises(InputError, match="is not the name of a pod; use NAME"):
         pod_keys(str(file), "", "mine")
     file.parent.mkdir(parents=True)
     file.touch()

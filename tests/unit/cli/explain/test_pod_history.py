@@ -61,6 +61,6 @@ def test_no_scheduler_has_said_anything() -> None:
 def test_whether_the_last_word_was_that_no_node_was_found() -> None:
     refusal = failed("no nodes available", "2026-11-18T00:00:01.000000Z")
     later = PodEvent(reason="Scheduled", event_time="2026-11-18T00:00:02.000000Z")
-    assert history_of(pod(), [refusal], NOW).refused
-    assert not history_of(pod(), [refusal, later], NOW).refused
-    assert not history_of(pod(), [], NOW).refused
+    assert history_of(pod(), [refusal], NOW).rejected
+    assert not history_of(pod(), [refusal, later], NOW).rejected
+    assert not history_of(pod(), [], NOW).rejected

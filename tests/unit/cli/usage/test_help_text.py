@@ -49,9 +49,9 @@ def test_options_in_groups(shown: Help) -> None:
     server = lines[lines.index("Server:") : lines.index("Limits:")]
     assert any("--host ADDRESS" in line for line in server)
     text = " ".join(" ".join(lines).split())
-    assert "--port N Port to listen on; 0 takes a free one. (default: 8888)" in text
+    assert "--port N Port to listen on; 0 picks a free port. (default: 8888)" in text
     assert "--[no-]node-cache Watch" in text
-    assert "--reload Load" in text
+    assert "--reload Reload" in text
     assert "--drain SECONDS" in text
     assert "--log-format text|json" in text
     assert text.endswith("-vv logs everything.")
@@ -73,7 +73,7 @@ def test_the_commands(shown: Help) -> None:
     assert max(map(len, lines)) <= 80
     for command in COMMANDS:
         assert any(line.startswith(f"  {command} ") for line in lines)
-    assert lines[-1] == "For what a command does and takes: moor COMMAND --help"
+    assert lines[-1] == 'Use "moor COMMAND --help" for more information about a command.'
 
 
 @pytest.mark.parametrize(("columns", "most"), [("0", 80), ("10", 50), ("500", 100), ("x", 80)])

@@ -264,7 +264,7 @@ CASES: Final = (
     Case(
         "config-invalid",
         changed("weight: 14", "weight: 0"),
-        "extenders[0].weight: 0 is no weight for prioritizeVerb",
+        "extenders[0].weight: 0 is not a valid weight for prioritizeVerb",
         follow=(("deploy.yaml", "weight: 0", "weight: 1"),),
     ),
     Case(

@@ -1,7 +1,6 @@
 """Whatever people write, the doctor says something about it and never fails."""
 
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from mooring.deploy.doctor.fixes import fixed_texts
 from mooring.deploy.doctor.gathering import evidence_of
 from mooring.deploy.doctor.registry import run_checks
 from tests.unit.deploy.doctor.cases import RIGHT, STATIC, STATIC_POD
+from tests.unit.deploy.doctor.test_source_documents import DOCUMENTS
 
-DOCUMENTS = Path(__file__).with_name("documents")
 JUNK: tuple[Any, ...] = (
     None,
     0,
@@ -52,7 +51,7 @@ def broken(data: Any, chance: random.Random) -> Any:
 def test_any_value_may_be_anything(seed: int) -> None:
     chance = random.Random(seed)
     texts = [RIGHT, {STATIC: STATIC_POD}]
-    texts += [_read_files(None, [one]) for one in sorted(DOCUMENTS.iterdir())]
+    texts += [_read_files(None, [one]) for one in DOCUMENTS.values()]
     for files in texts:
         wrong = {
             name: "---\n".join(

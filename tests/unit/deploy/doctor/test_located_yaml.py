@@ -80,3 +80,8 @@ def test_an_edit_whose_place_has_changed_is_left_out() -> None:
 def test_what_is_no_yaml_is_an_error() -> None:
     with pytest.raises(yaml_text.YamlProblem, match="line 2"):
         document("a: [")
+
+
+def test_json_may_be_indented_with_tabs() -> None:
+    found = document('{\n\t"kind": "Policy",\n\t"extenders": [{\n\t\t"weight": 1\n\t}]\n}\n')
+    assert found.line(("extenders", 0, "weight")) == 4

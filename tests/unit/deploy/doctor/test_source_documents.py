@@ -1,6 +1,6 @@
 """The doctor finds the mistakes of five ways of deployment that people have published.
 
-The folders have manifests of our own that make the same mistakes.
+The examples have manifests of our own that make the same mistakes.
 """
 
 import dataclasses
@@ -14,7 +14,14 @@ from mooring.deploy.doctor.fixes import fixed_texts
 from mooring.deploy.doctor.gathering import evidence_of
 from mooring.deploy.doctor.registry import run_checks
 
-DOCUMENTS = Path(__file__).with_name("documents")
+EXAMPLES = Path(__file__).parents[4] / "examples"
+DOCUMENTS = {
+    "000": EXAMPLES / "01-random" / "old-static-pod",
+    "001": EXAMPLES / "01-random" / "old-configmap",
+    "002": EXAMPLES / "02-always-true" / "old",
+    "003": EXAMPLES / "07-allocatable" / "old",
+    "004": EXAMPLES / "03-image-score" / "old",
+}
 
 FOUND = {
     # The ConfigMap has another name and another key than the pod expects, and is a Policy; a second
@@ -47,7 +54,7 @@ FOUND = {
 
 @pytest.mark.parametrize("name", sorted(FOUND))
 def test_the_mistakes_are_found(name: str) -> None:
-    files = _read_files(None, [DOCUMENTS / name])
+    files = _read_files(None, [DOCUMENTS[name]])
     results = run_checks(evidence_of(files.items()))
     assert {one.check.id for one in results if one.findings} == FOUND[name]
 
@@ -75,7 +82,7 @@ LEFT = {
 
 @pytest.mark.parametrize("name", sorted(LEFT))
 def test_what_is_safe_is_corrected_and_migrated(name: str) -> None:
-    files = _read_files(None, [DOCUMENTS / name])
+    files = _read_files(None, [DOCUMENTS[name]])
     for _ in range(4):
         results = run_checks(evidence_of(files.items()))
         findings = [one for result in results for one in result.findings]
@@ -87,7 +94,7 @@ def test_what_is_safe_is_corrected_and_migrated(name: str) -> None:
 
 
 def test_the_verb_that_nobody_serves_is_found() -> None:
-    files = _read_files(None, [DOCUMENTS / "002"])
+    files = _read_files(None, [DOCUMENTS["002"]])
     evidence = evidence_of(files.items())
     [extender] = evidence.extenders
     answer = VerbProbe("preempt", status=404)

@@ -98,7 +98,7 @@ class TestConfigMaps:
 
     def test_a_broken_policy_has_its_line(self) -> None:
         text = 'kind: ConfigMap\ndata:\n  p: |\n    {"kind": "Policy",\n     "predicates": 1}\n'
-        with pytest.raises(InputError, match=r"m.yaml, line 5: predicates: 1 cannot be used"):
+        with pytest.raises(InputError, match=r"m.yaml, line 5: predicates: 1 is invalid"):
             migrate(text, source="m.yaml")
 
     def test_other_values_are_left_alone(self) -> None:

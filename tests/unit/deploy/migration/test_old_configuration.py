@@ -353,15 +353,15 @@ class TestProfiles:
         ),
         (
             old(V1BETA1, profils=[]),
-            "old.yaml, line 3: profils: there is no such field, did you mean profiles?",
+            "old.yaml, line 3: profils: unknown field: did you mean profiles?",
         ),
         (
             old(V1BETA3, profiles=[{"plugins": {"scores": {}}}]),
-            "old.yaml, line 5: profiles[0].plugins.scores: there is no such field, did you mean",
+            "old.yaml, line 5: profiles[0].plugins.scores: unknown field: did you mean",
         ),
         (
             old(V1ALPHA2, percentageOfNodesToScore="many"),
-            "old.yaml, line 3: percentageOfNodesToScore: 'many' cannot be used, give",
+            "old.yaml, line 3: percentageOfNodesToScore: 'many' is invalid: must be",
         ),
         (
             old(f"{GROUP}/v1beta9"),
@@ -372,11 +372,11 @@ class TestProfiles:
                 V1BETA2,
                 profiles=[{"pluginConfig": [{"name": "InterPodAffinity", "args": {"hard": 1}}]}],
             ),
-            "old.yaml, line 5: the args of InterPodAffinity.hard: there is no such field",
+            "old.yaml, line 5: the args of InterPodAffinity.hard: unknown field",
         ),
         (
             old(V1BETA2, leaderElection={"leaseDuration": "soon"}),
-            "old.yaml, line 4: leaderElection.leaseDuration: 'soon' is no duration",
+            "old.yaml, line 4: leaderElection.leaseDuration: 'soon' is not a valid duration",
         ),
         ("apiVersion: [", "old.yaml is no YAML: "),
     ],

@@ -299,18 +299,15 @@ class TestExtenders:
         ),
         (
             "kind: Policy\npriorities:\n- name: ImageLocalityPriority\n  weight: 0\n",
-            "old.yaml, line 4: priorities[0].weight: 0 is out of range, give at least 1",
+            "old.yaml, line 4: priorities[0].weight: 0 is out of range: must be at least 1",
         ),
         (
             "kind: Policy\npriorities: []\npredicate: []\n",
-            "old.yaml, line 3: predicate: there is no such field, did you mean predicates?",
+            "old.yaml, line 3: predicate: unknown field: did you mean predicates?",
         ),
         (
             "kind: Policy\nextenders:\n- urlPrefix: http://a\n  filterVerbs: x\n",
-            (
-                "old.yaml, line 4: extenders[0].filterVerbs: there is no such field, did you mean "
-                "filterVerb?"
-            ),
+            ("old.yaml, line 4: extenders[0].filterVerbs: unknown field: did you mean filterVerb?"),
         ),
         (
             "kind: Policy\nextenders:\n- urlPrefix: http://a\n  prioritizeVerb: x\n",
@@ -319,7 +316,7 @@ class TestExtenders:
         (
             '{"kind": "Policy",\n\t"hardPodAffinitySymmetricWeight": 101}',
             (
-                "old.yaml, line 2: hardPodAffinitySymmetricWeight: 101 is out of range, give at "
+                "old.yaml, line 2: hardPodAffinitySymmetricWeight: 101 is out of range: must be at "
                 "most 100"
             ),
         ),

@@ -29,7 +29,13 @@ FUNCTION = "def f(pod, node): return True\n"
             "filters.append",
             "@policy.filters.append is not a decorator; did you mean @policy.filter?",
         ),
-        ("zzz", "there are @policy.filter, @policy.filter_nodes, @policy.score, @policy.score_n"),
+        (
+            "zzz",
+            (
+                "the decorators are @policy.filter, @policy.filter_nodes, @policy.score, "
+                "@policy.score_n"
+            ),
+        ),
         ("filter(weight=2)", "@policy.filter has no option 'weight'; it has name, reason, unreso"),
         ("score(wieght=2)", "@policy.score has no option 'wieght'; did you mean weight?"),
     ],
@@ -88,7 +94,7 @@ def test_a_misspelt_name_of_moorings_is_told_with_the_right_one(tmp_path: Path) 
 def test_something_else_than_a_plugin_cannot_be_added(tmp_path: Path, given: str) -> None:
     body = f"class Mine(hook.Filter):\n    {FUNCTION}\npolicy.add({given})\n"
     said = problem(tmp_path, body)
-    assert said.startswith("4: policy.add takes a plugin; write policy.add(")
+    assert said.startswith("4: policy.add takes a plugin; use policy.add(")
     assert ("(Mine())" in said) == (given == "Mine")
 
 
@@ -105,7 +111,13 @@ def test_a_policy_that_was_changed_from_outside(tmp_path: Path) -> None:
     file.write_text(
         f"import mooring as mr\n{FUNCTION}policy = mr.Policy('p')\npolicy.filters.append(f)\n"
     )
-    with pytest.raises(mr.PolicyFileError, match=r"py: policy 'p' was changed from outside; dec"):
+    with pytest.raises(
+        mr.PolicyFileError,
+        match=(
+            r"py: policy 'p' has been modified from "
+            r"outside; dec"
+        ),
+    ):
         mr.load(file)
 
 

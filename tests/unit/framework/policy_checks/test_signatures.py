@@ -87,8 +87,8 @@ def test_something_else_than_the_binding(tmp_path: Path) -> None:
 def test_nobody_awaits_an_async_function(tmp_path: Path, kind: str) -> None:
     said = problem(tmp_path, f"@policy.{kind}\nasync def f({WANTED[kind]}): return None\n")
     assert said == (
-        f"2: {kind} function 'f' is async, and nothing awaits it; write def (only a bind function "
-        f"may be async)"
+        f"2: {kind} function 'f' is async, but nothing awaits it; use def (only a bind "
+        "function may be async)"
     )
 
 
@@ -99,7 +99,7 @@ def test_a_bind_function_may_be_async(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["def", "async def"])
 def test_an_answer_is_not_yielded(tmp_path: Path, word: str) -> None:
     said = problem(tmp_path, f"@policy.bind\n{word} f(binding): yield None\n")
-    assert said.startswith("2: bind function 'f' yields its answer; ")
+    assert said.startswith("2: bind function 'f' yields its result; ")
 
 
 def test_what_is_called_counts_and_not_what_it_wraps(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ policy.filter(name="rack")(Rack())
 policy.filter(name="few")(functools.partial(lambda pod, node: True, None))
 """
     assert [one.partition(";")[0] for one in problems(tmp_path, body)] == [
-        "4: filter function 'rack' is async, and nothing awaits it",
+        "4: filter function 'rack' is async, but nothing awaits it",
         "8: filter function 'few' takes (node)",
     ]
 

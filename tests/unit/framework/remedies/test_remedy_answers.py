@@ -112,8 +112,14 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
     "no change": (changed(), "a Remedy with 0 changes; set one of pod"),
     "two changes": (changed(pod=POD, node=NODE), "a Remedy with 2 changes"),
     "no text": (changed(text=" ", pod=POD), "it returned ' ' as the text of a Remedy"),
-    "a text of bytes": (changed(text=b"x", pod=POD), "as the text of a Remedy; it must be a text"),
-    "no cost": (changed(cost=0, pod=POD), "it returned 0 as a cost; it must be a number above 0"),
+    "a text of bytes": (
+        changed(text=b"x", pod=POD),
+        "as the text of a Remedy; it must be a string",
+    ),
+    "no cost": (
+        changed(cost=0, pod=POD),
+        "it returned 0 as a cost; it must be a number greater than 0",
+    ),
     "below": (changed(cost=-1, pod=POD), "as a cost"),
     "endless": (changed(cost=float("inf"), pod=POD), "as a cost"),
     "no number": (changed(cost=float("nan"), pod=POD), "as a cost"),
@@ -127,8 +133,11 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
         changed(pod=replace(POD, metadata=replace(POD.metadata, uid="u"))),
         "in place of default/web",
     ),
-    "a part of the pod": (changed(pod=replace(POD, spec=7)), "it returned a Pod with a wrong part"),
-    "a deep part": (changed(pod=spec(tolerations=[object()])), "a Pod with a wrong part"),
+    "a part of the pod": (
+        changed(pod=replace(POD, spec=7)),
+        ("it returned a Pod with an invalid part"),
+    ),
+    "a deep part": (changed(pod=spec(tolerations=[object()])), "a Pod with an invalid part"),
     "an unknown operator": (
         changed(
             pod=Pod.from_dict(
@@ -146,7 +155,7 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
                 }
             )
         ),
-        "it returned a wrong object: Pod default/web: field spec.topologySpreadConstraints[0]",
+        "it returned an invalid object: Pod default/web: field spec.topologySpreadConstraints[0]",
     ),
     "an impossible amount": (
         changed(
@@ -161,14 +170,14 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
                 }
             )
         ),
-        "it returned Pod default/web with an impossible amount",
+        "it returned Pod default/web with an invalid amount",
     ),
     "another node": (changed(node=make_node("x")), "it returned node x in place of a"),
     "no node": (changed(node="a"), "a changed or new node must be a Node"),
     "a node that is there": (changed(added=make_node("a")), "'a' as a node that is added"),
     "a node without a name": (changed(added=make_node("")), "'' as a node that is added"),
     "a pod that is gone": (changed(moved="default/gone"), "'default/gone' as a pod to be moved"),
-    "a pod itself": (changed(moved=POD), "as a pod to be moved; it must be a text"),
+    "a pod itself": (changed(moved=POD), "as a pod to be moved; it must be a string"),
     "one object": (changed(created=CLAIM), "created objects must be a tuple"),
     "a created pod": (changed(created=(POD,)), "as a created object; it must have a name"),
     "a nameless claim": (changed(created=(PersistentVolumeClaim(),)), "as a created object"),

@@ -34,6 +34,6 @@ def test_pods_that_want_to_be_apart() -> None:
     shy = make_pod("shy", node="a", spec=affinity("podAntiAffinity", term("web", HOST)))
     found = suggest([make_node("a"), shy], make_pod(labels={"app": "web"}))
     assert texts(found) == [
-        "take default/shy off a, which wants to be apart",
+        "remove default/shy from a, which has anti-affinity to this pod",
         "add one more node like a (8 cpu and 32Gi memory)",
     ]

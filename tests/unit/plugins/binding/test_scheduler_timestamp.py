@@ -78,5 +78,5 @@ def test_a_decision_that_is_undone_leaves_nothing() -> None:
 
 def test_wrong_arguments() -> None:
     assert problems(SchedulerTimestamp, annotation="a b") == [
-        "args.annotation: 'a b' is no annotation, write for example example.com/started"
+        "args.annotation: 'a b' is not a valid annotation: use for example x.io/started"
     ]

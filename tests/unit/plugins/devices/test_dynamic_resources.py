@@ -244,8 +244,11 @@ def test_an_explanation_says_why() -> None:
     [
         ({"filterTimeout": "10s", "bindingTimeout": "10m"}, []),
         ({"filterTimeout": "0s", "bindingTimeout": "1s"}, []),
-        ({"filterTimeout": "-1s"}, ["args.filterTimeout: -1s is negative, give 0s or more"]),
-        ({"bindingTimeout": "999ms"}, ["args.bindingTimeout: 999ms is too short, give 1s or more"]),
+        ({"filterTimeout": "-1s"}, ["args.filterTimeout: -1s is negative: must be at least 0s"]),
+        (
+            {"bindingTimeout": "999ms"},
+            ["args.bindingTimeout: 999ms is too short: must be at least 1s"],
+        ),
     ],
 )
 def test_arguments(args: dict[str, str], expected: list[str]) -> None:

@@ -96,7 +96,7 @@ def test_a_rejection_cannot_be_helped() -> None:
         # One term that names no node makes all nodes possible.
         (wanting(required(named("a"), has("zone", "east"))), None),
         (wanting(required(named("a", operator="NotIn"))), None),
-        # A term whose names exclude each other adds no node.
+        # A term whose names are mutually exclusive adds no node.
         (wanting(required(named("a", "b"), named("c"))), {"c"}),
         (wanting(required(named("a", "a"))), {"a"}),
     ],
@@ -173,9 +173,9 @@ def test_wrong_arguments() -> None:
     wrong = required(has("zone"))
     where = "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
     assert problems(NodeAffinity, addedAffinity=wrong) == [
-        f"{where}.matchExpressions[0].values: In needs a value, give at least one"
+        f"{where}.matchExpressions[0].values: In needs at least one value"
     ]
     assert problems(NodeAffinity, addedAffinity={"required": {}})[0].startswith(
-        "args.addedAffinity.required: there is no such field"
+        "args.addedAffinity.required: unknown field"
     )
     assert problems(NodeAffinity) == []

@@ -21,18 +21,33 @@ WHERE = "a.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]"
 @pytest.mark.parametrize(
     ("requirement", "problem"),
     [
-        ({"key": "x", "operator": "in"}, ("operator", "'in' is not allowed, use one of In, NotIn")),
-        ({"key": "a b", "operator": "Exists"}, ("key", "'a b' is no label")),
-        ({"key": "x", "operator": "In"}, ("values", "In needs a value")),
-        ({"key": "x", "operator": "NotIn", "values": []}, ("values", "NotIn needs a value")),
+        (
+            {"key": "x", "operator": "in"},
+            ("operator", "'in' is not supported: use one of In, NotIn"),
+        ),
+        ({"key": "a b", "operator": "Exists"}, ("key", "'a b' is not a valid label")),
+        ({"key": "x", "operator": "In"}, ("values", "In needs at least one value")),
+        (
+            {"key": "x", "operator": "NotIn", "values": []},
+            ("values", ("NotIn needs at least one value")),
+        ),
         ({"key": "x", "operator": "Exists", "values": ["1"]}, ("values", "Exists takes no values")),
-        ({"key": "x", "operator": "Gt", "values": []}, ("values", "Gt takes one value")),
-        ({"key": "x", "operator": "Lt", "values": ["1", "2"]}, ("values", "Lt takes one value")),
+        ({"key": "x", "operator": "Gt", "values": []}, ("values", "Gt takes exactly one value")),
+        (
+            {"key": "x", "operator": "Lt", "values": ["1", "2"]},
+            ("values", ("Lt takes exactly one value")),
+        ),
         ({"key": "x", "operator": "Gt", "values": ["1.5"]}, ("values[0]", "'1.5' cannot be comp")),
         ({"key": "x", "operator": "Gt", "values": [str(2**63)]}, ("values[0]", "'9223372036854")),
         # A negative number cannot be the value of a label.
-        ({"key": "x", "operator": "Gt", "values": ["-1"]}, ("values[0]", "'-1' cannot be a label")),
-        ({"key": "x", "operator": "In", "values": ["b", "a/b"]}, ("values[1]", "'a/b' cannot be")),
+        (
+            {"key": "x", "operator": "Gt", "values": ["-1"]},
+            ("values[0]", ("'-1' is not a valid label")),
+        ),
+        (
+            {"key": "x", "operator": "In", "values": ["b", "a/b"]},
+            ("values[1]", ("'a/b' is not a valid")),
+        ),
     ],
 )
 def test_wrong_conditions_on_labels(requirement: dict[str, Any], problem: tuple[str, str]) -> None:

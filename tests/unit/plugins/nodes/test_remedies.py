@@ -44,8 +44,8 @@ def test_a_node_selector() -> None:
     ("condition", "given_up", "label"),
     [
         ({"operator": "In", "values": ["b", "c"]}, "x in (b, c)", "label a with x=b"),
-        ({"operator": "NotIn", "values": ["1"]}, "x not in (1)", "take the label x off a"),
-        ({"operator": "DoesNotExist"}, "x does not exist", "take the label x off a"),
+        ({"operator": "NotIn", "values": ["1"]}, "x not in (1)", "remove the label x from a"),
+        ({"operator": "DoesNotExist"}, "x does not exist", "remove the label x from a"),
         ({"operator": "Gt", "values": ["4"]}, "x > 4", "label a with x=5"),
         ({"operator": "Lt", "values": ["0"]}, "x < 0", "label a with x=-1"),
     ],
@@ -104,8 +104,8 @@ def test_a_host_port() -> None:
     port = {"containers": [{"name": "c", "ports": [{"containerPort": 1, "hostPort": 80}]}]}
     objects = [make_node("a"), make_pod("x", node="a", spec=port)]
     assert texts(suggest(objects, make_pod(spec=port))) == [
-        "do without the host port 80",
-        "take default/x off a, which has the host port 80",
+        "remove the host port 80 from the pod",
+        "remove default/x from a, which has the host port 80",
         "add one more node like a (8 cpu and 32Gi memory)",
     ]
 
@@ -118,4 +118,4 @@ def test_a_feature_of_the_kubelet() -> None:
 
 def test_a_node_the_pod_names() -> None:
     pod = make_pod(spec={"nodeName": "elsewhere"})
-    assert texts(suggest([make_node("a")], pod)) == ["do not name the node elsewhere in the pod"]
+    assert texts(suggest([make_node("a")], pod)) == ["remove the node name elsewhere from the pod"]

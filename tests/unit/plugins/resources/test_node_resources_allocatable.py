@@ -74,10 +74,10 @@ def test_a_node_that_grows_is_seen() -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"mode": "least"}, "args.mode: 'least' is not allowed, use Least or Most"),
+        ({"mode": "least"}, "args.mode: 'least' is not supported: use Least or Most"),
         (
             {"resources": [{"name": "cpu"}]},
-            "args.resources[0].weight: 0 for cpu is out of range, give more than 0",
+            "args.resources[0].weight: 0 for cpu is out of range: must be at least 1",
         ),
     ],
 )

@@ -109,12 +109,12 @@ def test_scores_follow_changes() -> None:
 @pytest.mark.parametrize(
     ("resources", "problem"),
     [
-        ([{"name": "cpu", "weight": 2}], "args.resources[0].weight: 2 is not allowed, give 1"),
+        ([{"name": "cpu", "weight": 2}], "args.resources[0].weight: 2 is not supported: must be 1"),
         (
             [{"name": "cpu"}, {"name": "cpu"}],
-            "args.resources[1].name: 'cpu' is named twice, remove one",
+            "args.resources[1].name: 'cpu' occurs more than once: remove one",
         ),
-        ([{"weight": 1}], "args.resources[0].name: it is missing, give it"),
+        ([{"weight": 1}], "args.resources[0].name: required value is missing"),
     ],
 )
 def test_wrong_arguments(resources: list[dict[str, Any]], problem: str) -> None:

@@ -244,11 +244,20 @@ def test_scores_follow_changes() -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"ignoredResources": ["gpu", "a b"]}, "args.ignoredResources[1]: 'a b' is no name"),
-        ({"ignoredResourceGroups": ["a/b"]}, "args.ignoredResourceGroups[0]: 'a/b' is no prefix"),
-        ({"ignoredResourceGroups": ["-"]}, "args.ignoredResourceGroups[0]: '-' is no prefix"),
-        ({"scoringStrategy": {}}, "args.scoringStrategy.type: '' is not allowed"),
-        (strategy("Most"), "args.scoringStrategy.type: 'Most' is not allowed"),
+        (
+            {"ignoredResources": ["gpu", "a b"]},
+            ("args.ignoredResources[1]: 'a b' is not a valid name"),
+        ),
+        (
+            {"ignoredResourceGroups": ["a/b"]},
+            ("args.ignoredResourceGroups[0]: 'a/b' is not a valid prefix"),
+        ),
+        (
+            {"ignoredResourceGroups": ["-"]},
+            ("args.ignoredResourceGroups[0]: '-' is not a valid prefix"),
+        ),
+        ({"scoringStrategy": {}}, "args.scoringStrategy.type: '' is not supported"),
+        (strategy("Most"), "args.scoringStrategy.type: 'Most' is not supported"),
         (
             strategy("MostAllocated", ("cpu", 1), ("memory", 101)),
             "args.scoringStrategy.resources[1].weight: 101 is out of range",
@@ -259,17 +268,17 @@ def test_scores_follow_changes() -> None:
         ),
         (
             strategy("LeastAllocated", requestedToCapacityRatio={"shape": []}),
-            "args.scoringStrategy.requestedToCapacityRatio: it belongs to type",
+            "args.scoringStrategy.requestedToCapacityRatio: allowed only for type",
         ),
         (
             strategy("RequestedToCapacityRatio"),
-            "args.scoringStrategy.requestedToCapacityRatio: it is missing",
+            "args.scoringStrategy.requestedToCapacityRatio: required value is missing",
         ),
         (
             strategy("RequestedToCapacityRatio", requestedToCapacityRatio={}),
-            "args.scoringStrategy.requestedToCapacityRatio.shape: it is empty",
+            "args.scoringStrategy.requestedToCapacityRatio.shape: must have at least one point",
         ),
-        ({"scoringStrategi": {}}, "args.scoringStrategi: there is no such field"),
+        ({"scoringStrategi": {}}, "args.scoringStrategi: unknown field"),
     ],
 )
 def test_wrong_arguments(args: dict[str, Any], problem: str) -> None:
@@ -287,10 +296,10 @@ def test_wrong_points() -> None:
     where = "args.scoringStrategy.requestedToCapacityRatio.shape"
     args = strategy("RequestedToCapacityRatio", requestedToCapacityRatio={"shape": points})
     assert problems(NodeResourcesFit, **args) == [
-        f"{where}[1].utilization: it is not above the one before, sort the points by utilization",
-        f"{where}[0].score: 11 is out of range, give 0 to 10",
-        f"{where}[1].score: -1 is out of range, give 0 to 10",
-        f"{where}[2].utilization: 101 is out of range, give 0 to 100",
+        f"{where}[1].utilization: must be greater than that of the previous point",
+        f"{where}[0].score: 11 is out of range: must be from 0 to 10",
+        f"{where}[1].score: -1 is out of range: must be from 0 to 10",
+        f"{where}[2].utilization: 101 is out of range: must be from 0 to 100",
     ]
 
 

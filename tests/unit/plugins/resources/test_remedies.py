@@ -14,8 +14,8 @@ def test_the_exact_amount_on_the_node_that_lacks_least() -> None:
     ]  # fmt: skip
     found = suggest(objects, make_pod(requests={"cpu": "2"}))
     assert texts(found) == [
-        "ask for 500m less cpu (1500m instead of 2000m)",
-        "take default/y off b",
+        "request 500m less cpu (1500m instead of 2000m)",
+        "remove default/y from b",
         "add one more node like a (4 cpu and 32Gi memory)",
     ]
     assert found[0].nodes == ("b",)
@@ -24,14 +24,14 @@ def test_the_exact_amount_on_the_node_that_lacks_least() -> None:
 
 def test_memory_is_rounded_to_mebibytes() -> None:
     [found, *_] = suggest([make_node("a", memory="1000M")], make_pod(requests={"memory": "1Gi"}))
-    assert found.combination.text == "ask for 71Mi less memory (953Mi instead of 1024Mi)"
+    assert found.combination.text == "request 71Mi less memory (953Mi instead of 1024Mi)"
 
 
 def test_several_resources_are_one_change() -> None:
     pod = make_pod(requests={"cpu": "4", "memory": "4Gi"})
     [found, *_] = suggest([make_node("a", cpu="2", memory="3Gi")], pod)
     assert found.combination.text == (
-        "ask for 2 less cpu (2 instead of 4) and 1Gi less memory (3Gi instead of 4Gi)"
+        "request 2 less cpu (2 instead of 4) and 1Gi less memory (3Gi instead of 4Gi)"
     )
 
 
@@ -46,7 +46,7 @@ def test_too_many_pods() -> None:
     )
     found = suggest([node, make_pod("x", node="a")], make_pod())
     assert texts(found) == [
-        "take default/x off a",
+        "remove default/x from a",
         "add one more node like a (4 cpu and 0 memory)",
     ]
 
@@ -63,4 +63,4 @@ def test_pods_nominated_to_the_node_count() -> None:
         }
     )
     found = suggest([make_node("a", cpu="4"), nominated], make_pod(requests={"cpu": "2"}))
-    assert texts(found)[0] == "ask for 1 less cpu (1 instead of 2)"
+    assert texts(found)[0] == "request 1 less cpu (1 instead of 2)"

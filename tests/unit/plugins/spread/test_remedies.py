@@ -23,8 +23,8 @@ def test_a_larger_skew_is_the_smallest_that_works() -> None:
     found = suggest([*nodes, *pods], pod)
     assert texts(found) == [
         f"raise maxSkew over {ZONE} from 1 to 4",
-        f"make the spread over {ZONE} a wish (whenUnsatisfiable: ScheduleAnyway)",
-        "ask for 1 less cpu (1 instead of 2)",
+        f"make the spread over {ZONE} a preference (whenUnsatisfiable: ScheduleAnyway)",
+        "request 1 less cpu (1 instead of 2)",
     ]
 
 

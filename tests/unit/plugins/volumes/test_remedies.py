@@ -16,7 +16,7 @@ def test_a_claim_that_is_missing() -> None:
     found = suggest([make_node("a")], pod_with("data"))
     assert texts(found) == [
         "create the claim data and bind it to a volume that every node can reach",
-        "do without the volume v-data (claim data)",
+        "remove the volume v-data (claim data)",
     ]
 
 

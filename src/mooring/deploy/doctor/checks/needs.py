@@ -69,7 +69,7 @@ def asked_extenders(evidence: Evidence) -> str:
     if found:
         return found
     if evidence.probes is None:
-        return "extenders were not asked; --ask-extenders asks them"
+        return "extenders were not called; use --ask-extenders to call them"
     asked = [one for one in evidence.probes if not one.skipped]
     return "" if asked else evidence.probes[0].skipped
 
