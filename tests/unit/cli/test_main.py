@@ -163,7 +163,7 @@ class TestRejections:
         assert "none.py does not exist; specify a Python file or package.module:policy" in missing
         assert "there is no module 'no_such'" in rejected(run("serve", "no_such:policy"))
         assert "has no policy named 'other'" in rejected(run("serve", f"{good}:other"))
-        assert "is a folder" in rejected(run("serve", f"{tmp_path}/"))
+        assert "is a directory" in rejected(run("serve", f"{tmp_path}/"))
 
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_port_in_use(self, run: Run, good: Path, workers: str) -> None:
