@@ -184,7 +184,12 @@ def read_fleet(path: Path) -> list[Obj]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except FileNotFoundError:
+        raise InputError(f"the nodes file {path} does not exist") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"the nodes file {path} cannot be read: {why}") from error
+    except UnicodeDecodeError as error:
         raise InputError(f"the nodes file {path} cannot be read: {error}") from error
     entries = list(_entries(path, text))
     if not entries:

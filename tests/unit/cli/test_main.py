@@ -57,6 +57,10 @@ class TestMain:
         ("arguments", "sentence"),
         [
             (["serve"], "missing argument POLICY; see moor serve --help"),
+            (
+                ["doctor", "packer.yaml"],
+                "unexpected argument packer.yaml; if it belongs to an option, write the option ",
+            ),
             (["nonsense"], "no such command 'nonsense'; see moor --help"),
             (["serve", "p.py", "--nonsense"], "no such option: --nonsense; see moor serve --help"),
             (["xplai"], "no such command 'xplai'; did you mean 'explain'? See moor --help"),
@@ -159,7 +163,7 @@ class TestRejections:
         assert "none.py does not exist; specify a Python file or package.module:policy" in missing
         assert "there is no module 'no_such'" in rejected(run("serve", "no_such:policy"))
         assert "has no policy named 'other'" in rejected(run("serve", f"{good}:other"))
-        assert "is a folder" in rejected(run("serve", f"{tmp_path}/"))
+        assert "is a directory" in rejected(run("serve", f"{tmp_path}/"))
 
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_port_in_use(self, run: Run, good: Path, workers: str) -> None:

@@ -134,5 +134,5 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path: Path, text: str, proble
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="does not exist"):
         read_fleet(tmp_path / "none.yaml")

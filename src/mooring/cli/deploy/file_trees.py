@@ -23,6 +23,10 @@ def write_files(folder: Path, files: Mapping[str, str], *, overwrite: bool = Fal
     """
     try:
         if not overwrite and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            if folder == Path():
+                raise InputError(
+                    "this folder is not empty, and nothing is overwritten; choose another folder"
+                )
             raise InputError(
                 f"{folder} already exists and is not overwritten; choose another folder, or "
                 f"remove it first"

@@ -13,7 +13,9 @@ def init(
     project: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The new folder; also the name of the scheduler and the image."
+            metavar="NAME",
+            help="The new folder; also the name of the scheduler and the image. A dot is the "
+            "current folder, if it is empty.",
         ),
     ],
     mode: Annotated[
@@ -39,12 +41,16 @@ def init(
             "--mode, or write its objects with moor manifests later"
         )
     folder = Path(project)
-    files = project_files(folder.name, mode)
+    here = folder == Path()
+    name = Path.cwd().name if here else folder.name
+    files = project_files(name, mode)
     write_files(folder, files)
     typer.echo(
-        f"{folder} has a policy, its tests, an image, manifests and a CI workflow.\n\n"
-        f"    cd {folder}\n"
-        f"    make test     checks the policy and runs its tests\n"
-        f"    make demo     shows what it changes, on a cluster in memory\n"
-        f"    make deploy   applies it to a cluster; README.md says how"
+        f"{name if here else folder} has a policy, its tests, an image, manifests and a CI "
+        "workflow.\n\n"
+        + ("" if here else f"    cd {folder}\n")
+        + "    make setup    installs pytest and what the policy needs, once\n"
+        "    make test     checks the policy and runs its tests\n"
+        "    make demo     shows what it changes, on a cluster in memory\n"
+        "    make deploy   applies it to a cluster; README.md says how"
     )

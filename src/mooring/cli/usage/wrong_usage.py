@@ -19,6 +19,10 @@ _PLAINER: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile("Input should be greater than or equal to "), "must be at least "),
     (re.compile("Input should be less than or equal to "), "must be at most "),
     (re.compile(r"\. Choose from: "), "; choose from "),
+    (
+        re.compile(r"^Got unexpected extra arguments?(?:\(s\))? \((.+)\)$"),
+        r"unexpected argument \1; if it belongs to an option, write the option before it",
+    ),
     (re.compile(r"(?<=^Missing argument )'(\w+)'"), lambda found: found[1].upper()),
 )
 

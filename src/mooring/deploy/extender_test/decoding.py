@@ -17,7 +17,7 @@ from mooring.embedded.status_errors import StatusError
 from mooring.wording import escaped
 
 _INT64: Final = range(-(2**63), 2**63)
-_SHOWN: Final = 160
+_SHOWN: Final = 240
 
 
 class NotJson(Exception):  # noqa: N818 - what Go says of the body

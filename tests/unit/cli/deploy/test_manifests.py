@@ -136,6 +136,20 @@ class TestInit:
         assert (code, out) == (2, "")
         assert "spot-first already exists" in err
 
+    def test_the_folder_one_is_in(
+        self, moor: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "cheap-first").mkdir()
+        monkeypatch.chdir(tmp_path / "cheap-first")
+        code, out, err = moor("init", ".")
+        assert (code, err) == (0, "")
+        assert out.startswith("cheap-first has a policy")
+        assert "    cd " not in out
+        assert 'Policy("cheap-first"' in Path("policy.py").read_text()
+        code, out, err = moor("init", ".")
+        assert (code, out) == (2, "")
+        assert "this folder is not empty" in err
+
     @pytest.mark.parametrize("mode", ["static-pod", "extender"])
     def test_modes_without_a_kustomization(self, moor: Run, tmp_path: Path, mode: str) -> None:
         code, _, err = moor("init", "x", "--mode", mode)
