@@ -182,7 +182,9 @@ def test_a_second_bind_function_is_rejected() -> None:
 @pytest.mark.parametrize("value", [10**400, 1e300])
 def test_a_weight_or_best_score_must_not_be_too_large(option: str, value: float) -> None:
     policy = mr.Policy("p")
-    with pytest.raises(mr.InputError, match=f"^score 'x' has {option} above 1e.100; give a small"):
+    with pytest.raises(
+        mr.InputError, match=(f"^score 'x' has {option} above 1e.100; it must be small")
+    ):
         policy.score(**{"name": "x", option: value})(one_score)  # type: ignore[call-overload]
 
 

@@ -45,7 +45,7 @@ def test_a_file_that_is_no_file_for_a_while(
         await eventually(lambda: f"kept the old policy: {file} is not a file" in caplog.text)
         file.unlink()
         file.mkdir()
-        await eventually(lambda: f"kept the old policy: {file} is a folder" in caplog.text)
+        await eventually(lambda: f"kept the old policy: {file} is a directory" in caplog.text)
         file.rmdir()
         file.write_bytes(POLICY.format("new").encode("utf-16"))
         await eventually(lambda: "cannot contain null bytes" in caplog.text)

@@ -145,7 +145,7 @@ def test_all_checks_are_listed(moor: Run) -> None:
         ([], "there is nothing to look at: give --config FILE"),
         (["--config", "missing.yaml"], "missing.yaml does not exist"),
         (["--manifest", "empty"], "empty has no .json, .yaml or .yml files"),
-        (["--no-cluster", "--context", "x"], "--no-cluster and --context exclude each other"),
+        (["--no-cluster", "--context", "x"], "--no-cluster and --context are mutually exclusive"),
         (["--policy", "missing.py"], "missing.py"),
         (["--kubeconfig", "missing"], "missing"),
     ],

@@ -78,10 +78,10 @@ def test_a_narrow_screen(pending: Explain, monkeypatch: pytest.MonkeyPatch) -> N
     ("arguments", "said"),
     [
         ([], "specify the pod to explain, or --pending for all pending pods"),
-        (["x", "--pending"], "give the pod that is to be explained, or --pending for all"),
-        (["--pending", "--node", "a"], "--pending and --node exclude each other"),
-        (["--pending", "-A", "-n", "a"], "--all-namespaces and --namespace exclude each other"),
-        (["x", "-A"], "--all-namespaces and a pod's name exclude each other"),
+        (["x", "--pending"], "specify the pod to explain, or --pending for all"),
+        (["--pending", "--node", "a"], "--pending and --node are mutually exclusive"),
+        (["--pending", "-A", "-n", "a"], "--all-namespaces and --namespace are mutually exclusive"),
+        (["x", "-A"], "--all-namespaces and a pod's name are mutually exclusive"),
     ],
 )
 def test_wrong_usage(arguments: list[str], said: str, command_line: Explain) -> None:
