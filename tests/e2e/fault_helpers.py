@@ -243,7 +243,7 @@ def check_nothing_left(pods: Iterable[Mapping[str, Any]], scheduler: MoorRun) ->
         conditions = {each["type"]: each["status"] for each in one["status"].get("conditions", ())}
         assert conditions.get("PodScheduled") == "True"
     wait_for(lambda: not _waiting(scheduler), "the scheduler to know of every binding", PATIENCE)
-    assert comparison(scheduler) == "the state equals the cluster"
+    assert comparison(scheduler) == "the state matches the cluster"
 
 
 def _waiting(scheduler: MoorRun) -> list[str]:
@@ -261,7 +261,7 @@ def comparison(scheduler: MoorRun) -> str:
     scheduler.send(signal.SIGUSR2)
     wait_for(lambda: scheduler.log().count(text) > before, "the state to be compared", PATIENCE)
     tail = scheduler.log().rpartition(text)[2]
-    return text + ("equals the cluster" if tail.startswith("equals the cluster:") else tail)
+    return text + ("matches the cluster" if tail.startswith("matches the cluster:") else tail)
 
 
 # -- faults

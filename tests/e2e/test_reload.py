@@ -183,7 +183,7 @@ def test_beside_a_kube_scheduler_on_the_same_host(
         taken = MoorRun(control_plane, args=["--port", str(neighbour.port)])
         with pytest.raises(ProcessError, match="ended with status 2"):
             taken.start()
-        assert f"port {neighbour.port}: Address already in use; choose others" in taken.log()
+        assert f"port {neighbour.port}: Address already in use; use others" in taken.log()
 
 
 def test_inside_an_embedded_cluster(tmp_path: Path) -> None:

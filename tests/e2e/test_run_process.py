@@ -63,7 +63,7 @@ def test_sigterm_ends_it_in_order(
     assert started.wait_ended() == 0
     assert lease(plane, namespace)["holderIdentity"] in (None, "")
     log = started.log()
-    assert f"schedules pods of {namespace} on {plane.url}" in log
+    assert f"schedules pods for {namespace} on {plane.url}" in log
     assert f"leader election on (Lease {namespace}/lease)" in log
     assert f"health checks at http://127.0.0.1:{started.port}" in log
     assert "Traceback" not in log

@@ -378,4 +378,4 @@ def test_health_metrics_and_a_clean_end(plane: BaseControlPlane, namespace: str)
         process = scheduler
         process.send(signal.SIGTERM)
         assert process.wait_ended() == 0
-        assert "stopping: no more pods are taken" in process.log()
+        assert "stopping: no new pods are scheduled" in process.log()

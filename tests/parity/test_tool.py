@@ -109,7 +109,7 @@ class TestWhatDiffers:
         wrong = copy.deepcopy(case)
         wrong["case"]["objects"]["nodes"].append(wrong["case"]["objects"]["nodes"][0])
         [check] = parity.compare(wrong)
-        assert "is there twice" in str(check)
+        assert "occurs more than once" in str(check)
 
 
 class TestCommand:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tools.soak.replicas import Replica
 
-_SAID: Final = re.compile(r"the state (equals|differs from|could not be compared)[^\n]*")
+_SAID: Final = re.compile(r"the state (matches|differs from|could not be compared)[^\n]*")
 _PATIENCE_SECONDS: Final = 60.0
 
 
@@ -16,7 +16,7 @@ def compare_states(replicas: Sequence[Replica]) -> list[str]:
     found = []
     for replica in replicas:
         said = _ask(replica)
-        if not said.startswith("the state equals"):
+        if not said.startswith("the state matches"):
             found.append(f"replica {replica.name}: {said}")
     return found
 
