@@ -10,9 +10,9 @@ from mooring.testing import FakeKubeScheduler, make_node, make_pod
 
 POLICY = Path(__file__).with_name("policy.py")
 NODES = [
-    make_node("large", cpu=32, memory="128Gi"),
-    make_node("small", cpu=4, memory="16Gi"),
-    make_node("middle", cpu=18, memory="72Gi"),
+    make_node("large", cpu="32", memory="128Gi"),
+    make_node("small", cpu="4", memory="16Gi"),
+    make_node("middle", cpu="18", memory="72Gi"),
 ]
 
 
@@ -28,9 +28,9 @@ def test_the_smallest_node_is_the_best(fake: FakeKubeScheduler) -> None:
 
 def test_a_millicore_counts_as_much_as_a_million_bytes() -> None:
     nodes = [
-        make_node("more-memory", cpu="1", memory=3_000_000_000),
-        make_node("more-cpu", cpu="3", memory=1_000_000_000),
-        make_node("both", cpu="3", memory=3_000_000_000),
+        make_node("more-memory", cpu="1", memory="3000000000"),
+        make_node("more-cpu", cpu="3", memory="1000000000"),
+        make_node("both", cpu="3", memory="3000000000"),
     ]
     scores = FakeKubeScheduler(POLICY, nodes, node_cache=True).prioritize(make_pod())
     assert scores == {"more-memory": 10, "more-cpu": 10, "both": 0}
