@@ -65,7 +65,7 @@ class TestPreempt:
 
     def test_victims_are_never_invented(self) -> None:
         answers = self.answers(lambda pod, node, victims: [*victims, self.TOP])
-        with pytest.raises(PolicyError, match=r"named default/top on node a.*never add any"):
+        with pytest.raises(PolicyError, match=r"named default/top on node a.*but not add any"):
             answers.preempt(victims_body({"a": [self.LOW]}))
 
     def test_all_functions_have_a_say(self) -> None:
