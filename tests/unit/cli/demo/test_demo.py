@@ -74,7 +74,7 @@ class TestInAPipe:
         done = demo(tmp_path, "--nodes", "6", "--pods", "30", "--policy", "policy.py")
         assert (done.returncode, done.stderr) == (0, "")
         assert "with the policy odd-nodes" in done.stdout
-        explained = done.stdout.partition("Why llm is there")[2].partition("Why giant waits")[0]
+        explained = done.stdout.partition("Why llm is there")[2].partition("Why giant is pending")[0]
         assert "odd" in explained
 
     def test_one_small_node_is_enough(self, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ class TestAPolicyThatFails:
         assert re.match(r"moor: scheduling failed for \d+ pods, first: plugin raising ", last)
         assert last.endswith("ValueError: boom; fix the policy")
         assert re.search(r"✗ web .* → plugin raising failed in filter for pod", done.stdout)
-        giant = done.stdout.partition("Why giant waits")[2]
+        giant = done.stdout.partition("Why giant is pending")[2]
         assert "calls the policy for every node" in giant
         assert "ValueError: boom" in giant
         assert "0 pods were created" not in done.stdout
