@@ -74,7 +74,8 @@ class TestInAPipe:
         done = demo(tmp_path, "--nodes", "6", "--pods", "30", "--policy", "policy.py")
         assert (done.returncode, done.stderr) == (0, "")
         assert "with the policy odd-nodes" in done.stdout
-        explained = done.stdout.partition("Why llm is there")[2].partition("Why giant is pending")[0]
+        llm = done.stdout.partition("Why llm is there")[2]
+        explained = llm.partition("Why giant is pending")[0]
         assert "odd" in explained
 
     def test_one_small_node_is_enough(self, tmp_path: Path) -> None:
