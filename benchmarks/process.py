@@ -50,15 +50,24 @@ def cpu_ms(pid: int) -> float:
     return nanoseconds / 1e6
 
 
+def memory_mb(pid: int) -> float:
+    """The resident memory (VmRSS), summed over the process and its descendants."""
+    return _status_mb(pid, "VmRSS:")
+
+
 def peak_memory_mb(pid: int) -> float:
     """The highest resident memory (VmHWM) so far, summed over the process and its descendants."""
+    return _status_mb(pid, "VmHWM:")
+
+
+def _status_mb(pid: int, field: str) -> float:
     kib = 0
     for process in _tree(pid):
         try:
             status = Path(f"/proc/{process}/status").read_text()
         except OSError:
             continue
-        kib += sum(int(line.split()[1]) for line in status.splitlines() if line[:6] == "VmHWM:")
+        kib += sum(int(line.split()[1]) for line in status.splitlines() if line[:6] == field)
     return kib * 1024 / 1e6
 
 

@@ -13,6 +13,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import BenchError
+
 Number = TypeVar("Number", int, float)
 R = TypeVar("R", bound=msgspec.Struct)
 #: A table as texts: its title, the names of its columns, and its rows.
@@ -45,6 +47,18 @@ def write_json(report: R, file: Path) -> R:
     plain = _rounded(msgspec.to_builtins(report))
     file.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
     return msgspec.convert(plain, type(report))
+
+
+def read_report(file: Path, kind: type[R]) -> R:
+    """Read what `write_json` wrote.
+
+    Raises:
+        BenchError: it is not there, or of another version.
+    """
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BenchError(f"{file} cannot be read: {error}.") from error
 
 
 def _rounded(value: object) -> object:

@@ -7,19 +7,21 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from benchmarks import command
-from benchmarks.core import by_plugin, growth, plot, speed
+from benchmarks.core import by_plugin, confirming, growth, pauses, plot, sizes, speed, waking
 from benchmarks.core.bench import Bench
-from benchmarks.core.by_plugin import Costs
+from benchmarks.core.findings import Findings
 from benchmarks.core.goals import GOAL_NODES, goals
-from benchmarks.core.growth import Growth
-from benchmarks.core.report import Report, print_report
-from benchmarks.core.speed import Effort, Speed
+from benchmarks.core.options import add_workloads
+from benchmarks.core.report import Report, parts, print_report
+from benchmarks.core.speed import Effort
 from benchmarks.core.workloads import WORKLOADS, Workload
 from benchmarks.environment import Quiet, environment
-from benchmarks.reporting import write_json
+from benchmarks.pages import write_page
+from benchmarks.reporting import read_report, write_json
 
 _NODES = (100, 1000, GOAL_NODES)
 _QUICK_NODES = (100, 1000)
@@ -27,14 +29,11 @@ _EFFORT = Effort(seconds=1.0, rounds=11)
 _QUICK_EFFORT = Effort(seconds=0.1, rounds=3)
 #: On fewer, pods that keep apart have no room.
 _LEAST_NODES = 20
-
-
-class Findings(NamedTuple):
-    """What was measured so far."""
-
-    speed: list[Speed]
-    by_plugin: list[Costs]
-    growth: list[Growth]
+#: What is measured of each workload, and once.
+_OF_WORKLOADS = ("speed", "plugins", "growth", "sizes", "confirming")
+PARTS = (*_OF_WORKLOADS, "waking", "pauses")
+#: Confirming is the same work for most pods, so these will do.
+_CONFIRMED = ("plain", "anti-affinity", "spread", "deployment")
 
 
 def _nodes(text: str) -> int:
@@ -61,13 +60,19 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="numbers of nodes; the growth with pods is measured at the largest "
         f"(default: {' '.join(map(str, _NODES))})",
     )
+    add_workloads(parser)
     parser.add_argument(
-        "--workload",
-        choices=list(WORKLOADS),
+        "--part",
+        choices=PARTS,
         nargs="+",
-        default=list(WORKLOADS),
+        default=list(PARTS),
         metavar="NAME",
-        help=f"some of the workloads: {', '.join(WORKLOADS)} (default: all)",
+        help=f"some of the parts: {', '.join(PARTS)} (default: all)",
+    )
+    parser.add_argument(
+        "--add",
+        action="store_true",
+        help="keep the parts that an earlier run wrote and this has not",
     )
     options = parser.parse_args(arguments)
     options.nodes = sorted(set(options.nodes or (_QUICK_NODES if options.quick else _NODES)))
@@ -76,41 +81,86 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def measure(
-    workload: Workload, nodes: Sequence[int], effort: Effort, found: Findings, say: command.Say
-) -> None:
-    """Measure one workload at all numbers of nodes, and its growth with pods at the largest."""
-    for count in nodes:
-        say(f"{workload.title}: {count:,} nodes")
-        few, *more = growth.pod_counts(count)
-        bench = Bench(workload, count, few)
-        found.speed.append(speed.measure(bench, effort))
-        found.by_plugin.append(by_plugin.measure(bench, effort))
-    say(f"{workload.title}: {count:,} nodes, up to {more[-1]:,} pods on them")
-    benches = [bench, *(Bench(workload, count, pods) for pods in more)]
-    found.growth.append(growth.measure(benches, effort))
+class Run:
+    """What a run measures, and what it has found so far.
+
+    Args:
+        nodes: the numbers of nodes, ascending.
+        chosen: the parts to measure.
+        effort: how long.
+        say: is told what is going on.
+    """
+
+    def __init__(
+        self, nodes: Sequence[int], chosen: Sequence[str], effort: Effort, say: command.Say
+    ) -> None:
+        self.found = Findings()
+        self._nodes = nodes
+        self._chosen = chosen
+        self._effort = effort
+        self._say = say
+
+    def measure(self, workload: Workload) -> None:
+        """Measure one workload at all numbers of nodes, and how it grows from the largest."""
+        largest = self._nodes[-1]
+        more = growth.pod_counts(largest)[1:]
+        for count in self._nodes if {"speed", "plugins"} & set(self._chosen) else (largest,):
+            self._say(f"{workload.title}: {count:,} nodes")
+            bench = Bench(workload, count, growth.pod_counts(count)[0])
+            if "speed" in self._chosen:
+                self.found.speed.append(speed.measure(bench, self._effort))
+            if "plugins" in self._chosen:
+                self.found.by_plugin.append(by_plugin.measure(bench, self._effort))
+        if "confirming" in self._chosen and workload.name in _CONFIRMED:
+            self.found.confirming.append(confirming.measure(bench, self._effort))
+        if "growth" in self._chosen:
+            self._say(f"{workload.title}: {largest:,} nodes, up to {more[-1]:,} pods on them")
+            benches = [bench, *(Bench(workload, largest, pods) for pods in more)]
+            self.found.growth.append(growth.measure(benches, self._effort))
+        if "sizes" in self._chosen:
+            self._say(f"{workload.title}: up to {sizes.TIMES * largest:,} nodes")
+            self.found.sizes.append(sizes.measure(workload, largest, self._effort))
+
+    def measure_once(self) -> None:
+        """Measure what is the same for all workloads."""
+        if "waking" in self._chosen:
+            self._say("unschedulable pods, woken at once")
+            self.found.waking.append(waking.measure(self._nodes[-1]))
+        if "pauses" in self._chosen:
+            self._say("garbage collection on a full cluster")
+            self.found.pauses.append(pauses.measure(self._nodes[-1]))
+
+
+def _earlier(file: Path) -> Report | None:
+    """What an earlier run found, if there was one."""
+    return read_report(file, Report) if file.exists() else None
 
 
 def _run(options: argparse.Namespace) -> int:
     say = command.progress()
     out: Path = options.out
     command.make_folder(out)
-    effort = _QUICK_EFFORT if options.quick else _EFFORT
-    found = Findings([], [], [])
+    earlier = _earlier(out / "core.json") if options.add else None
     quiet = Quiet()
-    for name in dict.fromkeys(options.workload):
-        measure(WORKLOADS[name], options.nodes, effort, found, say)
+    run = Run(options.nodes, options.part, _QUICK_EFFORT if options.quick else _EFFORT, say)
+    if set(options.part) & set(_OF_WORKLOADS):
+        for name in dict.fromkeys(options.workload):
+            run.measure(WORKLOADS[name])
+    run.measure_once()
+    other_load = quiet.other_load()
+    if earlier is not None:
+        run.found.add(earlier)
+        other_load = max(other_load, earlier.other_load)
     report = Report(
+        **msgspec.structs.asdict(run.found),
         environment=environment(),
         quick=options.quick,
-        other_load=quiet.other_load(),
-        speed=found.speed,
-        by_plugin=found.by_plugin,
-        growth=found.growth,
-        goals=goals(found.speed, found.growth),
+        other_load=other_load,
+        goals=goals(run.found),
     )
     print_report(report, command.output())
-    write_json(report, out / "core.json")
+    written = write_json(report, out / "core.json")
+    write_page(parts(written), written.other_load, out / "core.md")
     plot.draw(report, out / "core.png")
     say(f"written: {out / 'core.json'} and {out / 'core.png'}")
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0

@@ -10,17 +10,14 @@ import gc
 import random
 from collections.abc import Iterator
 
-import msgspec
-
 from benchmarks.command import BenchError
 from benchmarks.core.plugin_clock import PluginClock
-from benchmarks.core.workloads import NAMESPACE, Workload, node_name
+from benchmarks.core.workloads import Workload, node_name
 from mooring.config.runtimes import build_profiles
 from mooring.framework.decisions.decision_cycle import without_extenders
 from mooring.model.change import Gone, Put
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.model.workloads import Namespace
 from mooring.plugins.in_tree import default_registry
 from mooring.scheduler.core import Core
 from mooring.scheduler.core_building import CoreOptions, build_core
@@ -51,7 +48,8 @@ class Bench:
         self.nodes = nodes
         self.pods = pods
         self.cluster = Cluster()
-        self.cluster.put(_namespace())
+        for thing in workload.others():
+            self.cluster.put(thing)
         for number in range(nodes):
             self.cluster.put_node(Node.from_json(workload.node(number), keep_source=False))
         for pod in self._first_pods():
@@ -113,6 +111,24 @@ class Bench:
             names.append(bind.binding.node_name)
         return names
 
+    def seen_bound(self, pods: list[Pod], names: list[str]) -> list[Pod]:
+        """Placed pods as a watch shows them after they were bound: new objects with a node."""
+        kinds = {kind.name: kind for kind in self.workload.kinds}
+        found = []
+        for pod, name in zip(pods, names, strict=True):
+            kind, _, number = pod.name.rpartition("-")
+            body = kinds[kind].pod(int(number), node=name, phase="Pending")
+            found.append(Pod.from_json(body, keep_source=False))
+        return found
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """The request that binds a pod was answered."""
+        self.core.report(Bound(pod, node), float(self._next))
+
+    def confirm(self, pod: Pod) -> None:
+        """A watch shows a pod on its node."""
+        self.core.handle((Put(pod),), float(self._next))
+
     def take_back(self, pods: list[Pod]) -> None:
         """Remove placed pods, so that the cluster is again as it was."""
         now = float(self._next)
@@ -128,9 +144,3 @@ def _core(cluster: Cluster, clock: PluginClock) -> Core:
     options = CoreOptions(observers={_PROFILE: clock})
     choose = random.Random(_SEED).randrange
     return build_core(profiles, registry, cluster, lambda: 0, choose, options)
-
-
-def _namespace() -> Namespace:
-    labels = {"kubernetes.io/metadata.name": NAMESPACE}
-    body = {"metadata": {"name": NAMESPACE, "labels": labels}}
-    return Namespace.from_json(msgspec.json.encode(body))

@@ -1,5 +1,7 @@
 """Draws the picture of a run; called by `__main__`."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from matplotlib import colormaps
@@ -7,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.core.by_plugin import ASSUME, FRAMEWORK, SHAPE, Costs
-from benchmarks.core.goals import GOAL_NODES, LEAST_PODS_PER_SECOND, MAX_RATIO
+from benchmarks.core.goals import GOAL_NODES, LEAST_PODS_PER_SECOND, MAX_RATIO, most_for_sizes
 from benchmarks.core.growth import Growth
 from benchmarks.core.report import Report, part_names
+from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
 from benchmarks.plotting import (
     ACCENT,
@@ -29,21 +32,48 @@ _NO_PLUGIN_COLORS = {SHAPE: OTHER, ASSUME: NOTE, FRAMEWORK: PALE}
 #: A plugin that takes less than this share everywhere is drawn with the others.
 _LEAST_SHARE = 0.02
 _OTHERS = "other plugins"
+#: So many names of workloads fit below a panel without slanting.
+_LEVEL = 6
 
 
 def draw(report: Report, file: Path) -> None:
-    """Write a PNG: pods a second, the parts of a decision, the growth with pods."""
-    figure = Figure(figsize=(13.5, 10.0))
-    grid = figure.add_gridspec(2, 2, width_ratios=(8, 5))
-    _draw_speed(figure.add_subplot(grid[0, 0]), report.speed)
-    _draw_growth(figure.add_subplot(grid[0, 1]), report.growth)
-    _draw_parts(figure.add_subplot(grid[1, :]), report.largest())
+    """Write a PNG of what was measured: pods a second, growth, the parts of a decision."""
+    above: list[tuple[int, Callable[[Axes], None]]] = []
+    if report.speed:
+        above.append((8, partial(_draw_speed, speeds=report.speed)))
+    if report.growth:
+        above.append((5, partial(_draw_growth, growths=report.growth)))
+    if report.sizes:
+        above.append((5, partial(_draw_sizes, sizes=report.sizes)))
+    rows = bool(above) + bool(report.by_plugin)
+    if not rows:
+        return
+    width = max(sum(width for width, _ in above), 9 if report.by_plugin else 0)
+    figure = Figure(figsize=(1.1 * width + 1.0, 5.0 * rows))
+    grid = figure.add_gridspec(rows, 1)
+    if above:
+        panels = grid[0].subgridspec(1, len(above), width_ratios=[width for width, _ in above])
+        for place, (_, drawn) in enumerate(above):
+            drawn(figure.add_subplot(panels[place]))
+    if report.by_plugin:
+        _draw_parts(figure.add_subplot(grid[rows - 1]), report.largest())
     save(figure, report.environment, file)
 
 
 def _name_places(axes: Axes, workloads: list[str]) -> None:
-    labels = [workload.replace("-", "\n", 1) for workload in workloads]
-    axes.set_xticks(range(len(labels)), labels, fontsize=8.5)
+    """Write the workloads below the bars, slanting where many share a panel."""
+    if len(workloads) <= _LEVEL:
+        labels = [workload.replace("-", "\n", 1) for workload in workloads]
+        axes.set_xticks(range(len(labels)), labels, fontsize=8.5)
+        return
+    axes.set_xticks(
+        range(len(workloads)),
+        workloads,
+        rotation=35,
+        ha="right",
+        rotation_mode="anchor",
+        fontsize=8.5,
+    )
 
 
 def _draw_speed(axes: Axes, speeds: list[Speed]) -> None:
@@ -68,7 +98,8 @@ def _draw_speed(axes: Axes, speeds: list[Speed]) -> None:
         axes.plot([], [], color=ACCENT, linewidth=2, label=f"goal at {GOAL_NODES:,} nodes")
     _name_places(axes, workloads)
     dress(axes, "Decisions on one core, more is better", "pods a second", log=False)
-    axes.set_ylim(top=max(speed.pods_per_second for speed in speeds) * 1.25)
+    goal = max(LEAST_PODS_PER_SECOND.values()) if GOAL_NODES in counts else 0
+    axes.set_ylim(top=max(goal, *(speed.pods_per_second for speed in speeds)) * 1.25)
     axes.legend(frameon=False, loc="upper right", ncols=2, fontsize=9)
 
 
@@ -92,7 +123,7 @@ def _draw_parts(axes: Axes, costs: list[Costs]) -> None:
             bottom += part
         write_above(axes, place, bottom, f"{bottom:,.0f}", NOTE)
     _name_places(axes, [one.workload for one in costs])
-    title = f"One decision at {costs[0].nodes:,} nodes, less is better"
+    title = f"One decision at {costs[0].nodes:,} nodes, all plugins asked, less is better"
     dress(axes, title, "µs of CPU time", log=False)
     axes.set_ylim(top=max(one.microseconds for one in costs) * 1.1)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
@@ -103,20 +134,25 @@ def _matters(name: str, costs: list[Costs]) -> bool:
 
 
 def _draw_growth(axes: Axes, growths: list[Growth]) -> None:
-    for place, growth in enumerate(growths):
-        axes.bar(place, growth.ratio, 0.7, color=MOORING)
-        write_above(axes, place, growth.ratio, times(growth.ratio), MOORING)
-    axes.axhline(MAX_RATIO, color=ACCENT, linewidth=2, label="goal: not above")
-    axes.set_xticks(
-        range(len(growths)),
-        [growth.workload for growth in growths],
-        rotation=35,
-        ha="right",
-        rotation_mode="anchor",
-        fontsize=8.5,
-    )
     first, *_, last = growths[0].pods
     title = f"Cost with {last:,} pods on {growths[0].nodes:,} nodes,\n{TIMES} that with {first:,}"
+    _draw_ratios(axes, title, [(one.workload, one.ratio, MAX_RATIO) for one in growths])
+
+
+def _draw_sizes(axes: Axes, sizes: list[Sizes]) -> None:
+    first, *_, last = sizes[0].nodes
+    title = f"Cost on {last:,} nodes,\n{TIMES} that on {first:,}"
+    ratios = [(one.workload, one.ratio, most_for_sizes(one.workload)) for one in sizes]
+    _draw_ratios(axes, title, ratios)
+
+
+def _draw_ratios(axes: Axes, title: str, ratios: list[tuple[str, float, float]]) -> None:
+    for place, (_, ratio, most) in enumerate(ratios):
+        axes.bar(place, ratio, 0.7, color=MOORING)
+        write_above(axes, place, ratio, times(ratio), MOORING)
+        label = "" if place else "goal: not above"
+        axes.hlines(most, place - 0.45, place + 0.45, color=ACCENT, linewidth=2, label=label)
+    _name_places(axes, [workload for workload, _, _ in ratios])
     dress(axes, title, "times", log=False)
-    axes.set_ylim(bottom=0, top=max(MAX_RATIO, *(growth.ratio for growth in growths)) * 1.2)
+    axes.set_ylim(bottom=0, top=max(max(ratio, most) for _, ratio, most in ratios) * 1.2)
     axes.legend(frameon=False, loc="upper right", fontsize=9)

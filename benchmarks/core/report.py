@@ -1,42 +1,38 @@
-"""What a run found, and its tables for people; called by `__main__`."""
+"""What a run found, and its tables for people and for the page; called by `__main__`."""
 
-import msgspec
+from collections.abc import Sequence
+
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.core.by_plugin import ASSUME, FRAMEWORK, SHAPE, Costs
+from benchmarks.core.confirming import Confirming
+from benchmarks.core.findings import Findings
 from benchmarks.core.growth import Growth
+from benchmarks.core.pauses import Pauses
+from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Speed
+from benchmarks.core.waking import Waking
 from benchmarks.core.workloads import WORKLOADS
 from benchmarks.environment import Environment
-from benchmarks.reporting import Goal, new_table, print_ending, times
+from benchmarks.reporting import Goal, Part, print_ending, print_parts, times
 
 #: Parts that are no plugin's, in the order in which they are shown.
 NO_PLUGINS = (SHAPE, ASSUME, FRAMEWORK)
 _LEAST_SHOWN = 0.05
 
 
-class Report(msgspec.Struct):
+class Report(Findings, kw_only=True):
     """Everything a run found.
 
     Attributes:
         other_load: the share of the machine's CPU time that other programs used meanwhile.
-        by_plugin: the parts of a decision's time, for every number of nodes.
-        growth: for the largest number of nodes.
+        goals: those that what was measured is about.
     """
 
     environment: Environment
     quick: bool
     other_load: float
-    speed: list[Speed]
-    by_plugin: list[Costs]
-    growth: list[Growth]
     goals: list[Goal]
-
-    def largest(self) -> list[Costs]:
-        """The parts of a decision's time at the largest number of nodes, by workload."""
-        nodes = max((costs.nodes for costs in self.by_plugin), default=0)
-        return [costs for costs in self.by_plugin if costs.nodes == nodes]
 
 
 def part_names(costs: list[Costs]) -> list[str]:
@@ -51,59 +47,59 @@ def part_names(costs: list[Costs]) -> list[str]:
 
 def print_report(report: Report, console: Console) -> None:
     """Print the tables and the goals; plain text when the output is no terminal."""
-    console.print(_speed_table(report.speed, console))
-    console.print(_plugin_table(report.largest(), console))
-    console.print(_growth_table(report.growth, console))
+    print_parts(parts(report), console)
     print_ending(report.other_load, report.goals, console)
 
 
-def _speed_table(speeds: list[Speed], console: Console) -> Table:
-    table = new_table("Decisions on one core, all nodes scored (range: slices)", console)
-    table.add_column("workload", no_wrap=True)
+def parts(found: Findings) -> list[Part]:
+    """The tables of what was measured."""
+    return list(tables(found).values())
+
+
+def tables(found: Findings) -> dict[str, Part]:
+    """The tables of what was measured, by the names of the parts."""
+    made: dict[str, Part | None] = {
+        "speed": _speed(found.speed) if found.speed else None,
+        "sizes": _sizes(found.sizes) if found.sizes else None,
+        "growth": _growth(found.growth) if found.growth else None,
+        "confirming": _confirming(found.confirming) if found.confirming else None,
+        "waking": _waking(found.waking) if found.waking else None,
+        "pauses": _pauses(found.pauses) if found.pauses else None,
+        "plugins": _plugins(found.largest()) if found.by_plugin else None,
+    }
+    return {name: part for name, part in made.items() if part is not None}
+
+
+def _speed(speeds: list[Speed]) -> Part:
     counts = sorted({speed.nodes for speed in speeds})
+    columns = ["workload"]
     for nodes in counts:
-        for name in (f"{nodes:,} nodes\npods/s", "µs", "range"):
-            table.add_column(name, justify="right", no_wrap=True)
-    growing = len(counts) > 1
-    if growing:
-        title = f"{counts[-1]:,} nodes cost\ntimes {counts[-2]:,}"
-        table.add_column(title, justify="right", no_wrap=True)
+        columns += [f"{nodes:,} nodes, pods/s", "µs", "range"]
     by_workload: dict[str, dict[int, Speed]] = {}
     for speed in speeds:
         by_workload.setdefault(speed.workload, {})[speed.nodes] = speed
+    rows: list[tuple[str, ...]] = []
     for workload, found in by_workload.items():
         cells = [WORKLOADS[workload].title]
         for nodes in counts:
             speed = found[nodes]
             cells += [
-                f"[bold]{speed.pods_per_second:,.0f}[/]",
+                f"{speed.pods_per_second:,.0f}",
                 f"{speed.microseconds:,.0f}",
                 f"{speed.fastest:,.0f}-{speed.slowest:,.0f}",
             ]
-        if growing:
-            ratio = found[counts[-1]].microseconds / found[counts[-2]].microseconds
-            cells.append(times(ratio))
-        table.add_row(*cells)
-    return table
+        rows.append(tuple(cells))
+    return "Decisions on one core, all nodes scored (range: slices)", tuple(columns), rows
 
 
-def _plugin_table(costs: list[Costs], console: Console) -> Table:
-    nodes = costs[0].nodes
-    table = new_table(f"Microseconds of a decision by plugin, {nodes:,} nodes", console)
-    table.add_column("plugin", no_wrap=True)
-    for one in costs:
-        heading = one.workload.replace("-", "\n", 1)
-        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
-    names = part_names(costs)
-    for name in names:
-        if name == SHAPE:
-            table.add_section()
-        parts = [one.parts.get(name, 0.0) for one in costs]
-        table.add_row(name, *(_part(part) for part in parts))
-    table.add_section()
-    table.add_row("all", *(f"[bold]{one.microseconds:,.0f}[/]" for one in costs))
-    table.add_row("clocks would add", *(f"{one.overhead:.0%}" for one in costs))
-    return table
+def _plugins(costs: list[Costs]) -> Part:
+    rows: list[tuple[str, ...]] = [
+        (name, *(_part(one.parts.get(name, 0.0)) for one in costs)) for name in part_names(costs)
+    ]
+    rows.append(("all", *(f"{one.microseconds:,.0f}" for one in costs)))
+    rows.append(("clocks would add", *(f"{one.overhead:.0%}" for one in costs)))
+    title = f"Microseconds of a decision for which all plugins are asked, {costs[0].nodes:,} nodes"
+    return title, ("plugin", *(one.workload for one in costs)), rows
 
 
 def _part(microseconds: float) -> str:
@@ -112,14 +108,72 @@ def _part(microseconds: float) -> str:
     return f"{microseconds:.1f}" if microseconds < 100 else f"{microseconds:,.0f}"
 
 
-def _growth_table(growths: list[Growth], console: Console) -> Table:
-    nodes = growths[0].nodes
-    table = new_table(f"Growth with pods on the cluster, {nodes:,} nodes, µs", console)
-    table.add_column("workload", no_wrap=True)
-    for pods in growths[0].pods:
-        table.add_column(f"{pods:,} pods", justify="right", no_wrap=True)
-    table.add_column("last times first", justify="right", no_wrap=True)
-    for growth in growths:
-        costs = (f"{microseconds:,.0f}" for microseconds in growth.microseconds)
-        table.add_row(WORKLOADS[growth.workload].title, *costs, f"[bold]{times(growth.ratio)}[/]")
-    return table
+def _growth(growths: list[Growth]) -> Part:
+    columns = ("workload", *(f"{pods:,} pods" for pods in growths[0].pods), "last times first")
+    title = f"Growth with pods on the cluster, {growths[0].nodes:,} nodes, µs"
+    return title, columns, [_growing(one.workload, one.microseconds, one.ratio) for one in growths]
+
+
+def _sizes(sizes: list[Sizes]) -> Part:
+    columns = ("workload", *(f"{nodes:,} nodes" for nodes in sizes[0].nodes), "last times first")
+    rows = [_growing(one.workload, one.microseconds, one.ratio) for one in sizes]
+    return "Growth with nodes, µs", columns, rows
+
+
+def _growing(workload: str, costs: Sequence[float], ratio: float) -> tuple[str, ...]:
+    shown = (f"{microseconds:,.0f}" for microseconds in costs)
+    return (WORKLOADS[workload].title, *shown, times(ratio))
+
+
+def _confirming(found: list[Confirming]) -> Part:
+    columns = (
+        "workload", "the binding is answered", "the pod is confirmed", "a decision undisturbed",
+        "with a pod confirmed before it", "times",
+    )  # fmt: skip
+    rows: list[tuple[str, ...]] = [
+        (
+            WORKLOADS[one.workload].title,
+            f"{one.answered:.1f}",
+            f"{one.confirmed:.1f}",
+            f"{one.undisturbed:,.0f}",
+            f"{one.disturbed:,.0f}",
+            times(one.slowdown),
+        )
+        for one in found
+    ]
+    return f"Confirming an assumed pod, {found[0].nodes:,} nodes, µs", columns, rows
+
+
+def _waking(found: list[Waking]) -> Part:
+    columns = (
+        "nodes", "unschedulable pods", "found so after, s", "woken", "new pod placed after, s",
+        "decisions",
+    )  # fmt: skip
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{one.nodes:,}",
+            f"{one.pods:,}",
+            f"{one.first_seconds:.2f}",
+            f"{one.woken:,}",
+            f"{one.seconds:.3f}",
+            f"{one.decisions:,}",
+        )
+        for one in found
+    ]
+    return "Unschedulable pods of five templates, woken by one deleted pod", columns, rows
+
+
+def _pauses(found: list[Pauses]) -> Part:
+    columns = ("nodes", "pods", "placed meanwhile", "collections", "longest pause, ms", "of CPU")
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{one.nodes:,}",
+            f"{one.pods:,}",
+            f"{one.placed:,}",
+            f"{one.collections:,}",
+            f"{one.longest_ms:.1f}",
+            f"{one.share:.1%}",
+        )
+        for one in found
+    ]
+    return "Garbage collection on a full cluster", columns, rows

@@ -5,23 +5,28 @@ Exit codes: 0 done, 1 a goal is not met and ``--check`` was given, 2 it could no
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from benchmarks import command
 from benchmarks.command import BenchError, Say
 from benchmarks.environment import Quiet, environment
-from benchmarks.reporting import write_json
-from benchmarks.scheduler import cluster, limits, measuring, plot
+from benchmarks.pages import write_page
+from benchmarks.reporting import read_report, write_json
+from benchmarks.scheduler import cluster, data_items, footprint, limits, measuring, plot
 from benchmarks.scheduler.cluster import Prepared
 from benchmarks.scheduler.contenders import SCHEDULERS
-from benchmarks.scheduler.goals import goals
-from benchmarks.scheduler.limits import Limit
-from benchmarks.scheduler.measuring import Run
-from benchmarks.scheduler.report import print_report
-from benchmarks.scheduler.results import Report, Result
+from benchmarks.scheduler.goals import LEAST_RATIO, goals
+from benchmarks.scheduler.plan import BOTH, MEMORY, PARTS, Plan, Step, plan
+from benchmarks.scheduler.quality import quality
+from benchmarks.scheduler.report import parts, print_report
+from benchmarks.scheduler.results import Found, Report, Result
 from benchmarks.scheduler.rules import broken_rules
+from benchmarks.scheduler.run import Run
 from benchmarks.scheduler.task import Task
 from benchmarks.scheduler.workloads import LARGE, QUICK, SMALL, WORKLOADS
 from mooring.errors import MooringError
@@ -30,6 +35,7 @@ from mooring.testing.real_kubernetes import find_binaries
 _LEAST_NODES = 10
 _LIMIT_PODS = 2000
 _QUICK_LIMIT_PODS = 1000
+_LIMIT_PODS_PER_NODE = 4
 
 
 def _nodes(text: str) -> int:
@@ -65,31 +71,48 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"some of the workloads: {', '.join(WORKLOADS)} (default: all)",
     )
     parser.add_argument(
+        "--part",
+        choices=[*PARTS, MEMORY],
+        nargs="+",
+        metavar="NAME",
+        help="some of the parts: "
+        + "; ".join(f"{name}, {part.title}" for name, part in PARTS.items())
+        + f"; {MEMORY}, two replicas on a full cluster (default: all; drain and create if --quick)",
+    )
+    parser.add_argument(
         "--nodes",
         type=_nodes,
         nargs="+",
+        default=[],
         metavar="N",
-        help=f"numbers of nodes (default: {SMALL} {LARGE})",
+        help=f"numbers of nodes (default: {SMALL} and {LARGE}, or what scheduler_perf has)",
     )
     parser.add_argument(
         "--scheduler",
         choices=list(SCHEDULERS),
         nargs="+",
-        default=list(SCHEDULERS),
+        default=[],
         metavar="NAME",
-        help=f"only some of the schedulers: {', '.join(SCHEDULERS)} (default: all)",
+        help="only some of the schedulers: %(choices)s (default: all)",
+    )
+    parser.add_argument(
+        "--add",
+        action="store_true",
+        help="keep what an earlier run wrote and this one does not measure anew",
     )
     options = parser.parse_args(arguments)
-    options.nodes = sorted(set(options.nodes or ([LARGE] if options.quick else [SMALL, LARGE])))
-    options.workload = options.workload or (QUICK if options.quick else list(WORKLOADS))
-    if options.check and not (
-        LARGE in options.nodes
-        and set(QUICK) <= set(options.workload)
-        and set(options.scheduler) == set(SCHEDULERS)
+    options.part = options.part or (["drain", "create"] if options.quick else [*PARTS, MEMORY])
+    options.nodes = sorted(set(options.nodes or ([LARGE] if options.quick else [])))
+    options.workload = options.workload or (list(QUICK) if options.quick else [])
+    missing = set(LEAST_RATIO if not options.quick else QUICK) - set(options.workload)
+    if options.check and (
+        (options.nodes and LARGE not in options.nodes)
+        or (options.workload and missing)
+        or (options.scheduler and not set(BOTH) <= set(options.scheduler))
     ):
         parser.error(
-            f"--check needs both schedulers, {LARGE} nodes and the workloads {', '.join(QUICK)}, "
-            "which the goals are about"
+            f"--check needs both schedulers, {LARGE} nodes and the workloads "
+            f"{', '.join(LEAST_RATIO)}, which the goals are about"
         )
     return options
 
@@ -98,71 +121,100 @@ class Bench:
     """A run of the whole benchmark, and what it has found so far.
 
     Args:
-        options: of the command line.
+        out: where the logs of failed runs go.
+        quick: whether fewer pods are measured.
         say: is told what is going on.
     """
 
-    def __init__(self, options: argparse.Namespace, say: Say) -> None:
-        self.limits: list[Limit] = []
-        self.results: list[Result] = []
-        self.failures: list[str] = []
-        self._schedulers: list[str] = list(dict.fromkeys(options.scheduler))
-        self._workloads: list[str] = list(dict.fromkeys(options.workload))
-        self._nodes: list[int] = options.nodes
-        self._quick: bool = options.quick
-        self._out: Path = options.out
+    def __init__(self, out: Path, say: Say, *, quick: bool) -> None:
+        self.found = Found()
+        self._out = out
+        self._quick = quick
         self._say = say
 
-    def measure(self) -> None:
+    def measure(self, todo: Plan) -> None:
         """Measure everything; what fails is noted, and the rest goes on."""
-        for nodes in self._nodes:
-            for place, name in enumerate(self._workloads):
-                task = Task(WORKLOADS[name], nodes, quick=self._quick)
-                self._say(f"{name}, {nodes:,} nodes: preparing")
-                with cluster.prepared(task) as prepared:
-                    if place == 0:
-                        self.limits.append(self._limit(prepared))
-                    self._measure(prepared)
+        for (name, nodes), steps in todo.items():
+            task = Task(WORKLOADS[name], nodes, quick=self._quick)
+            self._say(f"{name}, {nodes:,} nodes: preparing")
+            with cluster.prepared(task) as prepared:
+                self._limit(prepared)
+                for step in steps:
+                    self._measure(prepared, step)
 
-    def _limit(self, prepared: Prepared) -> Limit:
-        nodes = prepared.task.nodes
-        self._say(f"{nodes:,} nodes: the API server alone")
-        pods = _QUICK_LIMIT_PODS if self._quick else _LIMIT_PODS
+    def measure_memory(self, nodes: int, schedulers: Sequence[str]) -> None:
+        """Measure two replicas of each scheduler on a full cluster."""
+        task = Task(footprint.WORKLOAD, nodes, quick=self._quick)
+        self._say(f"{task.workload.name}, {nodes:,} nodes: preparing")
+        with cluster.prepared(task) as prepared:
+            for name in schedulers:
+                title = f"{task.workload.name}, {nodes:,} nodes, {name}"
+                self._say(title)
+                try:
+                    with prepared.running() as plane:
+                        self.found.footprints.append(footprint.measure(plane, name, task))
+                except (BenchError, MooringError) as error:
+                    self._failed(title, error)
+
+    def _failed(self, title: str, error: Exception) -> None:
+        self.found.failures.append(f"{title}: {error}")
+        self._say(f"{title} failed: {error}")
+
+    def _limit(self, prepared: Prepared) -> None:
+        task = prepared.task
+        if task.workload.daemon:
+            return  # its node has room for others than those of the loop
+        self._say(f"{task.workload.name}, {task.nodes:,} nodes: the API server alone")
+        most = _QUICK_LIMIT_PODS if self._quick else _LIMIT_PODS
         with prepared.running() as plane:
-            return limits.measure(plane, nodes, pods, prepared.task.workload.namespaces[1])
+            pods = min(most, _LIMIT_PODS_PER_NODE * task.nodes)
+            self.found.limits.append(limits.measure(plane, task, pods))
 
-    def _measure(self, prepared: Prepared) -> None:
+    def _measure(self, prepared: Prepared, step: Step) -> None:
         task = prepared.task
-        runs: list[Run] = []
-        for name in self._schedulers:
-            title = f"{task.workload.name}, {task.nodes:,} nodes, {name}"
-            self._say(title)
-            try:
-                runs.append(self._run(prepared, name))
-            except (BenchError, MooringError) as error:
-                self.failures.append(f"{title}: {error}")
-                self._say(f"{title} failed: {error}")
-        size = task.size
-        self.results.append(
-            Result(task.workload.name, task.nodes, task.init_pods, size.pods, size.official, runs)
-        )
+        title = f"{task.workload.name}, {task.nodes:,} nodes, {step.way}, {step.scheduler}"
+        self._say(title)
+        try:
+            run = self._run(prepared, step)
+        except (BenchError, MooringError) as error:
+            self._failed(title, error)
+            return
+        size, key = task.size, (task.workload.name, task.nodes, step.way)
+        pods = measuring.pods_of(step.way, size.pods)
+        same = pods == size.pods and task.workload.official
+        official = size.official if same else 0
+        before = self.found.result(*key)
+        if before is not None:
+            self.found.results.remove(before)
+        runs = [*(before.runs if before is not None else []), run]
+        self.found.results.append(Result(*key, task.init_pods, pods, official, runs))
 
-    def _run(self, prepared: Prepared, name: str) -> Run:
-        task = prepared.task
-        with prepared.running() as plane, SCHEDULERS[name](plane) as scheduler:
+    def _run(self, prepared: Prepared, step: Step) -> Run:
+        task, name = prepared.task, step.scheduler
+        with prepared.running() as plane:
+            scheduler = SCHEDULERS[name](plane)
             whole = False
             try:
-                run = measuring.measure(plane, name, scheduler, task)
-                broken = broken_rules(task, plane.list_objects("Pod"))
+                run = measuring.measure(plane, name, scheduler, task, step.way)
+                pods = plane.list_objects("Pod")
+                broken = broken_rules(task, pods)
                 if broken:
                     raise BenchError(f"it breaks rules: {'; '.join(broken)}.")
-                whole = run.bound == task.size.pods
+                run.quality = quality(task, pods)
+                whole = run.bound == measuring.pods_of(step.way, task.size.pods)
                 return run
             finally:
+                scheduler.stop()
                 if not whole:
-                    file = self._out / f"{name}-{task.workload.name}-{task.nodes}.log"
+                    way = step.way.replace("/", "-")
+                    file = self._out / f"{name}-{task.workload.name}-{task.nodes}-{way}.log"
                     file.write_text(scheduler.log())
                     self._say(f"something went wrong; the log of {name} is {file}")
+
+
+def _earlier(file: Path) -> Report | None:
+    """What an earlier run found, if there was one."""
+    return read_report(file, Report) if file.exists() else None
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -170,24 +222,33 @@ def _run(options: argparse.Namespace) -> int:
     out: Path = options.out
     command.make_folder(out)
     find_binaries()  # before minutes of work, not after
+    earlier = _earlier(out / "scheduler.json") if options.add else None
     quiet = Quiet()
-    bench = Bench(options, say)
-    bench.measure()
+    bench = Bench(out, say, quick=options.quick)
+    bench.measure(plan(options.part, options.workload, options.nodes, options.scheduler))
+    if MEMORY in options.part:
+        replicas = [name for name in BOTH if not options.scheduler or name in options.scheduler]
+        bench.measure_memory(max(options.nodes, default=LARGE), replicas)
+    failed = bool(bench.found.failures)
+    other_load = quiet.other_load()
+    if earlier is not None:
+        bench.found.add(earlier)
+        other_load = max(other_load, earlier.other_load)
     report = Report(
+        **msgspec.structs.asdict(bench.found),
         environment=environment(),
+        gomaxprocs=int(os.environ.get("GOMAXPROCS", os.cpu_count() or 1)),
         quick=options.quick,
-        other_load=quiet.other_load(),
-        limits=bench.limits,
-        results=bench.results,
-        goals=goals(bench.results),
-        failures=bench.failures,
+        other_load=other_load,
+        goals=goals(bench.found),
     )
     print_report(report, command.output())
-    write_json(report, out / "scheduler.json")
-    if any(result.runs for result in report.results):
-        plot.draw(report, out / "scheduler.png")
+    written = write_json(report, out / "scheduler.json")
+    data_items.write(written, out / "scheduler-data-items.json")
+    write_page(parts(written), written.other_load, out / "scheduler.md")
+    plot.draw(report, out / "scheduler.png")
     say(f"written: {out / 'scheduler.json'} and {out / 'scheduler.png'}")
-    if report.failures:
+    if failed:
         return 2
     return 1 if options.check and not all(goal.met for goal in report.goals) else 0
 

@@ -8,7 +8,7 @@ looked at.
 import asyncio
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
@@ -48,6 +48,36 @@ def post(path: str, manifest: Mapping[str, Any]) -> Request:
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     return Request(manifest["metadata"]["name"], head.encode() + body)
+
+
+def patch(path: str, name: str, change: Mapping[str, Any]) -> Request:
+    """The request that changes an object by a merge patch."""
+    body = msgspec.json.encode(change)
+    head = (
+        f"PATCH {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        "Content-Type: application/merge-patch+json\r\n"
+        "Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return Request(name, head.encode() + body)
+
+
+def create_event(namespace: str, pod: str, node: str) -> Request:
+    """The request that records that a pod was placed, as a scheduler sends it."""
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{pod}.1", "namespace": namespace},
+        "action": "Binding",
+        "eventTime": "2026-03-01T08:00:00.000000Z",
+        "note": f"Successfully assigned {namespace}/{pod} to {node}",
+        "reason": "Scheduled",
+        "regarding": {"apiVersion": "v1", "kind": "Pod", "name": pod, "namespace": namespace},
+        "reportingController": "default-scheduler",
+        "reportingInstance": "default-scheduler-bench",
+        "type": "Normal",
+    }
+    return post(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", event)
 
 
 def create_pod(manifest: Mapping[str, Any]) -> Request:
@@ -168,13 +198,37 @@ class Clients:
         self, chains: Iterable[tuple[Request, ...]], sent: dict[str, float] | None = None
     ) -> None:
         """Send chains of requests, within each one after the other, as `send_all` does."""
-        waiting = iter(chains)
+        await self._work(chains, sent, 0.0)
+
+    async def send_at_rate(
+        self, requests: Sequence[Request], rate: float, sent: dict[str, float]
+    ) -> None:
+        """Send so many requests a second, whether or not earlier ones are answered.
+
+        Args:
+            requests: in this order, at equal distances.
+            rate: how many a second.
+            sent: gets the clock's reading when each was due, by its name.
+        """
+        await self._work(((request,) for request in requests), sent, 1 / rate)
+
+    async def _work(
+        self,
+        chains: Iterable[tuple[Request, ...]],
+        sent: dict[str, float] | None,
+        distance: float,
+    ) -> None:
+        waiting = enumerate(chains)
+        begin = time.perf_counter()
 
         async def work(connection: Connection) -> None:
-            for chain in waiting:
+            for number, chain in waiting:
+                due = begin + number * distance
+                if distance:
+                    await asyncio.sleep(max(0.0, due - time.perf_counter()))
                 for request in chain:
                     if sent is not None:
-                        sent[request.name] = time.perf_counter()
+                        sent[request.name] = due if distance else time.perf_counter()
                     check(await connection.send(request.content), request.name)
 
         try:

@@ -45,7 +45,7 @@ class Prepared:
 
     def _verify(self, plane: ControlPlane) -> None:
         nodes = self.task.nodes + self.task.workload.daemon
-        for kind, wanted in (("nodes", nodes), ("pods", self.task.placed)):
+        for kind, wanted in (("nodes", nodes), ("pods", self.task.placed + self.task.waiting)):
             there = _count(plane, kind)
             if there != wanted:
                 raise BenchError(f"the copied cluster has {there} {kind}, not {wanted}.")
@@ -68,13 +68,14 @@ def prepared(task: Task) -> Iterator[Prepared]:
                 )
             plane.create(kinds.PRIORITY_CLASS)
             nodes = [post("/api/v1/nodes", node) for node in task.node_manifests()]
-            pods = [create_pod(pod) for pod in task.placed_pods()]
+            others = [post(path, thing) for path, thing in task.others()]
+            pods = [create_pod(pod) for pod in (*task.placed_pods(), *task.waiting_pods())]
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_create(plane, nodes, pods))
+                runner.run(_create(plane, [*nodes, *others], pods))
         yield Prepared(task, folder)
 
 
-async def _create(plane: ControlPlane, nodes: list[Request], pods: list[Request]) -> None:
+async def _create(plane: ControlPlane, others: list[Request], pods: list[Request]) -> None:
     async with Clients(plane) as clients:
-        await clients.send_all(nodes)
+        await clients.send_all(others)
         await clients.send_all(pods)

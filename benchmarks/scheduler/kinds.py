@@ -106,6 +106,21 @@ def _node(name: str, labels: Mapping[str, str], pods: str) -> Object:
     }
 
 
+def replica_set(number: int) -> Object:
+    """A replica set without pods, whose status can be updated."""
+    labels = {"app": f"updated-{number}"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "pause", "image": _IMAGE}]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": f"updated-{number}"},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
 def _term(color: str, key: str) -> Object:
     return {
         "labelSelector": {"matchLabels": {"color": color}},
@@ -159,4 +174,15 @@ PREFERRED_SPREAD = _spread("ScheduleAnyway")
 LOW_PRIORITY = PodKind("pod-", cpu="900m", spec={"terminationGracePeriodSeconds": 0})
 HIGH_PRIORITY = PodKind("pod-high-priority-", cpu="3", spec={"priorityClassName": "high"})
 TOO_LARGE = PodKind("pod-h-", cpu="9", spec={"priorityClassName": "high"}, limited=False)
+#: Pods of five templates that fit nowhere, and pods that nobody may schedule yet.
+LARGE = tuple(PodKind(f"pod-large-{cpu}-", cpu=str(cpu)) for cpu in range(5, 10))
+GATED = PodKind("pod-gated-", spec={"schedulingGates": [{"name": "example.com/later"}]})
+#: Pods of a service, which are spread by default.
+SERVED = PodKind("pod-served-", labels={"app": "web"})
+SERVICE: Object = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+}
 DAEMON = PodKind("daemonset-", cpu="", spec=_on_nodes({"matchFields": [_THE_NODE]}))

@@ -1,147 +1,151 @@
-"""One run: one scheduler, one workload, one fresh control plane; called by `__main__`."""
+"""One run: one scheduler, one workload, one way, one fresh control plane; called by `__main__`."""
 
 import asyncio
-import statistics
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from itertools import count
+import time
+from itertools import islice
 
-import msgspec
 import uvloop
 
 from benchmarks.command import BenchError
 from benchmarks.process import cpu_ms, peak_memory_mb
-from benchmarks.reporting import percentile
-from benchmarks.scheduler.clients import Clients, create_pod
+from benchmarks.scheduler.clients import Clients, Request, create_pod
 from benchmarks.scheduler.contenders import Scheduler
-from benchmarks.scheduler.kinds import PodKind
-from benchmarks.scheduler.task import CHURN_NAMESPACE, Task
-from benchmarks.scheduler.watch import watching
+from benchmarks.scheduler.ending import end
+from benchmarks.scheduler.event_count import wait_for_events
+from benchmarks.scheduler.quiet import quiet
+from benchmarks.scheduler.run import Cpu, Run, latency, must_be_bound, throughput
+from benchmarks.scheduler.task import Task
+from benchmarks.scheduler.updates import updating
+from benchmarks.scheduler.watch import BindWatch, watching
+from benchmarks.scheduler.ways import DRAIN, rate_of
 from mooring.testing.real_kubernetes import ControlPlane
 
-_CHURN_SECONDS = 0.2
 #: A run is ended after so long, or when so long nothing was bound.
 _LONGEST_SECONDS = 300.0
 _PATIENCE_SECONDS = 45.0
-#: Programs are quiet when they use less than this share of a CPU for so long.
-_QUIET_SHARE = 0.1
-_QUIET_SECONDS = 0.3
-_QUIET_LONGEST_SECONDS = 15.0
+#: Pods come for so long when they come at a fixed rate.
+_RATE_SECONDS = 30
 
 
-class Run(msgspec.Struct):
-    """What was measured of one scheduler.
+def pods_of(way: str, pods: int) -> int:
+    """How many of a workload's pods are measured in a way."""
+    rate = rate_of(way)
+    return pods if rate is None else min(pods, rate * _RATE_SECONDS)
 
-    Attributes:
-        scheduler: its name.
-        bound: how many of the pods were bound before the run was ended; usually all.
-        seconds: from the first request to create a pod until the last was seen bound.
-        pods_per_second: pods bound in that time.
-        cpu_ms_per_pod: CPU time of the scheduler's process in that time, by pods bound.
-        peak_memory_mb: its highest resident memory since its start.
-        p50_ms: median time from the request to create a pod until it was seen bound.
-        p99_ms: what 99 % of the pods did not exceed of that.
+
+def measure(plane: ControlPlane, name: str, scheduler: Scheduler, task: Task, way: str) -> Run:
+    """Let a scheduler place the pods of a task, on a control plane prepared for it.
+
+    Args:
+        plane: the control plane.
+        name: the scheduler's name.
+        scheduler: not started yet; it is stopped by the caller.
+        task: the workload on so many nodes.
+        way: how the pods come.
     """
-
-    scheduler: str
-    bound: int
-    seconds: float
-    pods_per_second: float
-    cpu_ms_per_pod: float
-    peak_memory_mb: float
-    p50_ms: float
-    p99_ms: float
-
-
-def measure(plane: ControlPlane, name: str, scheduler: Scheduler, task: Task) -> Run:
-    """Let a scheduler that runs place the pods of a task, on a control plane prepared for it."""
+    measuring = Measuring(plane, name, scheduler, task)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_measure(plane, name, scheduler, task))
+        if way == DRAIN:
+            return runner.run(measuring.drain())
+        scheduler.start()
+        return runner.run(measuring.create(way))
 
 
-async def _measure(plane: ControlPlane, name: str, scheduler: Scheduler, task: Task) -> Run:
-    pods = [create_pod(pod) for pod in task.measured_pods()]
-    async with Clients(plane) as clients:
-        await _warm_up(clients, name, task)
-        await _quiet([scheduler.pid, *plane.pids.values()])
-        namespace = task.workload.namespaces[1]
-        sent: dict[str, float] = {}
-        async with watching(clients, namespace) as watch, _churning(plane, task.workload.churn):
-            before = cpu_ms(scheduler.pid)
-            creating = asyncio.create_task(clients.send_all(pods, sent))
-            try:
-                await watch.wait(len(pods), patience=_PATIENCE_SECONDS, seconds=_LONGEST_SECONDS)
-                used = cpu_ms(scheduler.pid) - before
-            finally:
-                await _end(creating)
-        return summary(name, sent, watch.bound, used, peak_memory_mb(scheduler.pid))
+class Measuring:
+    """A run of one scheduler."""
 
+    def __init__(self, plane: ControlPlane, name: str, scheduler: Scheduler, task: Task) -> None:
+        self._plane = plane
+        self._name = name
+        self._scheduler = scheduler
+        self._task = task
+        self._namespace = task.workload.namespaces[1]
 
-async def _warm_up(clients: Clients, name: str, task: Task) -> None:
-    pods = [create_pod(pod) for pod in task.warm_up_pods()]
-    async with watching(clients, task.workload.namespaces[0]) as watch:
-        await clients.send_all(pods)
-        if not await watch.wait(len(pods), patience=_PATIENCE_SECONDS, seconds=_LONGEST_SECONDS):
-            raise BenchError(f"{name} bound only {len(watch.bound)} of {len(pods)} pods.")
+    def _pods(self, way: str) -> list[Request]:
+        pods = islice(self._task.measured_pods(), pods_of(way, self._task.size.pods))
+        return [create_pod(pod) for pod in pods]
 
+    async def create(self, way: str) -> Run:
+        """Create pods while the scheduler works, at a rate or as fast as possible."""
+        pods, rate = self._pods(way), rate_of(way)
+        pid, sent = self._scheduler.pid, dict[str, float]()
+        async with Clients(self._plane) as clients:
+            await self._warm_up(clients)
+            await quiet([pid, *self._plane.pids.values()])
+            async with (
+                watching(clients, self._namespace) as watch,
+                updating(self._plane, self._task),
+            ):
+                before = cpu_ms(pid)
+                if rate is None:
+                    sending = clients.send_all(pods, sent)
+                else:
+                    sending = clients.send_at_rate(pods, rate, sent)
+                creating = asyncio.create_task(sending)
+                try:
+                    await self._all_bound(watch, len(pods))
+                finally:
+                    await end(creating)
+                run = await self._summary(watch, min(sent.values()), 0, before)
+            run.latency = latency(sent, watch.bound)
+        return run
 
-def summary(
-    scheduler: str,
-    sent: dict[str, float],
-    bound: dict[str, float],
-    used_cpu_ms: float,
-    memory_mb: float,
-) -> Run:
-    """What follows from when pods were sent and seen bound."""
-    if not bound:
-        raise BenchError(f"{scheduler} bound no pod at all.")
-    seconds = max(bound.values()) - min(sent.values())
-    latencies = [(when - sent[pod]) * 1e3 for pod, when in bound.items()]
-    return Run(
-        scheduler=scheduler,
-        bound=len(bound),
-        seconds=seconds,
-        pods_per_second=len(bound) / seconds,
-        cpu_ms_per_pod=used_cpu_ms / len(bound),
-        peak_memory_mb=memory_mb,
-        p50_ms=statistics.median(latencies),
-        p99_ms=percentile(latencies, 0.99),
-    )
+    async def drain(self) -> Run:
+        """Start the scheduler when all pods wait."""
+        pods = self._pods(DRAIN)
+        async with Clients(self._plane) as clients:
+            await clients.send_all(pods)
+            await quiet(list(self._plane.pids.values()))
+            async with (
+                watching(clients, self._namespace) as watch,
+                updating(self._plane, self._task),
+            ):
+                begin = time.perf_counter()
+                starting = asyncio.create_task(asyncio.to_thread(self._scheduler.start))
+                await self._all_bound(watch, 1)
+                await starting
+                # What was bound until here counts as start-up.
+                first, before = len(watch.bound), cpu_ms(self._scheduler.pid)
+                await self._all_bound(watch, len(pods))
+                must_be_bound(self._name, watch.bound)
+                since = min(watch.bound.values())
+                run = await self._summary(watch, since, first, before)
+            run.first_seconds = since - begin
+        return run
 
+    async def _all_bound(self, watch: BindWatch, count: int) -> None:
+        await watch.wait(count, patience=_PATIENCE_SECONDS, seconds=_LONGEST_SECONDS)
 
-@asynccontextmanager
-async def _churning(plane: ControlPlane, kind: PodKind | None) -> AsyncIterator[None]:
-    """Create a pod of a kind every 200 ms."""
-    if kind is None:
-        yield
-        return
+    async def _summary(self, watch: BindWatch, since: float, first: int, before: float) -> Run:
+        """What follows from when pods were seen bound, when all events are there.
 
-    async def churn(clients: Clients) -> None:
-        loop = asyncio.get_running_loop()
-        begin = loop.time()
-        for number in count():
-            await asyncio.sleep(begin + (number + 1) * _CHURN_SECONDS - loop.time())
-            await clients.send_all([create_pod(kind.manifest(number, CHURN_NAMESPACE))])
+        Args:
+            watch: has seen the pods.
+            since: when the run began.
+            first: so many pods do not count for the CPU time,
+            before: which was this then.
+        """
+        must_be_bound(self._name, watch.bound)
+        bound = watch.bound
+        events = await wait_for_events(self._plane, self._namespace, len(bound), since)
+        used = cpu_ms(self._scheduler.pid)
+        last = max(bound.values())
+        return Run(
+            scheduler=self._name,
+            bound=len(bound),
+            seconds=last - since,
+            # The first of pods that waited begins the time and is not in it.
+            pods_per_second=(len(bound) - bool(first)) / max(last - since, 1e-3),
+            throughput=throughput(bound.values()),
+            cpu=Cpu((used - before) / max(1, len(bound) - first), used / len(bound)),
+            peak_memory_mb=peak_memory_mb(self._scheduler.pid),
+            events=events,
+        )
 
-    async with Clients(plane, 1) as clients:
-        churning = asyncio.create_task(churn(clients))
-        try:
-            yield
-        finally:
-            await _end(churning)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    """End a task; what it failed with is raised."""
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
-async def _quiet(pids: list[int]) -> None:
-    """Wait until programs have done what they do when they start."""
-    for _ in range(round(_QUIET_LONGEST_SECONDS / _QUIET_SECONDS)):
-        before = sum(map(cpu_ms, pids))
-        await asyncio.sleep(_QUIET_SECONDS)
-        if sum(map(cpu_ms, pids)) - before < _QUIET_SHARE * _QUIET_SECONDS * 1e3:
-            return
+    async def _warm_up(self, clients: Clients) -> None:
+        pods = [create_pod(pod) for pod in self._task.warm_up_pods()]
+        async with watching(clients, self._task.workload.namespaces[0]) as watch:
+            await clients.send_all(pods)
+            await self._all_bound(watch, len(pods))
+            if len(watch.bound) < len(pods):
+                raise BenchError(f"{self._name} bound only {len(watch.bound)} of {len(pods)} pods.")

@@ -1,6 +1,7 @@
 """Draws the picture of a run; called by `__main__`."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -23,27 +24,35 @@ from benchmarks.reporting import times
 from benchmarks.scheduler import contenders
 from benchmarks.scheduler.limits import Limit
 from benchmarks.scheduler.results import Report, Result
+from benchmarks.scheduler.ways import CREATE, DRAIN
 
 _COLORS = {contenders.KUBE_SCHEDULER: OTHER, contenders.MOORING: MOORING}
+_TITLES = {DRAIN: "Pods that wait", CREATE: "Pods created meanwhile"}
 _WIDTH = 0.4
 
 
-def draw(report: Report, file: Path) -> Figure:
-    """Write a PNG with one panel for each number of nodes; the figure, to look at."""
-    counts = sorted({result.nodes for result in report.results})
-    most = max(sum(result.nodes == nodes for result in report.results) for nodes in counts)
-    figure = Figure(figsize=(max(6.0, 1.25 * most + 1.5), 1.0 + 4.4 * len(counts)))
-    panels = figure.subplots(len(counts), 1, squeeze=False)[:, 0]
-    for axes, nodes in zip(panels, counts, strict=True):
-        results = [result for result in report.results if result.nodes == nodes]
-        limit = next((limit for limit in report.limits if limit.nodes == nodes), None)
-        _draw(axes, nodes, results, limit)
+def draw(report: Report, file: Path) -> Figure | None:
+    """Write a PNG with one panel for each way and number of nodes; the figure, to look at."""
+    panels: dict[tuple[str, int], list[Result]] = {}
+    for way in _TITLES:
+        for result in sorted(report.results, key=lambda one: one.nodes):
+            if result.way == way and any(result.run(name) for name in _COLORS):
+                panels.setdefault((way, result.nodes), []).append(result)
+    if not panels:
+        return None
+    most = max(map(len, panels.values()))
+    figure = Figure(figsize=(max(6.0, 1.25 * most + 1.5), 1.0 + 4.4 * len(panels)))
+    grid = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, ((way, nodes), results) in zip(grid, panels.items(), strict=True):
+        bounds = [report.limit(result.workload, nodes) for result in results]
+        _draw(axes, f"{_TITLES[way]}, {nodes:,} nodes, more is better", results, bounds)
     save(figure, report.environment, file)
     return figure
 
 
-def _draw(axes: Axes, nodes: int, results: list[Result], limit: Limit | None) -> None:
-    for place, result in enumerate(results):
+def _draw(axes: Axes, title: str, results: list[Result], bounds: Sequence[Limit | None]) -> None:
+    highest = 0.0
+    for place, (result, limit) in enumerate(zip(results, bounds, strict=True)):
         for side, (name, color) in zip((-0.5, 0.5), _COLORS.items(), strict=True):
             run = result.run(name)
             if run is None:
@@ -55,18 +64,23 @@ def _draw(axes: Axes, nodes: int, results: list[Result], limit: Limit | None) ->
                 text += f"\n{times(result.ratio)}{TIMES}"
             shade = color if name == contenders.MOORING else NOTE
             write_above(axes, place + side * _WIDTH, rate, text, shade)
+            highest = max(highest, rate)
+        if limit is not None:
+            bound = limit.binds_per_second if result.way == DRAIN else limit.both_per_second
+            axes.hlines(bound, place - 0.45, place + 0.45, color=ACCENT, linestyle="--")
+            highest = max(highest, bound)
     axes.set_xticks(range(len(results)), [_label(result) for result in results], fontsize=8.5)
     handles: list[Patch | Line2D] = [
         Patch(color=OTHER, label="kube-scheduler v1.36.4"),
         Patch(color=MOORING, label=f"moor run ({TIMES}: times kube-scheduler)"),
     ]
-    if limit is not None:
-        axes.axhline(limit.both_per_second, color=ACCENT, linestyle="--", linewidth=1.5)
-        label = "created and bound without a scheduler"
-        handles.append(Line2D([], [], color=ACCENT, linestyle="--", label=label))
-    dress(axes, f"{nodes:,} nodes, more is better", "pods a second", log=False)
-    highest = max(run.pods_per_second for result in results for run in result.runs)
-    legend_above(axes, handles, max(highest, limit.both_per_second if limit else 0.0))
+    if any(limit is not None for limit in bounds):
+        label = "bound" if results[0].way == DRAIN else "created and bound"
+        handles.append(
+            Line2D([], [], color=ACCENT, linestyle="--", label=f"{label} without a scheduler")
+        )
+    dress(axes, title, "pods a second", log=False)
+    legend_above(axes, handles, highest)
 
 
 def _label(result: Result) -> str:

@@ -1,20 +1,24 @@
 """What a whole run found, as it is written to JSON; called by `__main__`, `report` and `plot`."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from benchmarks.environment import Environment
 from benchmarks.reporting import Goal
 from benchmarks.scheduler.contenders import KUBE_SCHEDULER, MOORING
+from benchmarks.scheduler.footprint import Footprint
 from benchmarks.scheduler.limits import Limit
-from benchmarks.scheduler.measuring import Run
+from benchmarks.scheduler.run import Run
 
 
 class Result(msgspec.Struct):
-    """One workload on so many nodes, with each scheduler.
+    """One workload on so many nodes in one way, with each scheduler.
 
     Attributes:
         workload: its name in scheduler_perf.
         nodes: how many nodes.
+        way: how the pods came.
         init_pods: how many pods were there at the start.
         pods: how many were measured.
         official_pods: how many scheduler_perf measures, where that is another number; 0 if it
@@ -25,6 +29,7 @@ class Result(msgspec.Struct):
 
     workload: str
     nodes: int
+    way: str
     init_pods: int
     pods: int
     official_pods: int | None
@@ -36,6 +41,11 @@ class Result(msgspec.Struct):
         if mooring is not None and other is not None:
             self.ratio = mooring.pods_per_second / other.pods_per_second
 
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """What it is about."""
+        return (self.workload, self.nodes, self.way)
+
     def run(self, scheduler: str) -> Run | None:
         """What was measured of one scheduler, if it took part."""
         return next((run for run in self.runs if run.scheduler == scheduler), None)
@@ -45,19 +55,71 @@ class Result(msgspec.Struct):
         return run.bound >= self.pods
 
 
-class Report(msgspec.Struct):
-    """Everything a run found.
+class Found(msgspec.Struct):
+    """What was measured so far.
 
     Attributes:
-        other_load: the share of the machine's CPU time that other programs used meanwhile.
         limits: what the API server can do without a scheduler.
+        results: what the schedulers do.
+        footprints: the memory of replicas.
         failures: what went wrong, one sentence each.
     """
 
+    limits: list[Limit] = []
+    results: list[Result] = []
+    footprints: list[Footprint] = []
+    failures: list[str] = []
+
+    def result(self, workload: str, nodes: int, way: str) -> Result | None:
+        """What was measured of one workload in one way."""
+        key = (workload, nodes, way)
+        return next((result for result in self.results if result.key == key), None)
+
+    def limit(self, workload: str, nodes: int) -> Limit | None:
+        """What the API server can do on the cluster of a workload."""
+        of = (limit for limit in self.limits if (limit.workload, limit.nodes) == (workload, nodes))
+        return next(of, None)
+
+    def ways(self) -> list[str]:
+        """The ways that were measured."""
+        return list(dict.fromkeys(result.way for result in self.results))
+
+    def add(self, older: "Found") -> None:
+        """Take over what an earlier run measured and this one did not."""
+        here = {(one.workload, one.nodes) for one in self.limits}
+        self.limits[:0] = [one for one in older.limits if (one.workload, one.nodes) not in here]
+        footprints = {one.scheduler for one in self.footprints}
+        self.footprints[:0] = [one for one in older.footprints if one.scheduler not in footprints]
+        own = {result.key: result for result in self.results}
+        merged = [_merged(result, own.pop(result.key, None)) for result in older.results]
+        self.results[:] = [*merged, *own.values()]
+
+
+def _merged(older: Result, newer: Result | None) -> Result:
+    if newer is None or newer.pods != older.pods:
+        return older if newer is None else newer
+    return msgspec.structs.replace(newer, runs=_runs([*newer.runs, *older.runs]))
+
+
+def _runs(runs: Iterable[Run]) -> list[Run]:
+    """The first run of each scheduler."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        found.setdefault(run.scheduler, run)
+    return list(found.values())
+
+
+class Report(Found, kw_only=True):
+    """Everything a run found.
+
+    Attributes:
+        gomaxprocs: how many threads of kube-scheduler work at once.
+        quick: whether it was a short run.
+        other_load: the share of the machine's CPU time that other programs used meanwhile.
+    """
+
     environment: Environment
+    gomaxprocs: int
     quick: bool
     other_load: float
-    limits: list[Limit]
-    results: list[Result]
     goals: list[Goal]
-    failures: list[str]

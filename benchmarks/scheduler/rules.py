@@ -12,18 +12,15 @@ from benchmarks.scheduler.kinds import Object
 from benchmarks.scheduler.task import Task
 from mooring.model.quantity import parse_quantity
 
-_NODE_CPU_MILLI = 4000
+#: The CPU of a node.
+NODE_CPU_MILLI = 4000
 _MAX_SKEW = 5
 
 
 def broken_rules(task: Task, pods: Iterable[Object]) -> list[str]:
     """What is wrong with where the pods of a task are, one clause each."""
     bound = [pod for pod in pods if pod["spec"].get("nodeName")]
-    zones = {
-        node["metadata"]["name"]: node["metadata"]["labels"].get(kinds.ZONE, "")
-        for node in task.node_manifests()
-    }
-    return list(_broken(task, bound, zones))
+    return list(_broken(task, bound, task.zones))
 
 
 def _broken(task: Task, pods: list[Object], zones: Mapping[str, str]) -> Iterator[str]:
@@ -35,14 +32,14 @@ def _broken(task: Task, pods: list[Object], zones: Mapping[str, str]) -> Iterato
         if node not in zones:
             yield f"a pod is on {node}, which is no node"
             return
-        cpu[node] += _cpu_milli(pod)
+        cpu[node] += cpu_milli(pod)
         if _is(pod, kinds.ANTI_AFFINITY):
             apart[node] += 1
         if task.workload.pods is kinds.SPREAD and _is(pod, kinds.SPREAD):
             even[zones[node]] += 1
         if _is(pod, kinds.DAEMON) and node != kinds.DAEMON_NODE:
             yield f"a pod is on {node} that needs {kinds.DAEMON_NODE}"
-    if max(cpu.values(), default=0) > _NODE_CPU_MILLI:
+    if max(cpu.values(), default=0) > NODE_CPU_MILLI:
         yield "a node has more pods than it has CPU for"
     if max(apart.values(), default=0) > 1:
         yield "pods that keep apart share a node"
@@ -50,7 +47,8 @@ def _broken(task: Task, pods: list[Object], zones: Mapping[str, str]) -> Iterato
         yield f"zones are uneven: {dict(even)}"
 
 
-def _cpu_milli(pod: Object) -> int:
+def cpu_milli(pod: Object) -> int:
+    """The CPU that a pod requests."""
     amounts = pod["spec"]["containers"][0].get("resources", {}).get("requests", {})
     return parse_quantity(amounts.get("cpu", "0")).milli
 

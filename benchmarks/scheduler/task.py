@@ -5,7 +5,8 @@ nodes or where a scheduler would put them. The last ones are left to the schedul
 measured, which warms up with them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from benchmarks.scheduler import kinds
 from benchmarks.scheduler.kinds import Object, PodKind
@@ -13,6 +14,10 @@ from benchmarks.scheduler.workloads import Workload
 
 #: Where pods trickle in while others are measured.
 CHURN_NAMESPACE = "churn"
+#: Where pods stay pending.
+WAITING_NAMESPACE = "waiting"
+#: So many replica sets there are to update.
+REPLICA_SETS = 20
 
 _WARM_UPS = 50
 
@@ -43,9 +48,38 @@ class Task:
         nodes = [kinds.node(number, self.workload.zones) for number in range(self.nodes)]
         return [kinds.daemon_node(), *nodes] if self.workload.daemon else nodes
 
+    @cached_property
+    def zones(self) -> Mapping[str, str]:
+        """The zone of each node by its name; empty if it has none."""
+        return {
+            node["metadata"]["name"]: node["metadata"]["labels"].get(kinds.ZONE, "")
+            for node in self.node_manifests()
+        }
+
     def namespaces(self) -> list[str]:
         """The names of all namespaces."""
-        return list(dict.fromkeys([*self.workload.namespaces, CHURN_NAMESPACE]))
+        others = (CHURN_NAMESPACE, WAITING_NAMESPACE)
+        return list(dict.fromkeys([*self.workload.namespaces, *others]))
+
+    @property
+    def waiting(self) -> int:
+        """How many pods stay pending."""
+        return self.nodes * self.workload.waiting[1]
+
+    def others(self) -> Iterator[tuple[str, Object]]:
+        """What else there is, with the path to create it at."""
+        where = self.workload.namespaces[1]
+        if self.workload.served:
+            yield f"/api/v1/namespaces/{where}/services", kinds.SERVICE
+        if self.workload.updated:
+            for number in range(REPLICA_SETS):
+                yield f"/apis/apps/v1/namespaces/{where}/replicasets", kinds.replica_set(number)
+
+    def waiting_pods(self) -> Iterator[Object]:
+        """The pods that stay pending."""
+        for number in range(self.waiting):
+            among = self.workload.waiting[0]
+            yield among[number % len(among)].manifest(number, WAITING_NAMESPACE)
 
     def placed_pods(self) -> Iterator[Object]:
         """The pods that are created on nodes."""

@@ -11,11 +11,11 @@ from benchmarks.scheduler import kinds
 from benchmarks.scheduler.kinds import PodKind
 
 #: The numbers of nodes for which sizes are given; others are scaled from the first.
-SMALL, LARGE = 500, 5000
+SMALL, LARGE, HUGE = 500, 5000, 15000
 
 _MOONS = ("moon-1", "moon-2", "moon-3")
 _ONE_ZONE = ("zone1",)
-_TWO = ("sched-0", "sched-1")
+_SCHED = ("sched-0", "sched-1")
 
 
 class Size(NamedTuple):
@@ -51,6 +51,11 @@ class Workload(NamedTuple):
         zones: given to the nodes in turn; none at all if empty.
         namespaces: of the pods at the start and of the measured pods.
         quick: how many are measured on 5,000 nodes in a short run.
+        huge: the size on 15,000 nodes, if that is measured instead of 5,000.
+        waiting: kinds that stay pending all the time, in turn; so many for each node.
+        served: whether a service selects the measured pods.
+        updated: whether nodes and replica sets are updated meanwhile, as in a cluster that works.
+        official: whether scheduler_perf has it.
     """
 
     name: str
@@ -62,6 +67,16 @@ class Workload(NamedTuple):
     zones: tuple[str, ...] = ()
     namespaces: tuple[str, str] = ("namespace-1", "namespace-2")
     quick: int = 1000
+    huge: Size | None = None
+    waiting: tuple[tuple[PodKind, ...], int] = ((), 0)
+    served: bool = False
+    updated: bool = False
+    official: bool = True
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The numbers of nodes on which it is measured unless said otherwise."""
+        return (SMALL, LARGE if self.huge is None else HUGE)
 
     def size(self, nodes: int, *, quick: bool = False) -> Size:
         """The number of pods on so many nodes."""
@@ -69,6 +84,8 @@ class Workload(NamedTuple):
             return self.large.shortened(self.quick) if quick else self.large
         if nodes == SMALL:
             return self.small
+        if nodes == HUGE and self.huge is not None:
+            return self.huge.shortened(self.quick) if quick else self.huge
         init, pods, _ = self.small
         return Size(init * nodes // SMALL, pods * nodes // SMALL, official=0)
 
@@ -100,7 +117,7 @@ _ALL = (
         small=Size(100, 400),
         large=Size(1000, 2000),
         init=(kinds.ANTI_AFFINITY,),
-        namespaces=_TWO,
+        namespaces=_SCHED,
     ),
     Workload(
         "SchedulingPodAffinity",
@@ -109,7 +126,7 @@ _ALL = (
         large=Size(5000, 5000),
         init=(kinds.AFFINITY,),
         zones=_ONE_ZONE,
-        namespaces=_TWO,
+        namespaces=_SCHED,
     ),
     Workload(
         "SchedulingPreferredPodAffinity",
@@ -117,7 +134,7 @@ _ALL = (
         small=Size(500, 1000),
         large=Size(5000, 5000),
         init=(kinds.PREFERRED_AFFINITY,),
-        namespaces=_TWO,
+        namespaces=_SCHED,
     ),
     Workload(
         "TopologySpreading",
@@ -168,10 +185,52 @@ _ALL = (
         kinds.DAEMON,
         small=Size(0, 1000, official=0),
         large=Size(0, 10000, official=0),
+        huge=Size(0, 30000),
         init=(),
     ),
+    Workload(
+        "DefaultTopologySpreading",
+        kinds.SERVED,
+        small=Size(1000, 1000),
+        large=Size(5000, 10000),
+        zones=_MOONS,
+        served=True,
+    ),
+    Workload(
+        "SchedulingWhileGated",
+        kinds.PLAIN,
+        small=Size(500, 1000, official=0),
+        large=Size(1000, 10000, official=0),
+        waiting=((kinds.GATED,), 2),
+    ),
+    Workload(
+        "UnschedulableInTheWay",
+        kinds.PLAIN,
+        small=Size(500, 1000),
+        large=Size(1000, 5000),
+        waiting=(kinds.LARGE, 1),
+        official=False,
+    ),
+    Workload(
+        "SchedulingWithUpdates",
+        kinds.PLAIN,
+        small=Size(500, 1000),
+        large=Size(1000, 10000),
+        updated=True,
+        official=False,
+        quick=2000,
+    ),
+    Workload(
+        "StartUp",
+        kinds.PLAIN,
+        small=Size(2000, 100),
+        large=Size(20000, 1000),
+        official=False,
+    ),
 )
-#: The workloads of a short run, which are those the goals are about.
+#: Two that the smaller parts are about: plain pods and pods with a rule.
+TWO = ("SchedulingBasic", "TopologySpreading")
+#: The workloads of a short run.
 QUICK = ("SchedulingBasic", "SchedulingPodAntiAffinity", "TopologySpreading")
 #: All workloads by name.
 WORKLOADS: dict[str, Workload] = {one.name: one for one in _ALL}

@@ -1,5 +1,6 @@
 """The parts of `make bench-core` compute what they say from what they measure."""
 
+import gc
 import json
 from pathlib import Path
 
@@ -7,13 +8,18 @@ import pytest
 
 from benchmarks.command import BenchError
 from benchmarks.core import __main__ as command_line
-from benchmarks.core import by_plugin, growth, speed
+from benchmarks.core import by_plugin, confirming, growth, pauses, sizes, speed, waking
 from benchmarks.core.bench import Bench
 from benchmarks.core.by_plugin import FRAMEWORK, Costs
+from benchmarks.core.confirming import Confirming
+from benchmarks.core.findings import Findings
 from benchmarks.core.goals import goals
 from benchmarks.core.growth import Growth
+from benchmarks.core.pauses import Pauses
 from benchmarks.core.report import part_names
+from benchmarks.core.sizes import Sizes
 from benchmarks.core.speed import Effort, Speed
+from benchmarks.core.waking import Waking
 from benchmarks.core.workloads import WORKLOADS
 
 SHORT = Effort(seconds=0.0, rounds=2)
@@ -100,29 +106,116 @@ def test_growth_compares_within_turns_and_turns_around(
     assert found.ratio == pytest.approx(1.3)
 
 
+def confirming_of(confirmed: float, slowdown: float, nodes: int = 5000) -> Confirming:
+    return Confirming("plain", nodes, 5.0, confirmed, 40.0, 40.0 * slowdown, slowdown)
+
+
 def test_goals_are_about_5000_nodes() -> None:
     assert growth.pod_counts(5000) == [1000, 5000, 20000]
-    assert goals([speed_of("plain", 1.0, nodes=1000)], [growth_of("plain", 9.0, nodes=1000)]) == []
+    found = Findings(
+        speed=[speed_of("plain", 1.0, nodes=1000)],
+        growth=[growth_of("plain", 9.0, nodes=1000)],
+        sizes=[Sizes("plain", [1000, 3000], [1.0, 9.0], 9.0)],
+        confirming=[confirming_of(99.0, 9.0, nodes=1000)],
+        waking=[Waking(1000, 4000, 9.0, 4000, 4001, 9.0)],
+    )
+    assert goals(found) == []
 
 
 @pytest.mark.parametrize(
     ("workload", "pods_per_second", "met"),
     [
-        ("plain", 2000, True),
-        ("plain", 1999, False),
-        ("spread", 1000, True),
-        ("anti-affinity", 999, False),
+        ("plain", 25_000, True),
+        ("plain", 24_999, False),
+        ("spread", 12_000, True),
+        ("anti-affinity", 11_999, False),
+        ("deployment", 10_000, True),
+        ("templates", 8_000, True),
         ("mix", 1, None),
     ],
 )
 def test_goals_of_speed(workload: str, pods_per_second: float, met: bool | None) -> None:
-    found = goals([speed_of(workload, pods_per_second)], [])
+    found = goals(Findings(speed=[speed_of(workload, pods_per_second)]))
     assert [goal.met for goal in found] == ([] if met is None else [met])
 
 
 @pytest.mark.parametrize(("ratio", "met"), [(0.9, True), (1.3, True), (1.31, False)])
 def test_goals_of_growth(ratio: float, met: bool) -> None:
-    assert [goal.met for goal in goals([], [growth_of("mix", ratio)])] == [met]
+    assert [goal.met for goal in goals(Findings(growth=[growth_of("mix", ratio)]))] == [met]
+
+
+@pytest.mark.parametrize(
+    ("workload", "ratio", "met"),
+    [("plain", 1.4, True), ("plain", 1.41, False), ("spread", 2.0, True), ("mix", 2.1, False)],
+)
+def test_goals_of_sizes(workload: str, ratio: float, met: bool) -> None:
+    found = Findings(sizes=[Sizes(workload, [5000, 15000], [1.0, ratio], ratio)])
+    assert [goal.met for goal in goals(found)] == [met]
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "slowdown", "met"),
+    [(8.0, 1.05, [True, True]), (8.1, 1.0, [False, True]), (5.0, 1.1, [True, False])],
+)
+def test_goals_of_confirming(confirmed: float, slowdown: float, met: list[bool]) -> None:
+    found = Findings(confirming=[confirming_of(confirmed, slowdown)])
+    assert [goal.met for goal in goals(found)] == met
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(0.5, True), (0.51, False)])
+def test_goals_of_waking(seconds: float, met: bool) -> None:
+    found = Findings(waking=[Waking(5000, 20000, 9.0, 20000, 6, seconds)])
+    assert [goal.met for goal in goals(found)] == [met]
+
+
+def test_sizes_compare_with_three_times_the_nodes() -> None:
+    found = sizes.measure(WORKLOADS["plain"], 20, SHORT)
+    assert (found.workload, found.nodes) == ("plain", [20, 60])
+    assert len(found.microseconds) == 2
+    assert found.ratio > 0
+
+
+def test_confirming_leaves_the_cluster_as_it_was(bench: Bench) -> None:
+    found = confirming.measure(bench, SHORT)
+    assert (found.workload, found.nodes) == ("mix", 40)
+    assert min(found.confirmed, found.undisturbed, found.disturbed, found.slowdown) > 0
+    assert (bench.cluster.pods, len(bench.core.binding)) == (bench.pods, 0)
+
+
+def test_confirming_compares_within_turns() -> None:
+    # Noise doubles the second turn as a whole.
+    turns = [
+        (confirming.Turn(10.0, 5.0, 7.0), confirming.Turn(11.0, 5.0, 9.0)),
+        (confirming.Turn(20.0, 10.0, 14.0), confirming.Turn(22.0, 10.0, 18.0)),
+        (confirming.Turn(10.0, 4.0, 7.0), confirming.Turn(11.0, 4.0, 8.0)),
+    ]
+    found = confirming.summary("plain", 100, turns)
+    assert (found.undisturbed, found.disturbed) == (10.0, 11.0)
+    assert found.slowdown == pytest.approx(1.1)
+    assert (found.answered, found.confirmed) == (5.0, 8.5)
+
+
+def test_one_deleted_pod_wakes_all_unschedulable_pods() -> None:
+    found = waking.measure(20)
+    assert (found.nodes, found.pods) == (20, 80)
+    assert found.woken == 80
+    assert 1 <= found.decisions <= 81
+    assert found.seconds > 0
+
+
+def test_pauses_are_those_of_the_collector_and_its_settings_are_put_back() -> None:
+    before = gc.get_threshold(), list(gc.callbacks)
+    found = pauses.measure(50)
+    assert (found.nodes, found.pods, found.placed) == (50, 500, 100)
+    assert found.longest_ms >= 0
+    assert 0 <= found.share < 1
+    assert (gc.get_threshold(), list(gc.callbacks)) == before
+
+
+@pytest.mark.parametrize(("longest", "met"), [(5.0, True), (5.1, False)])
+def test_goals_of_pauses(longest: float, met: bool) -> None:
+    found = Findings(pauses=[Pauses(5000, 50000, 10000, 9, longest, 0.01)])
+    assert [goal.met for goal in goals(found)] == [met]
 
 
 def test_parts_are_listed_dearest_plugin_first_and_others_last() -> None:
@@ -144,7 +237,10 @@ def test_a_run_prints_tables_and_writes_its_files(
         ["--quick", "--nodes", "20", "40", "--workload", "plain", "mix", "--out", str(tmp_path)]
     ) == 0  # fmt: skip
     shown = capsys.readouterr().out
-    for text in ("40 nodes", "plain pods", "NodeResourcesFit", "160 pods", "times first"):
+    for text in (
+        "40 nodes", "plain pods", "NodeResourcesFit", "160 pods", "times first", "120 nodes",
+        "the pod is confirmed", "new pod placed after",
+    ):  # fmt: skip
         assert text in shown
     report = json.loads((tmp_path / "core.json").read_text())
     assert report["quick"] is True
@@ -152,27 +248,58 @@ def test_a_run_prints_tables_and_writes_its_files(
         ("plain", 20), ("plain", 40), ("mix", 20), ("mix", 40),
     ]  # fmt: skip
     assert [(one["nodes"], one["pods"]) for one in report["growth"]] == [(40, [8, 40, 160])] * 2
+    assert [one["nodes"] for one in report["sizes"]] == [[40, 120]] * 2
+    assert [one["workload"] for one in report["confirming"]] == ["plain"]
+    assert [one["pods"] for one in report["waking"]] == [160]
     assert (tmp_path / "core.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("part", command_line.PARTS)
+def test_a_part_alone_is_measured_and_drawn(part: str, tmp_path: Path) -> None:
+    page = tmp_path / "core.md"
+    page.write_text("# Page\n\n<!-- tables -->\n<!-- end -->\n")
+    assert run("--part", part, "--out", str(tmp_path)) == 0
+    report = json.loads((tmp_path / "core.json").read_text())
+    fields = {"plugins": "by_plugin"}
+    lists = ("speed", "by_plugin", "growth", "sizes", "confirming", "waking", "pauses")
+    assert [name for name in lists if report[name]] == [fields.get(part, part)]
+    assert (tmp_path / "core.png").exists() is (part not in ("confirming", "waking", "pauses"))
+    assert page.read_text().count("**") == 2
+
+
+def test_parts_can_be_measured_one_after_the_other(tmp_path: Path) -> None:
+    assert run("--part", "speed", "waking", "--out", str(tmp_path)) == 0
+    first = json.loads((tmp_path / "core.json").read_text())
+    assert run("--part", "waking", "growth", "--add", "--out", str(tmp_path)) == 0
+    second = json.loads((tmp_path / "core.json").read_text())
+    assert second["speed"] == first["speed"]
+    assert second["waking"] != first["waking"]
+    assert [one["workload"] for one in second["growth"]] == ["plain"]
+    assert run("--part", "waking", "--out", str(tmp_path)) == 0
+    assert json.loads((tmp_path / "core.json").read_text())["speed"] == []
 
 
 @pytest.mark.parametrize(("check", "code"), [(["--check"], 1), ([], 0)])
 def test_a_goal_that_is_missed_fails_only_a_check(
     check: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(*given: object) -> None:
-        found = next(one for one in given if isinstance(one, command_line.Findings))
-        found.speed.append(speed_of("plain", 1500))
-        found.by_plugin.append(Costs("plain", 5000, 1.0, {FRAMEWORK: 1.0}, 0.0))
-        found.growth.append(growth_of("plain", 1.0))
+    def slow(self: command_line.Run, workload: object) -> None:
+        self.found.speed.append(speed_of("plain", 1500))
 
-    monkeypatch.setattr(command_line, "measure", slow)
-    arguments = ["--workload", "plain", "--out", str(tmp_path), *check]
+    monkeypatch.setattr(command_line.Run, "measure", slow)
+    arguments = ["--workload", "plain", "--part", "speed", "--out", str(tmp_path), *check]
     assert command_line.main(arguments) == code
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [["--check"], ["--nodes", "5"], ["--nodes", "many"], ["--workload", "nothing"]],
+    [
+        ["--check"],
+        ["--nodes", "5"],
+        ["--nodes", "many"],
+        ["--workload", "nothing"],
+        ["--part", "none"],
+    ],
     ids=" ".join,
 )
 def test_wrong_arguments_are_rejected(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:

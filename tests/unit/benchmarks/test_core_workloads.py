@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.core.bench import Bench
+from benchmarks.core.kinds import TEMPLATES
 from benchmarks.core.workloads import WORKLOADS, ZONE
 from mooring.model.defaults import Defaults
 from mooring.model.node import Node
@@ -14,7 +15,8 @@ from mooring.state.shapes import Shapes
 
 NODES = 40
 NAMES = list(WORKLOADS)
-ALONE = [name for name in NAMES if name != "mix"]
+#: The workloads whose pods are in the mix.
+ALONE = NAMES[: NAMES.index("mix")]
 
 
 def placed(bench: Bench) -> list[tuple[Pod, Node]]:
@@ -105,6 +107,50 @@ def test_pods_of_a_kind_are_distinct_objects_of_one_template(name: str) -> None:
     assert first.key != second.key
     shapes = Shapes()
     assert shapes.of(first) is shapes.of(second)
+
+
+@pytest.mark.parametrize("name", ["deployment", "stateful-set"])
+def test_pods_with_a_service_are_spread_by_default(name: str) -> None:
+    bench = Bench(WORKLOADS[name], NODES, 0)
+    names = bench.place(bench.new_pods(30))
+    counts = zones(placed(bench))
+    assert max(counts.values()) - min(counts.values()) <= 2
+    assert len(set(names)) == 30
+
+
+@pytest.mark.parametrize("name", ["stateful-set", "indexed-job"])
+def test_pods_with_an_index_have_labels_of_their_own(name: str) -> None:
+    first, second = Bench(WORKLOADS[name], NODES, 0).new_pods(2)
+    assert first.labels != second.labels
+    shapes = Shapes()
+    assert shapes.of(first) is not shapes.of(second)
+
+
+def test_templates_come_in_random_order_with_requests_of_their_own() -> None:
+    pods = Bench(WORKLOADS["templates"], NODES, 0).new_pods(400)
+    apps = [pod.labels["app"] for pod in pods]
+    assert len(set(apps)) == TEMPLATES
+    assert apps[:50] != apps[50:100]
+    assert len({(pod.labels["app"], pod.requests["cpu"]) for pod in pods}) == TEMPLATES
+    shapes = Shapes()
+    # Pods that keep apart are of one group here, so that every template is one shape.
+    found = [shapes.of(pod) for pod in pods]
+    assert len({id(shape) for shape in found}) == TEMPLATES
+
+
+def test_a_bound_pod_is_the_same_pod_on_its_node() -> None:
+    bench = Bench(WORKLOADS["deployment"], NODES, 8)
+    pods = bench.new_pods(2)
+    names = bench.place(pods)
+    before = bench.cluster.columns.used("cpu").copy()
+    for pod, name, seen in zip(pods, names, bench.seen_bound(pods, names), strict=True):
+        assert (seen.key, seen.uid, seen.labels) == (pod.key, pod.uid, pod.labels)
+        assert seen.node_name == name
+        bench.bound(pod, name)
+        bench.confirm(seen)
+        assert bench.cluster.pod(pod.namespace, pod.name) is seen
+    assert np.array_equal(bench.cluster.columns.used("cpu"), before)
+    assert not bench.core.binding
 
 
 def test_a_mix_has_all_kinds_in_turn() -> None:

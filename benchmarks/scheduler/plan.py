@@ -1,0 +1,88 @@
+"""Which scheduler places which pods in which way, part by part; called by `__main__`."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from benchmarks.scheduler.contenders import (
+    ALL_NODES,
+    KUBE_LIMITED,
+    KUBE_SCHEDULER,
+    MOORING,
+    MOORING_LIMITED,
+    POLICY,
+)
+from benchmarks.scheduler.ways import CREATE, DRAIN, RATES, at_rate
+from benchmarks.scheduler.workloads import LARGE, TWO, WORKLOADS
+
+BOTH = (KUBE_SCHEDULER, MOORING)
+#: The part that has no workload of its own.
+MEMORY = "memory"
+
+
+class Part(NamedTuple):
+    """A part of the benchmark.
+
+    Attributes:
+        title: what it is about.
+        ways: how pods come.
+        schedulers: who takes part.
+        all_workloads: whether it is about all workloads and sizes, not only two at 5,000 nodes.
+    """
+
+    title: str
+    ways: tuple[str, ...]
+    schedulers: tuple[str, ...]
+    all_workloads: bool = False
+
+
+#: All parts by name, but for `MEMORY`.
+PARTS = {
+    "drain": Part("pods that wait before the scheduler starts", (DRAIN,), BOTH, True),
+    "create": Part("pods that are created meanwhile", (CREATE,), BOTH, True),
+    "rates": Part("pods that come at fixed rates", tuple(map(at_rate, RATES)), BOTH),
+    "sampling": Part("kube-scheduler when it scores all nodes, too", (DRAIN,), (ALL_NODES,)),
+    "policy": Part("mooring with the policy of the README", (DRAIN,), (POLICY,)),
+    "limited": Part(
+        "both with kube-scheduler's default limits", (DRAIN,), (KUBE_LIMITED, MOORING_LIMITED)
+    ),
+}
+
+
+class Step(NamedTuple):
+    """One run to do."""
+
+    way: str
+    scheduler: str
+
+
+#: The runs to do on one prepared cluster, by workload and number of nodes.
+Plan = dict[tuple[str, int], list[Step]]
+
+
+def plan(
+    parts: Sequence[str],
+    workloads: Sequence[str],
+    nodes: Sequence[int],
+    schedulers: Sequence[str],
+) -> Plan:
+    """The runs to do.
+
+    Args:
+        parts: the parts.
+        workloads: of these; those of the parts themselves if empty.
+        nodes: at these sizes; those of the workloads if empty.
+        schedulers: only these; all if empty.
+    """
+    found: Plan = {}
+    for part in (PARTS[name] for name in parts if name in PARTS):
+        for workload in workloads or (WORKLOADS if part.all_workloads else TWO):
+            for count in nodes or (WORKLOADS[workload].nodes if part.all_workloads else (LARGE,)):
+                steps = found.setdefault((workload, count), [])
+                steps += [
+                    Step(way, scheduler)
+                    for way in part.ways
+                    for scheduler in part.schedulers
+                    if not schedulers or scheduler in schedulers
+                ]
+    ordered = sorted(found, key=lambda key: (key[1], list(WORKLOADS).index(key[0])))
+    return {key: found[key] for key in ordered if found[key]}
