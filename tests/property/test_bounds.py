@@ -128,7 +128,7 @@ def test_what_is_remembered_makes_no_difference(
     _decide_alike(worlds, variants, steps)
     forgetful, other = (world.cluster for world in worlds)
     assert len(forgetful.columns._memo) <= 1
-    assert len(forgetful.shapes.remembering._shapes) <= 1
+    assert len(forgetful.shapes.remembering._specs) <= 1
     assert other.shapes.remembering.most > len(other.shapes)
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm, Requirement
+from mooring.state.affinity_terms import AffinityTerm
 from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
 from mooring.state.memory_bounds import MemoryBounds
-from mooring.state.shapes import AffinityTerm, Shape, Shapes
+from mooring.state.shapes import Shape, Shapes
 from mooring.state.table import Table
 
 ROWS = 3

@@ -422,7 +422,7 @@ class ForksMachine(RuleBasedStateMachine):
             assert one.columns.bounds == one.columns.table.bounds == self.bounds
             assert len(one.columns._memo) <= self.bounds.results
             assert len(one.pod_counts._followed) <= self.bounds.selectors
-            assert len(one.shapes.remembering._shapes) <= self.bounds.templates
+            assert len(one.shapes.remembering._specs) <= self.bounds.templates
             assert len(one.columns._used) <= len(RESOURCES)
             kept: Mapping[str, Any] = one._usage
             assert {name for name, usage in kept.items() if not usage} <= set(one.nodes)

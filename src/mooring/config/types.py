@@ -23,6 +23,10 @@ class _ConfigStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     """Base of every struct in a configuration."""
 
 
+#: Namespace and name of kube-scheduler's own Lease.
+KUBE_SCHEDULER_LEASE: Final = ("kube-system", "kube-scheduler")
+
+
 class LeaderElectionConfiguration(_ConfigStruct, frozen=True):
     """How replicas of the scheduler agree on the one that works."""
 
@@ -31,8 +35,8 @@ class LeaderElectionConfiguration(_ConfigStruct, frozen=True):
     renew_deadline: Duration = Duration.of_seconds(10)
     retry_period: Duration = Duration.of_seconds(2)
     resource_lock: str = "leases"
-    resource_name: str = "kube-scheduler"
-    resource_namespace: str = "kube-system"
+    resource_name: str = KUBE_SCHEDULER_LEASE[1]
+    resource_namespace: str = KUBE_SCHEDULER_LEASE[0]
 
 
 class ClientConnectionConfiguration(_ConfigStruct, frozen=True):

@@ -18,6 +18,10 @@ from mooring.kube.cluster_config import ClusterConfig
 
 _SHOWN_CHARACTERS: Final = 200
 _DEFAULT_SECONDS: Final = 5.0
+#: What `why` says of a server without TLS behind an https address.
+NO_TLS: Final = "it answers without TLS"
+#: OpenSSL's names for bytes that are not TLS.
+_NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 def timeout_seconds(settings: Extender) -> float:
@@ -85,6 +89,8 @@ def why(error: Exception) -> str:
         cause = error.certificate_error
         return f"its certificate is not trusted: {getattr(cause, 'verify_message', '') or cause}"
     if isinstance(error, aiohttp.ClientConnectorError):
+        if isinstance(error.os_error, ssl.SSLError) and error.os_error.reason in _NOT_TLS:
+            return NO_TLS
         return f"it cannot be reached: {_os_words(error.os_error)}"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "it closed the connection"

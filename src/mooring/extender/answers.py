@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import compress
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
 from mooring.errors import InputError, PolicyError
 from mooring.extender.bodies import BodyReader, Question, read, read_pod
+from mooring.extender.kept_answers import Asked, KeptAnswers
 from mooring.extender.wire import (
     MAX_SCORE,
     ExtenderBindingArgs,
@@ -30,7 +31,7 @@ from mooring.extender.wire import (
 from mooring.framework.binding import Binding
 from mooring.framework.plugin_calls import whole as whole_scores
 from mooring.framework.policy import Policy
-from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_calls import Rejections, keep_victims, reject_nodes, score_nodes
 from mooring.framework.rules import FilterRule, Rule, ScoreRule
 from mooring.framework.verdict import Verdict, reject
 from mooring.model.node import Node
@@ -48,6 +49,10 @@ UNKNOWN_NODE = "node is not known to the extender yet"
 #: be bound.
 _MOST_ASKED: Final = 256
 _MOST_ASKED_BYTES: Final = 16 << 20
+
+T = TypeVar("T")
+#: What speaks against a node: the numbers of filters, and their verdicts.
+RejectedBy = tuple[tuple[int, Verdict], ...]
 
 
 class FunctionObserver(Protocol):
@@ -117,6 +122,7 @@ class Answers:
             _MOST_ASKED, _MOST_ASKED_BYTES
         )
         self._observer = observer if observer is not None else SilentObserver()
+        self._kept = KeptAnswers(policy, cluster)
 
     def filter(self, body: bytes, rules: Sequence[FilterRule] | None = None) -> bytes:
         """Answer a filter request with all filters of the policy, or with the given ones.
@@ -126,12 +132,12 @@ class Answers:
             PolicyError: a function raised or returned something illegal.
         """
         question = self.bodies.read(body)
-        nodes, names, unknown = self._nodes(question)
+        asked = self.policy.filters if rules is None else rules
+        self._remember(question.pod, rules, len(body))
+        names, unknown, rejected = self._filtered(question, asked)
         failed = dict.fromkeys(unknown, UNKNOWN_NODE)
         unresolvable: dict[str, str] = {}
-        self._remember(question.pod, rules, len(body))
-        rejected = self._rejections(question.pod, nodes, rules)
-        accepted = bytearray(b"\1") * len(nodes)
+        accepted = bytearray(b"\1") * len(names)
         for index, verdict in rejected.items():
             accepted[index] = 0
             (unresolvable if verdict.unresolvable else failed)[names[index]] = verdict.reason
@@ -143,7 +149,7 @@ class Answers:
         reply = _encode(result)
         if question.spans is None:
             return reply
-        kept = list(compress(range(len(nodes)), accepted))
+        kept = list(compress(range(len(names)), accepted))
         head, tail = reply.split(b'"Nodes":null', 1)
         pieces: list[bytes | memoryview] = [head, b'"Nodes":{"metadata":{},"items":[']
         for piece in question.splice(kept):
@@ -161,18 +167,15 @@ class Answers:
             PolicyError: a function raised or returned something illegal.
         """
         question = self.bodies.read(body)
-        nodes, names, unknown = self._nodes(question)
-        asked = self.policy.scores if rules is None else rules
-        around = partial(self._around, question.pod.key)
-        totals = score_nodes(asked, question.pod, nodes, around)
-        # The same whole numbers that mooring's own scheduler adds up, brought to the wire's range.
-        scores = ((whole_scores(totals) * MAX_SCORE + 50) // 100).tolist()
-        if log.isEnabledFor(logging.DEBUG):
-            for name, score, total in zip(names, scores, totals.tolist(), strict=True):
-                log.debug("pod %s node %s score %d (%g)", question.pod.key, name, score, total)
-        result = list(map(HostPriority, names, scores))
-        result += [HostPriority(name, 0) for name in unknown]
-        return _encode(result)
+        rules = self.policy.scores if rules is None else rules
+        ask = partial(self._priorities, question.pod, rules=rules)
+        asked = self._asked_of(question, rules)
+        if asked is None:
+            nodes, _, unknown = self._nodes(question)
+            result = ask(nodes)
+        else:
+            _, unknown, result = self._said(asked, question, ask)
+        return _encode(result + [HostPriority(name, 0) for name in unknown])
 
     def preempt(self, body: bytes) -> bytes:
         """Answer a preempt request.
@@ -325,13 +328,80 @@ class Answers:
         there = [name for name in names if name in known]
         return [known[name] for name in there], there, [n for n in names if n not in known]
 
+    def _filtered(
+        self, question: Question, rules: Sequence[FilterRule]
+    ) -> tuple[list[str], list[str], dict[int, Verdict]]:
+        """The nodes in question, those nothing is known of, and the rejected ones by position."""
+        pod, asked = question.pod, self._asked_of(question, rules)
+        if asked is None:
+            nodes, names, unknown = self._nodes(question)
+            return names, unknown, self._rejections(pod, nodes, rules)
+        names, unknown, said = self._said(
+            asked, question, lambda nodes: _by_node(self._reject(pod, nodes, rules), len(nodes))
+        )
+        by_rule: list[list[tuple[int, Verdict]]] = [[] for _ in rules]
+        for index, against in compress(enumerate(said), said):
+            for number, verdict in against:
+                by_rule[number].append((index, verdict))
+        return names, unknown, self._together(list(zip(rules, by_rule, strict=True)))
+
+    def _priorities(
+        self, pod: Pod, nodes: Sequence[Node], rules: Sequence[ScoreRule]
+    ) -> list[HostPriority]:
+        """The score of each node."""
+        totals = score_nodes(rules, pod, nodes, partial(self._around, pod.key))
+        # The same whole numbers that mooring's own scheduler adds up, brought to the wire's range.
+        scores = ((whole_scores(totals) * MAX_SCORE + 50) // 100).tolist()
+        if log.isEnabledFor(logging.DEBUG):
+            for node, score, total in zip(nodes, scores, totals.tolist(), strict=True):
+                log.debug("pod %s node %s score %d (%g)", pod.key, node.name, score, total)
+        return [HostPriority(node.name, one) for node, one in zip(nodes, scores, strict=True)]
+
+    def _asked_of(self, question: Question, rules: Sequence[Rule]) -> Asked | None:
+        """What is asked, if answers to it may be kept."""
+        # Who wants to see every answer in the log wants all functions to be called.
+        if question.spans is not None or log.isEnabledFor(logging.DEBUG):
+            return None
+        return self._kept.asked(rules, question.pod)
+
+    def _said(
+        self, asked: Asked, question: Question, ask: Callable[[Sequence[Node]], list[T]]
+    ) -> tuple[list[str], list[str], list[T]]:
+        """The nodes in question, those nothing is known of, and what is said of the former.
+
+        Args:
+            asked: what is asked.
+            question: the pod and the names of the nodes.
+            ask: asks the functions about those of which their answer is not kept.
+        """
+        names, known = question.names or [], self._kept.of(asked)
+        with suppress(KeyError):
+            return names, [], list(map(known.__getitem__, names))
+        missing = [name for name in names if name not in known]
+        nodes, there, unknown = self._nodes(question._replace(names=missing))
+        known = self._kept.keep(asked, zip(there, ask(nodes), strict=True))
+        names = [name for name in names if name in known] if unknown else names
+        return names, unknown, [known[name] for name in names]
+
+    def _reject(self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule]) -> Rejections:
+        return reject_nodes(rules, pod, nodes, partial(self._around, pod.key))
+
     def _rejections(
-        self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule] | None
+        self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule]
     ) -> dict[int, Verdict]:
         """The rejected nodes by position, each with all that speaks against it."""
-        asked = self.policy.filters if rules is None else rules
+        by_node = self._together(self._reject(pod, nodes, rules))
+        if log.isEnabledFor(logging.DEBUG):
+            for index, node in enumerate(nodes):
+                against = by_node.get(index)
+                shown = "accepted" if against is None else f"rejected: {against.reason}"
+                log.debug("pod %s node %s %s", pod.key, node.name, shown)
+        return by_node
+
+    def _together(self, by_rule: Rejections) -> dict[int, Verdict]:
+        """Count rejections; the rejected nodes by position, with all that speaks against each."""
         by_node: dict[int, Verdict] = {}
-        for rule, rejections in reject_nodes(asked, pod, nodes, partial(self._around, pod.key)):
+        for rule, rejections in by_rule:
             counts = Counter([verdict.reason for _, verdict in rejections])
             for reason, count in counts.items():
                 self._observer.rejected(rule, reason, count)
@@ -341,11 +411,6 @@ class Answers:
             for index, verdict in rejections:
                 before = by_node.get(index)
                 by_node[index] = verdict if before is None else before.and_also(verdict)
-        if log.isEnabledFor(logging.DEBUG):
-            for index, node in enumerate(nodes):
-                against = by_node.get(index)
-                shown = "accepted" if against is None else f"rejected: {against.reason}"
-                log.debug("pod %s node %s %s", pod.key, node.name, shown)
         return by_node
 
     def _remember(self, pod: Pod, rules: Sequence[FilterRule] | None, size: int) -> None:
@@ -359,7 +424,8 @@ class Answers:
         if asked is None or binding.node is None or self._is_counted(binding):
             return None
         pod, rules = asked
-        return self._rejections(pod, [binding.node], rules).get(0)
+        filters = self.policy.filters if rules is None else rules
+        return self._rejections(pod, [binding.node], filters).get(0)
 
     def _find_victims(self, node_name: str, victims: Sequence[MetaPod]) -> list[Pod] | None:
         """The victims of a node by id; None, and the node is dropped, if one is not known."""
@@ -418,3 +484,12 @@ class Answers:
                     self._observer.hung(rule)
             raise
         self._observer.ran(rule, self._clock() - start)
+
+
+def _by_node(by_rule: Rejections, count: int) -> list[RejectedBy]:
+    """What speaks against each of so many nodes."""
+    found: list[RejectedBy] = [()] * count
+    for number, (_, rejections) in enumerate(by_rule):
+        for index, verdict in rejections:
+            found[index] += ((number, verdict),)
+    return found

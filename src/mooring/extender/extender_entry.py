@@ -44,7 +44,7 @@ def extender_entry(
     return entry | {"nodeCacheCapable": node_cache}
 
 
-def one_line(entry: dict[str, Any]) -> str:
-    """An entry as YAML in one line, such as ``{urlPrefix: http://127.0.0.1:8888, ...}``."""
-    text: str = yaml.safe_dump(entry, default_flow_style=True, sort_keys=False, width=10_000)
-    return text.strip()
+def as_yaml(entry: dict[str, Any]) -> str:
+    """An entry as the field ``extenders`` of a configuration, a line for each field."""
+    text: str = yaml.safe_dump({"extenders": [entry]}, sort_keys=False, width=10_000)
+    return text

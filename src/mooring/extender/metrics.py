@@ -62,7 +62,7 @@ class ExtenderMetrics:
         )  # fmt: skip
         self.function_seconds = Histogram(
             "mooring_policy_function_duration_seconds",
-            "Time a function of the policy took for one request.",
+            "Time a function of the policy took for one request, if it was called.",
             ["hook", "function"], buckets=_SECONDS, registry=registry,
         )  # fmt: skip
         self.function_errors = Counter(

@@ -21,12 +21,12 @@ from mooring.errors import InputError
 from mooring.extender.app import DEFAULT_MAX_BODY, DEFAULT_MAX_HELD, ExtenderApp, Routes
 from mooring.extender.decision_thread import DecisionQueue
 from mooring.extender.decision_turns import FUNCTION_PART, TimeLimit
-from mooring.extender.extender_entry import extender_entry, one_line
+from mooring.extender.extender_entry import as_yaml, extender_entry
 from mooring.extender.health_listener import serving_health
+from mooring.extender.policy_warnings import warn_of_plugins, warn_of_usage
 from mooring.extender.process import SignalSocket, decide_and_serve
 from mooring.extender.service import ExtenderService, ServiceLimits
 from mooring.extender.shutdown import Shutdown
-from mooring.framework import hook
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
 from mooring.framework.policy_text import summary
@@ -37,7 +37,7 @@ from mooring.http.server import make_server
 from mooring.http.tls import Certificates
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.config import unasked_file
-from mooring.log_kinds import report_left_out
+from mooring.log_kinds import report_left_out, with_yaml
 from mooring.process.file_descriptors import room_for_connections, watch_descriptors
 from mooring.process.memory import keep_freed_memory, trim_memory
 from mooring.process.policy_reloading import reload
@@ -165,7 +165,7 @@ async def serve(
         if health is not None:
             listener = serving_health(app.health_asgi(), health, options.allow_hosts)
             await stack.enter_async_context(listener)
-            log.info("probes and metrics are also on the port :%d", health.getsockname()[1])
+            log.info("probes and metrics are also on %s:%d", *_address(health))
         server = make_server(
             OwnOrigin(app.asgi(), sock, options.allow_hosts),
             http=limited_connections(
@@ -224,66 +224,59 @@ async def end_when_stuck(
 
 
 def _announce(options: ServeOptions, service: ExtenderService, sock: socket.socket) -> None:
-    address = sock.getsockname()
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    host, port = _address(sock)
+    address = ipaddress.ip_address(host.strip("[]"))
+    listening = f"{host}:{port}"
     scheme = "https" if options.tls_cert else "http"
     log.info("policy %s: %s", service.policy.name, summary(service.policy))
-    _warn_of_plugins(service.policy)
-    if service.stateless:
+    warn_of_plugins(service.policy)
+    if not service.stateless:
+        log.info(
+            "node cache enabled: set nodeCacheCapable: true; ready once nodes and pods are synced"
+        )
+    elif not warn_of_usage(service.policy):
         log.info(
             "stateless: no node cache, so node.free, node.used and node.pods are not available; "
             "to enable it, use --kubeconfig FILE or run inside the cluster%s",
             unasked_file(),
         )
-    else:
-        log.info(
-            "node cache enabled: set nodeCacheCapable: true; ready once nodes and pods are synced"
-        )
-    if not options.client_ca and not ipaddress.ip_address(address[0]).is_loopback:
+    if not options.client_ca and not address.is_loopback:
         log.warning(
             "anyone who can reach %s can use this server, including its permission to bind pods; "
             "use --client-ca FILE, or listen on loopback next to kube-scheduler",
             host,
         )
-    if ipaddress.ip_address(address[0]).is_unspecified:
+    if address.is_unspecified:
         # One can listen on all addresses, but call only one.
-        host = "[::1]" if ":" in address[0] else "127.0.0.1"
+        host = "[::1]" if address.version == 6 else "127.0.0.1"
         log.info(
             "listening on all addresses: for callers on other hosts, replace %s in urlPrefix with "
             "an address of this host, or with a name that --allow-host accepts",
             host,
         )
-    log.info(
-        "server starting on the port :%d, urlPrefix %s://%s:%d%s",
-        address[1], scheme, host, address[1], options.routes.prefix,
-    )  # fmt: skip
-    url = f"{scheme}://{host}:{address[1]}{options.routes.prefix}"
+    url = f"{scheme}://{host}:{port}{options.routes.prefix}"
+    log.info("listening on %s, urlPrefix %s", listening, url)
     entry = extender_entry(
         service.policy, url, node_cache=not service.stateless, timeout=options.timeout
     )
-    log.info("for kube-scheduler's configuration: extenders: [%s]", one_line(entry))
+    log.info("for kube-scheduler's configuration:", extra=with_yaml(as_yaml(entry)))
     say = extender_say(service.policy)
     if say is not None:
         log.info("with this weight and kube-scheduler's default plugins, %s", say)
 
 
-def _warn_of_plugins(policy: Policy) -> None:
-    """Say which plugins of the policy do less here than in `moor run`."""
-    for plugin in policy.plugins:
-        decides = [one for one in hook.SCHEDULER_ONLY if one not in (hook.Requeues, hook.Sign)]
-        points = [one.__name__ for one in decides if isinstance(plugin, one)]
-        if isinstance(plugin, hook.PREPARING) or points:
-            what = "all of it" if isinstance(plugin, hook.PREPARING) else ", ".join(points)
-            log.warning(
-                "policy %s: an extender does not run %s of plugin %s; only moor run does",
-                policy.name, what, hook.plugin_name(plugin),
-            )  # fmt: skip
+def _address(sock: socket.socket) -> tuple[str, int]:
+    """Where a socket listens, as it is written in a URL."""
+    host, port = sock.getsockname()[:2]
+    return f"[{host}]" if ":" in host else host, port
 
 
 def _replace(service: ExtenderService, policy: Policy) -> None:
     service.replace_policy(policy)
     log.info("reloaded policy %s: %s", policy.name, summary(policy))
-    _warn_of_plugins(policy)
+    warn_of_plugins(policy)
+    if service.stateless:
+        warn_of_usage(policy)
 
 
 def _background(stack: AsyncExitStack, work: Awaitable[None]) -> None:

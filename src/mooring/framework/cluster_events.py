@@ -102,7 +102,7 @@ def event_between(old: KubeObject | None, new: KubeObject | None) -> ClusterEven
         return ClusterEvent(kind, actions, None, new)
     if actions is _DELETE:
         return ClusterEvent(kind, actions, old, None)
-    return ClusterEvent(kind, actions, old, new) if actions else None
+    return ClusterEvent(kind, actions, old, new) if actions is not NOTHING else None
 
 
 def actions_of(old: KubeObject | None, new: KubeObject | None) -> Action:
@@ -206,7 +206,8 @@ def _pod_update(old: Pod, new: Pod) -> Action:
     if old.labels != new.labels:
         found |= Action.UPDATE_POD_LABEL
     if old.spec == new.spec and reported_resources(old) == reported_resources(new):
-        return found or _OTHER  # as with nearly every change of a status
+        # As with nearly every change of a status; to ask a flag whether it is empty takes longer.
+        return _OTHER if found is NOTHING else found
     if _scaled_down(old, new):
         found |= Action.UPDATE_POD_SCALE_DOWN
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:

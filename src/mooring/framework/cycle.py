@@ -35,6 +35,11 @@ class Cycle:
         self.data: dict[str, Any] = {}
         self.skipped: set[str] = set()
 
+    def restart(self) -> None:
+        """Forget what plugins keep: the decision is made anew."""
+        self.data.clear()
+        self.skipped.clear()
+
     @property
     def nodes(self) -> Nodes:
         """All nodes of the cluster."""

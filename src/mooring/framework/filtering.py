@@ -23,6 +23,9 @@ PRE_FILTER_RESULT: Final = "PreFilterResult"
 FRAMEWORK: Final = "Framework"
 
 
+_NOTHING: Final[Mask] = np.zeros(0, np.bool_)
+
+
 class Rejection(msgspec.Struct, frozen=True):
     """The first plugin that rejected a node, and why."""
 
@@ -50,7 +53,6 @@ class Filtering:
     """The nodes on which a pod fits, and the first rejection of each other node.
 
     Attributes:
-        feasible: the rows of the nodes that passed, in ascending order.
         size: how many nodes there are.
         whole: the rejection of the pod on every node, before any node was evaluated.
     """
@@ -65,11 +67,17 @@ class Filtering:
         whole: Rejection | None = None,
     ) -> None:
         self.size = len(mask)
-        self.feasible: Rows = np.flatnonzero(mask)
+        self._mask = mask
         self.whole = whole
         self._answers = answers
         self._pre_filter_result = pre_filter_result
         self._special = special or {}
+
+    @functools.cached_property
+    def feasible(self) -> Rows:
+        """The rows of the nodes that passed, in ascending order."""
+        rows: Rows = self._mask.nonzero()[0]
+        return rows
 
     @functools.cached_property
     def _first(self) -> Choice:
@@ -125,7 +133,7 @@ class Filtering:
         rows: list[int] = np.flatnonzero(mask).tolist()
         return rows
 
-    @property
+    @functools.cached_property
     def plugins(self) -> set[str]:
         """The plugins that rejected a node first."""
         if self.whole is not None:
@@ -160,7 +168,7 @@ class Filtering:
                     counts[reason] += int(count)
         return counts
 
-    @property
+    @functools.cached_property
     def error(self) -> str | None:
         """Why the pod or some node could not be evaluated, if so."""
         if self.whole is not None:
@@ -182,7 +190,7 @@ class Filtering:
         ]
         return min(found, default=None)
 
-    @property
+    @functools.cached_property
     def message(self) -> str:
         """Why the pod is pending, in kube-scheduler's format."""
         if not self.size:
@@ -190,6 +198,29 @@ class Filtering:
         if self.whole is not None:
             return nodes_available(self.size, ", ".join(self.whole.verdict.reasons))
         return fit_error(self.size, self.reasons)
+
+
+def passed(rows: Rows, size: int) -> Filtering:
+    """The nodes on which a pod fits, if nobody asks why not on the others.
+
+    Args:
+        rows: these nodes, in ascending order.
+        size: how many nodes there are.
+    """
+    filtering = Filtering(_NOTHING)
+    filtering.size, filtering.feasible = size, rows
+    return filtering
+
+
+def rejected(filtering: Filtering) -> Filtering:
+    """What counts of a filtering that no node passed, without the answers about each node."""
+    small = passed(filtering.feasible, filtering.size)
+    small.message, small.plugins, small.error = (
+        filtering.message,
+        filtering.plugins,
+        filtering.error,
+    )
+    return small
 
 
 class Candidate(msgspec.Struct, frozen=True):

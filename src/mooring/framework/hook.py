@@ -95,8 +95,7 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: ``(kinds.StorageClass,)`` from `mooring.kinds`: they are watched for it. None: the kinds that
     #: its `requeue_on` names.
     reads: Collection[type[KubeObject]] | None = None
-    #: Further kinds that it looks up, but only if they are watched for another plugin; only tests
-    #: use this so far.
+    #: Further kinds that it looks up, but only if they are watched for another plugin.
     reads_if_watched: Collection[type[KubeObject]] = ()
     #: The kinds of objects that its plans patch, and those that they create; manifests get the
     #: permissions for it from here.
@@ -104,7 +103,7 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     creates: Collection[type[KubeObject]] = ()
     #: What its filter depends on in addition to the pod.
     filter_scope: Scope = Scope.CLUSTER
-    #: What its score depends on in addition to the pod; only tests use this so far.
+    #: What its score depends on in addition to the pod.
     score_scope: Scope = Scope.CLUSTER
     #: The argument, as spelled in ``pluginConfig``, that receives the names of the resources that
     #: an extender manages and the scheduler must ignore; empty for none.
@@ -447,20 +446,27 @@ class PostBind(Hook):
 class Sign(Hook):
     """Tells which pods are equivalent for this plugin's filter and score.
 
-    Only tests use signatures so far. In the future, the scheduler will keep the results for pods
-    with equal signatures from all plugins, and will call plugins again only for nodes that have
-    changed. Until then, a wrong signature does not affect any decision. A plugin without a filter
-    and a score does not need this hook.
+    If its scopes are `Scope.NODES` or `Scope.ROW`, the scheduler keeps the plugin's results for
+    pods with equal signatures, and calls it again only for nodes that have changed: for a scope of
+    rows, for the nodes on which something changed, and for a scope of nodes, after any change of a
+    node. Its score may also be called for the only feasible node, and for a node that topology
+    spread or pod affinity rejects. If a signature lacks something that the plugin reads, pods get
+    outdated results. Results of a plugin with `PreFilter`, `PreScore` or `Normalize` are not kept,
+    because they depend on more than one node; nor are those of one with `Reserve`, `Permit`,
+    `PreBind` or `PostBind`, which may look for what its filter left in the cycle. A plugin without
+    a filter and a score does not need this hook.
     """
 
     @abstractmethod
     def sign(self, pod: Pod) -> Hashable | None:
         """Everything that filter and score read from the pod, and nothing else; None if unknown.
 
-        On the same cluster, pods with equal signatures get the same verdict and the same raw score
-        for every node. What the plugin looks up for the pod in other objects, such as the selector
-        of its Service, belongs in the signature. Labels that it does not read do not: pods of one
-        StatefulSet differ in them.
+        Made of text, bytes, numbers, None, tuples and frozensets.
+
+        Pods with equal signatures get the same verdict and the same raw score for a node, now and
+        later, as long as nothing changes that the plugin's scope includes. What it looks up for the
+        pod in other objects, such as the selector of its Service, belongs in the signature. Labels
+        that it does not read do not: pods of one StatefulSet differ in them.
         """
 
 

@@ -245,6 +245,11 @@ def legal_sort_key(key: object) -> tuple[float, ...]:
     return numbers
 
 
+#: What a signature is made of, and how deep.
+_PLAIN_TYPES: Final = frozenset({str, bytes, int, float, bool, type(None)})
+_MOST_DEEP: Final = 8
+
+
 def shown(value: object) -> str:
     """Somebody else's value in a message, in few words."""
     text = foreign.text_of(value, repr)
@@ -255,3 +260,21 @@ def shortened(text: str) -> str:
     """Somebody else's text, no longer than people read, and one that can be sent."""
     text = foreign.plain(text)
     return text if len(text) <= _MOST_REASON else f"{text[:_MOST_REASON]}..."
+
+
+def legal_signature(signature: object, deep: int = _MOST_DEEP) -> None:
+    """Make sure that a signature is a plain value: comparing it runs no foreign code.
+
+    Raises:
+        AnswerError: it is not.
+    """
+    kind = type(signature)
+    if kind in _PLAIN_TYPES:
+        return
+    if kind not in (tuple, frozenset) or not deep:
+        raise AnswerError(
+            f"it returned {shown(signature)}; a signature is made of text, bytes, numbers, None, "
+            "tuples and frozensets"
+        )
+    for one in signature:  # type: ignore[attr-defined]
+        legal_signature(one, deep - 1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.errors import NotAvailable
-from mooring.framework.arrays import Amounts, Rows
+from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.model.node import Node
 from mooring.state.columns import Columns
 
@@ -51,7 +51,7 @@ class Nodes(Sequence[Node]):
         free: allocatable minus used, an array for each resource.
     """
 
-    __slots__ = ("_allocatable", "_columns", "_cycle", "_free", "_nodes", "_used", "rows")
+    __slots__ = ("_allocatable", "_columns", "_cycle", "_free", "_mask", "_nodes", "_rows", "_used")
 
     def __init__(
         self,
@@ -59,10 +59,11 @@ class Nodes(Sequence[Node]):
         columns: Columns | None = None,
         rows: Rows | None = None,
         cycle: "Cycle | None" = None,
+        mask: Mask | None = None,
     ) -> None:
-        #: The rows of these nodes in the columns; None for all of them.
-        self.rows = rows
-        self._nodes: Sequence[Node] | None = nodes if rows is None else None
+        self._rows = rows
+        self._mask = mask
+        self._nodes: Sequence[Node] | None = nodes if rows is None and mask is None else None
         self._columns = columns
         self._cycle = cycle
         self._allocatable: Column | None = None
@@ -73,6 +74,19 @@ class Nodes(Sequence[Node]):
         """The nodes in some rows of the columns; all if no rows are given."""
         columns = self.columns
         return Nodes(columns.nodes, columns, rows, self._cycle)
+
+    def masked(self, mask: Mask) -> "Nodes":
+        """The nodes in a mask over the columns; their rows are looked for when first read."""
+        columns = self.columns
+        return Nodes(columns.nodes, columns, None, self._cycle, mask)
+
+    @property
+    def rows(self) -> Rows | None:
+        """The rows of these nodes in the columns; None for all of them."""
+        rows = self._rows
+        if rows is None and self._mask is not None:
+            rows = self._rows = self._mask.nonzero()[0]
+        return rows
 
     @property
     def cycle(self) -> "Cycle":
@@ -98,7 +112,8 @@ class Nodes(Sequence[Node]):
 
     def take(self, column: npt.NDArray[T]) -> npt.NDArray[T]:
         """The part of a whole column that belongs to these nodes, in their order."""
-        return column if self.rows is None else column[self.rows]
+        rows = self.rows
+        return column if rows is None else column.take(rows)
 
     @property
     def allocatable(self) -> Column:
@@ -165,7 +180,8 @@ class Nodes(Sequence[Node]):
         return self._listed[index]
 
     def __len__(self) -> int:
-        return len(self._listed) if self.rows is None else len(self.rows)
+        rows = self.rows
+        return len(self._listed) if rows is None else len(rows)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._listed)

@@ -5,7 +5,7 @@ become `Verdicts` or whole numbers. Called by the runtime. An illegal answer is 
 names the plugin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Floats, Scores
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_score import QuickScore
 from mooring.framework.declarations import filter_scope
 from mooring.framework.handle import AskFilter
 from mooring.framework.hook_answers import legal_verdicts
@@ -24,15 +25,28 @@ from mooring.model.pod import Pod
 
 #: The best normalised score.
 MAX_SCORE = 100
+#: Gives normalized scores at once.
+Quick = Callable[[Cycle, Nodes], Amounts | None]
 
 
 class AskScore(Protocol):
-    """A score plugin, ready to be asked."""
+    """A score plugin, ready to be asked.
+
+    Attributes:
+        name: the plugin's name.
+        normalizes: whether raw scores are not yet those from 0 to 100.
+        quick: gives the normalized scores at once (see `QuickScore`); None if it cannot.
+    """
 
     name: str
+    normalizes: bool
+    quick: Quick | None
 
-    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
-        """The raw scores for the nodes, and those from 0 to 100."""
+    def raw(self, cycle: Cycle, nodes: Nodes) -> Amounts:
+        """The raw scores for the nodes."""
+
+    def normalized(self, cycle: Cycle, nodes: Nodes, raw: Amounts) -> Amounts:
+        """What becomes of raw scores: numbers from 0 to 100."""
 
 
 def filter_asker(plugin: hook.Filter | hook.FilterNodes, name: str) -> AskFilter:
@@ -113,18 +127,24 @@ class _RawScore:
         self._normalize = (
             foreign.entry(plugin.normalize) if isinstance(plugin, hook.Normalize) else None
         )
+        self.normalizes = self._normalize is not None
+        self.quick: Quick | None = (
+            plugin.normalized_scores
+            if isinstance(plugin, QuickScore) and not _is_foreign_score(plugin)
+            else None
+        )
         self._rule = ScoreRule(kind="score_nodes", name=name, function=plugin.score_nodes)
 
-    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
-        raw = self._whole(self._score_nodes(cycle.pod, nodes), nodes)
-        if self._normalize is None:
-            normalized = raw
-        else:
-            normalized = self._whole(self._normalize(cycle, nodes, raw), nodes)
+    def raw(self, cycle: Cycle, nodes: Nodes) -> Amounts:
+        return self._whole(self._score_nodes(cycle.pod, nodes), nodes)
+
+    def normalized(self, cycle: Cycle, nodes: Nodes, raw: Amounts) -> Amounts:
+        if self._normalize is not None:
+            raw = self._whole(self._normalize(cycle, nodes, raw), nodes)
         # As unsigned numbers, those below 0 are large ones: one look at all of them is enough.
-        if np.maximum.reduce(normalized.view(np.uint64), initial=0) > MAX_SCORE:
-            self._rule.checked(normalized, nodes)  # names the node
-        return raw, normalized
+        if np.maximum.reduce(raw.view(np.uint64), initial=0) > MAX_SCORE:
+            self._rule.checked(raw, nodes)  # names the node
+        return raw
 
     def _whole(self, scores: Scores, nodes: Nodes) -> Amounts:
         found: npt.NDArray[Any] = (
@@ -140,8 +160,17 @@ class _RawScore:
         return np.floor(found + 0.5).astype(np.int64)
 
 
+def _is_foreign_score(plugin: hook.Hook) -> bool:
+    """Whether somebody has put other code in the place of a part of the score."""
+    parts = (getattr(plugin, one, None) for one in ("pre_score", "score_nodes", "normalize"))
+    return any(foreign.is_foreign(one) for one in parts if one is not None)
+
+
 class _ScaledScore:
     """Scores from 0 to the plugin's `max_score`."""
+
+    normalizes = False
+    quick: Quick | None = None
 
     def __init__(self, plugin: hook.Score | hook.ScoreNodes, name: str) -> None:
         self.name = name
@@ -153,9 +182,11 @@ class _ScaledScore:
             max_score=plugin.max_score,
         )
 
-    def ask(self, cycle: Cycle, nodes: Nodes) -> tuple[Amounts, Amounts]:
-        scores = whole(self._rule.scores(cycle.pod, nodes))
-        return scores, scores
+    def raw(self, cycle: Cycle, nodes: Nodes) -> Amounts:
+        return whole(self._rule.scores(cycle.pod, nodes))
+
+    def normalized(self, cycle: Cycle, nodes: Nodes, raw: Amounts) -> Amounts:  # noqa: ARG002
+        return raw
 
 
 def whole(scores: Floats) -> Amounts:

@@ -91,7 +91,13 @@ class Policy:
     def filter(self, function: FilterFunction, /) -> FilterFunction: ...
     @overload
     def filter(
-        self, /, *, name: str = ..., reason: str = ..., unresolvable: bool = ...
+        self,
+        /,
+        *,
+        name: str = ...,
+        reason: str = ...,
+        unresolvable: bool = ...,
+        pure: bool = ...,
     ) -> Callable[[FilterFunction], FilterFunction]: ...
     def filter(
         self,
@@ -101,6 +107,7 @@ class Policy:
         name: str = "",
         reason: str = "",
         unresolvable: bool = False,
+        pure: bool = False,
     ) -> Any:
         """Register a function that accepts or rejects one node for a pod.
 
@@ -109,10 +116,12 @@ class Policy:
             name: the rule's name; the function's name if empty.
             reason: used if the function only returns False.
             unresolvable: its rejections cannot be resolved by preemption.
+            pure: it reads nothing but the node, the pods on it and the pod, so its results are kept
+                while these do not change; see the guide for what it may read of them.
         """
         return self._decorate(
             self.filters, FilterRule, function, "filter", name,
-            reason=reason, unresolvable=unresolvable,
+            reason=reason, unresolvable=unresolvable, pure=pure,
         )  # fmt: skip
 
     @overload
@@ -147,7 +156,7 @@ class Policy:
     def score(self, function: ScoreFunction, /) -> ScoreFunction: ...
     @overload
     def score(
-        self, /, *, name: str = ..., weight: float = ..., max_score: float = ...
+        self, /, *, name: str = ..., weight: float = ..., max_score: float = ..., pure: bool = ...
     ) -> Callable[[ScoreFunction], ScoreFunction]: ...
     def score(
         self,
@@ -157,6 +166,7 @@ class Policy:
         name: str = "",
         weight: float = 1,
         max_score: float = 100,
+        pure: bool = False,
     ) -> Any:
         """Register a function that rates how well one node suits a pod.
 
@@ -165,10 +175,13 @@ class Policy:
             name: the rule's name; the function's name if empty.
             weight: how much it counts relative to the policy's other scores.
             max_score: the best score that the function returns.
+            pure: it reads nothing but the node, the pods on it and the pod, so its results are kept
+                while these do not change; see the guide for what it may read of them.
         """
         return self._decorate(
-            self.scores, ScoreRule, function, "score", name, weight=weight, max_score=max_score
-        )
+            self.scores, ScoreRule, function, "score", name,
+            weight=weight, max_score=max_score, pure=pure,
+        )  # fmt: skip
 
     @overload
     def score_nodes(self, function: ScoreNodesFunction, /) -> ScoreNodesFunction: ...

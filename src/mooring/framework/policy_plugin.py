@@ -5,6 +5,7 @@ kube-scheduler's webhook, so both give the same verdicts and the same scores.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,8 +19,10 @@ from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.nodes import Nodes
 from mooring.framework.policy import Policy
 from mooring.framework.policy_calls import keep_victims, reject_nodes, score_nodes
+from mooring.framework.policy_checks.policy_signature import PolicySignature, policy_signature
 from mooring.framework.remedies.remedy import RemedyCase
 from mooring.framework.rules import FilterRule
+from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -114,6 +117,21 @@ class PolicyScore(hook.ScoreNodes):
         return score_nodes(self._policy.scores, pod, nodes)
 
 
+class PolicySign(hook.Sign):
+    """Has the answers kept of a policy all of whose filters and scores read their arguments alone.
+
+    Attributes:
+        signature: what they read of a pod.
+    """
+
+    filter_scope = score_scope = Scope.ROW
+    signature: ClassVar[PolicySignature]
+
+    def sign(self, pod: Pod) -> bytes | None:
+        """What the functions read of the pod."""
+        return self.signature.of(pod)
+
+
 class PolicyPreempt(hook.Preempt):
     """The say of a policy in preemption."""
 
@@ -193,5 +211,14 @@ def policy_plugin(policy: Policy) -> hook.Hook:
         bases.append(PolicyPreempt)
     if policy.binds:
         bases.append(PolicyBind)
-    made: hook.Hook = type("PolicyPlugin", tuple(bases) or (hook.Hook,), {})(policy)
+    declared: dict[str, object] = {}
+    signature = policy_signature(policy)
+    if signature is not None:
+        bases.append(PolicySign)
+        declared = {
+            "signature": signature,
+            "filter_scope": PolicySign.filter_scope,
+            "score_scope": PolicySign.score_scope,
+        }
+    made: hook.Hook = type("PolicyPlugin", tuple(bases) or (hook.Hook,), declared)(policy)
     return made

@@ -129,10 +129,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FilterRule(Rule, frozen=True, kw_only=True):
-    """A filter; `reason` is used if the function only returns False."""
+    """A filter; `reason` is used if the function only returns False, `pure` as for a score."""
 
     reason: str = ""
     unresolvable: bool = False
+    pure: bool = False
 
     def rejections(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[int, Verdict]]:
         """The rejected nodes by their position, each with its verdict."""
@@ -213,10 +214,14 @@ class FilterRule(Rule, frozen=True, kw_only=True):
 
 
 class ScoreRule(Rule, frozen=True, kw_only=True):
-    """A score; `max_score` is the function's best number, `weight` how much it counts."""
+    """A score; `max_score` is the function's best number, `weight` how much it counts.
+
+    `pure` says that the function reads nothing but its arguments.
+    """
 
     weight: float = 1
     max_score: float = 100
+    pure: bool = False
 
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Floats:
         """The nodes' scores, each from 0 to 100, in order."""

@@ -11,11 +11,19 @@ from collections.abc import Callable, Mapping, Set
 from mooring.framework import foreign, hook
 from mooring.framework.binding_hooks import BindingHooks, blame
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.decision import Decision
 from mooring.framework.decisions.filter_walk import FilterWalk
+from mooring.framework.decisions.kept_answers import (
+    Askers,
+    asks_foreign_code,
+    equivalence_classes,
+)
+from mooring.framework.decisions.observer import Observer
 from mooring.framework.decisions.post_filter_answers import legal_post_filter
 from mooring.framework.decisions.post_filter_walk import PostFilterWalk
 from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
 from mooring.framework.decisions.score_walk import ScoreWalk
+from mooring.framework.decisions.unschedulable_templates import UnschedulableTemplates
 from mooring.framework.extension_points import Points
 from mooring.framework.filtering import Filtering, Preemption, Rejection
 from mooring.framework.handle import NOTHING_ONGOING, AskFilter, Ongoing, Waiting
@@ -86,41 +94,63 @@ class Runtime:
             for one in points.get("filter", ())
             if isinstance(one.plugin, (hook.Filter, hook.FilterNodes))
         ]
-        self.filter_walk = self._filter_walk(points)
-        self.score_walk = self._score_walk(points)
+        askers = Askers(
+            [
+                (one.name, self._pre_filter(one.plugin))
+                for one in points.get("preFilter", ())
+                if isinstance(one.plugin, hook.PreFilter)
+            ],
+            self.filters,
+            [
+                (one.name, guarded(self, one.plugin.pre_score))
+                for one in points.get("preScore", ())
+                if isinstance(one.plugin, hook.PreScore)
+            ],
+            [
+                (score_asker(one.plugin, one.name), one.weight)
+                for one in points.get("score", ())
+                if isinstance(one.plugin, (hook.Score, hook.ScoreNodes))
+            ],
+        )
+        what_ifs = [
+            (one.name, one.plugin)
+            for one in points.get("preFilter", ())
+            if isinstance(one.plugin, hook.WhatIf)
+        ]
+        pre_filters = PreFilterWalk(self._cluster, askers.pre_filters)
+        self.filter_walk = FilterWalk(self._cluster, pre_filters, self.filters, what_ifs)
+        self.score_walk = ScoreWalk(askers.pre_scores, askers.scores)
+        self._classes = equivalence_classes(self._cluster, points, askers)
+        preempts = _preempt_rules(plugins)
+        foreign_say = preempts or any(
+            map(asks_foreign_code, (one.plugin for at_point in points.values() for one in at_point))
+        )
+        self._unschedulable = None if foreign_say else UnschedulableTemplates(self._cluster)
         post_filters = [
             (one.name, self._post_filter(one.plugin))
             for one in points.get("postFilter", ())
             if isinstance(one.plugin, hook.PostFilter)
         ]
         self.post_filter_walk = PostFilterWalk(
-            self._cluster, post_filters, _preempt_rules(plugins), self._ongoing.preemptions
+            self._cluster, post_filters, preempts, self._ongoing.preemptions
         )
 
-    def _filter_walk(self, points: Points) -> FilterWalk:
-        pre_filters = [
-            (one.name, one.plugin)
-            for one in points.get("preFilter", ())
-            if isinstance(one.plugin, hook.PreFilter)
-        ]
-        asked = [(name, self._pre_filter(plugin)) for name, plugin in pre_filters]
-        what_ifs = [(name, one) for name, one in pre_filters if isinstance(one, hook.WhatIf)]
-        return FilterWalk(
-            self._cluster, PreFilterWalk(self._cluster, asked), self.filters, what_ifs
-        )
+    def decide_from_kept(self, cycle: Cycle, observer: Observer) -> Decision | None:
+        """The decision, if it follows from what is kept of earlier ones; else None.
 
-    def _score_walk(self, points: Points) -> ScoreWalk:
-        pre_scores = [
-            (one.name, guarded(self, one.plugin.pre_score))
-            for one in points.get("preScore", ())
-            if isinstance(one.plugin, hook.PreScore)
-        ]
-        scores = [
-            (score_asker(one.plugin, one.name), one.weight)
-            for one in points.get("score", ())
-            if isinstance(one.plugin, (hook.Score, hook.ScoreNodes))
-        ]
-        return ScoreWalk(pre_scores, scores)
+        Raises:
+            PluginError: a plugin failed.
+        """
+        if self._unschedulable is not None:
+            found = self._unschedulable.find(cycle, observer)
+            if found is not None:
+                return found
+        return self._classes.decide(cycle, observer) if self._classes is not None else None
+
+    def note_unschedulable(self, decision: Decision) -> None:
+        """Remember that a pod fits nowhere, and that no room can be made for it."""
+        if self._unschedulable is not None:
+            self._unschedulable.note(decision)
 
     def _pre_filter(self, plugin: hook.PreFilter) -> Callable[[Cycle], hook.PreFilterAnswer]:
         if not foreign.is_foreign(plugin.pre_filter):

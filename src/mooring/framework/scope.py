@@ -10,8 +10,10 @@ import enum
 class Scope(enum.Enum):
     """What a result for one node depends on, in addition to the pod.
 
-    Objects are those of the kinds that the plugin reads. The result of a filter includes what its
-    `pre_filter` computes or returns. A score is the raw score for a given set of feasible nodes.
+    Objects are those of the kinds that the plugin reads; what it finds in them for a pod is in its
+    signature, if it signs pods. The result of a filter includes what its `pre_filter` computes or
+    returns. A score is the raw score; with `NODES` and `ROW` it is the same whichever other nodes
+    are feasible.
     """
 
     #: All nodes and objects, but never the pods on nodes.

@@ -3,12 +3,13 @@
     config, kubeconfig ──> cluster (where) + credentials, exec_plugin (who)
                                │
                                v
-                      transport (TLS, proxy) ──> client (requests, streams)
-                                                    │
-                                                    v
+              transport (TLS, proxy) ──> session, http1 (writes) ──> client (requests, streams)
+                                                                        │
+                        ┌───────────────────────────────────────────────┘
+                        v
           resources (paths) ──> reflector ──> informer ──> changes
           lease ──> leader (who of several may work)
-          event_body ──> event_cache ──> events (what people read in `kubectl describe`)
+          event_body ──> event_cache ──> event_queue ──> events (`kubectl describe` shows them)
 
 `live`, `extender`, `cli` and `deploy` call this package. It knows only `mooring.model` and
 `mooring.errors`. Import the module you need; this one imports nothing, so that reading a

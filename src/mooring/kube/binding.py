@@ -13,10 +13,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import chain, repeat
 from typing import Final, Protocol
 
-import aiohttp
-
 from mooring.errors import ApiError, ConfigError, KubeError
 from mooring.kube.client import Client, api_path
+from mooring.kube.status import failed_to_connect
 from mooring.model.pod import Pod
 
 _NOT_FOUND: Final = 404
@@ -132,6 +131,4 @@ def _is_clear(error: KubeError) -> bool:
     """Whether nothing was bound without doubt: the API server said no, or was never asked."""
     if isinstance(error, ApiError):
         return error.status < _SERVER_ERROR and not _is_conflict(error)
-    return isinstance(error, ConfigError) or isinstance(
-        error.__cause__, aiohttp.ClientConnectorError
-    )
+    return isinstance(error, ConfigError) or failed_to_connect(error) is not None

@@ -6,10 +6,9 @@ one pool of connections.
 """
 
 import asyncio
-import dataclasses
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from http import HTTPStatus
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -38,12 +37,42 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 
 _BUSY_RETRIES = 10
+_MULTIPLE_CHOICES = 300
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*").fullmatch
 _LEAST_SECONDS = 0.001  # no time at all would mean no limit
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Metadata(msgspec.Struct, omit_defaults=True, gc=False):
+    name: str
+    namespace: str
+    uid: str | None = None
+    annotations: Mapping[str, str] | None = None
+
+
+class _Target(msgspec.Struct, gc=False):
+    name: str
+    kind: str = "Node"
+    api_version: str = msgspec.field(default="v1", name="apiVersion")
+
+
+class _Binding(msgspec.Struct, gc=False):
+    metadata: _Metadata
+    target: _Target
+    kind: str = "Binding"
+    api_version: str = msgspec.field(default="v1", name="apiVersion")
 
 
 def api_path(*segments: str) -> str:
     """A path from segments, each quoted: ``api_path("api", "v1", "nodes", name)``."""
-    return "".join(f"/{quote(segment, safe='')}" for segment in segments)
+    return "".join([f"/{quoted(segment)}" for segment in segments])
+
+
+def quoted(segment: str) -> str:
+    """One segment of a path; names of Kubernetes objects have nothing to quote."""
+    return segment if _UNRESERVED(segment) is not None else quote(segment, safe="")
 
 
 class Client:
@@ -124,18 +153,15 @@ class Client:
         clock = asyncio.get_running_loop().time
         deadline = clock() + (self._request_seconds if seconds is None else seconds)
         for busy in range(_BUSY_RETRIES + 1):
-            async with await self._session.send(call) as response:
-                try:
-                    answer = await response.read()
-                except CONNECTION_ERRORS as error:
-                    raise self._session.connection_error(error) from error
-            if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                return answer
-            wait = retry_after(response)
+            reply = await self._session.exchange(call)
+            if reply.status < _MULTIPLE_CHOICES:
+                return reply.body
+            wait = retry_after(reply.status, reply.retry_after)
             if wait is None or wait > deadline - clock() or busy == _BUSY_RETRIES:
-                raise api_error(self.config, response.status, answer)
+                raise api_error(self.config, reply.status, reply.body)
             await self._sleep(wait)
-            call = dataclasses.replace(call, seconds=max(deadline - clock(), _LEAST_SECONDS))
+            left = max(deadline - clock(), _LEAST_SECONDS)
+            call = msgspec.structs.replace(call, seconds=left)
         raise AssertionError("the last turn of the loop returns or raises")
 
     async def get(
@@ -223,12 +249,17 @@ class Client:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, params: Params | None = None
+        self, path: str, params: Params | None = None, *, silence_seconds: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open an answer without an end, such as a watch, and iterate over its bytes as they come.
 
         The iteration ends when the answer does, and also after a long silence: a watch of a quiet
         resource has nothing to say, but a connection that is dead would say nothing for ever.
+
+        Args:
+            path: the path, already quoted.
+            params: the query; it is quoted here.
+            silence_seconds: how long a silence is that ends it, if not as long as usual.
 
         Raises:
             ApiError: the API server answered with an error.
@@ -236,21 +267,24 @@ class Client:
         """
         call = ApiRequest(method="GET", path=path, params=params, endless=True)
         response = await self._session.send(call)
-        async with response, aclosing(self._chunks(response)) as chunks:
-            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+        silence = self._stream_read_seconds if silence_seconds is None else silence_seconds
+        async with response, aclosing(self._chunks(response, silence)) as chunks:
+            if response.status >= _MULTIPLE_CHOICES:
                 body = b"".join([chunk async for chunk in chunks])
                 raise api_error(self.config, response.status, body)
             yield chunks
 
-    async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+    async def _chunks(
+        self, response: aiohttp.ClientResponse, silence_seconds: float
+    ) -> AsyncGenerator[bytes]:
         read = response.content.readany
-        while chunk := await self._next_chunk(read):
+        while chunk := await self._next_chunk(read, silence_seconds):
             yield chunk
 
-    async def _next_chunk(self, read: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def _next_chunk(self, read: Callable[[], Awaitable[bytes]], seconds: float) -> bytes:
         """The next bytes of a stream; none at its end, and none after a long silence."""
         try:
-            async with asyncio.timeout(self._stream_read_seconds) as silence:
+            async with asyncio.timeout(seconds) as silence:
                 return await read()
         except CONNECTION_ERRORS as error:
             if silence.expired():
@@ -278,18 +312,9 @@ class Client:
             ApiError: 409 when the pod is bound already or is another pod, 404 when it is gone.
             KubeError: the API server could not be reached.
         """
-        metadata: dict[str, object] = {"name": name, "namespace": namespace}
-        if uid:
-            metadata["uid"] = uid
-        if annotations:
-            metadata["annotations"] = annotations
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": metadata,
-            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-        }
-        answer = await self.request("POST", _pod_path(namespace, name) + "/binding", body=binding)
+        metadata = _Metadata(name, namespace, uid or None, annotations or None)
+        body = _encode(_Binding(metadata, _Target(node)))
+        answer = await self.request("POST", _pod_path(namespace, name) + "/binding", body=body)
         # The answer has nothing but a Status; a proxy may give one that failed the code of success.
         if (failed := failure_code(answer)) is not None:
             raise api_error(self.config, failed, answer)
@@ -382,4 +407,4 @@ class Client:
 
 
 def _pod_path(namespace: str, name: str) -> str:
-    return api_path("api", "v1", "namespaces", namespace, "pods", name)
+    return f"/api/v1/namespaces/{quoted(namespace)}/pods/{quoted(name)}"

@@ -1,10 +1,10 @@
-"""The recorder of Kubernetes events: `record` returns at once, workers write.
+"""The recorder of Kubernetes events: `record` returns at once, a few tasks write.
 
 `live` has one and calls `record` from the event loop's thread. Events are for people: they are
 left out when there are too many or the API server will not have them, and nothing ever waits for
-them but `flush`.
+them but `flush`. While bindings wait for the API server, it holds events back (`hold_back`).
 
-    record ──> event_cache ──new or series──> queue, bounded ──> workers ──> API server
+    record ──> event_cache ──new or series──> event_queue, bounded ──> tasks ──> API server
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from mooring.errors import ApiError, KubeError
 from mooring.kube.client import JSON, STRATEGIC_MERGE_PATCH, api_path
 from mooring.kube.event_body import EventKey, EventType, ObjectReference, Reporter, namespace_of
 from mooring.kube.event_cache import CachedEvent, EventCache
+from mooring.kube.event_queue import DEFAULT_EVENT_LIMITS, EventLimits, EventQueue
 from mooring.kube.reflector import REAL_TIME, Pacing
 
 logger = logging.getLogger("mooring.kube")
@@ -46,24 +47,6 @@ class EventClient(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventLimits:
-    """How much a recorder takes on.
-
-    Attributes:
-        queued: so many events may wait; further ones are left out.
-        workers: so many are written at the same time.
-        remembered: so many of each type are remembered to find repeats.
-    """
-
-    queued: int = 20_000
-    workers: int = 8
-    remembered: int = 10_000
-
-
-DEFAULT_EVENT_LIMITS = EventLimits()
-
-
 @dataclass(slots=True)
 class EventCounters:
     """What happened so far.
@@ -83,6 +66,11 @@ class EventCounters:
     dropped: int = 0
     failed: int = 0
     retried: int = 0
+
+    @property
+    def written(self) -> int:
+        """What the API server took."""
+        return self.created + self.patched
 
 
 class EventRecorder:
@@ -116,20 +104,23 @@ class EventRecorder:
         self.counters = EventCounters()
         self._client = client
         self._reporter = Reporter(reporting_controller, reporting_instance)
-        self._limits = limits
         self._pacing = pacing
         self._now_ns = now_ns
         self._stamp = 0
         self._cache = EventCache(limits.remembered)
-        self._queue: asyncio.Queue[CachedEvent] = asyncio.Queue(limits.queued)
+        self._queue = EventQueue(limits)
+        self._empty = asyncio.Event()
+        self._empty.set()
         self._complaints: dict[int, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._writers: set[asyncio.Task[None]] = set()
+        self._writing = 0
+        self._entered = False
 
     async def __aenter__(self) -> Self:
-        works = [self._work() for _ in range(self._limits.workers)]
-        self._tasks = [
-            asyncio.create_task(one) for one in (*works, self._finish(), self._refresh())
-        ]
+        self._tasks = [asyncio.create_task(one) for one in (self._finish(), self._refresh())]
+        self._entered = True
+        self._start_writers()
         return self
 
     async def __aexit__(
@@ -138,9 +129,11 @@ class EventRecorder:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for task in self._tasks:
+        self._entered = False
+        tasks = [*self._tasks, *self._writers]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks = []
 
     def record(
@@ -182,14 +175,27 @@ class EventRecorder:
         for event in self._cache.gone(is_gone):
             self._enqueue(event)
 
+    def hold_back(self, *, while_: bool) -> None:
+        """Hold events back while something more important is written; call it again and again.
+
+        They are written as soon as that is over. None waits for ever: see `event_queue`.
+
+        Args:
+            while_: whether something more important waits to be written now.
+        """
+        self._queue.held_back = while_
+        if len(self._queue):
+            self._start_writers()
+
     async def flush(self, seconds: float) -> bool:
         """Write what waits and the counts of all series; say whether the time sufficed."""
         for event in list(self._cache.series()):
             if event.count > event.written:
                 self._enqueue(event)
+        self.hold_back(while_=False)
         try:
             async with asyncio.timeout(seconds):
-                await self._queue.join()
+                await self._empty.wait()
         except TimeoutError:
             return False
         return True
@@ -202,14 +208,14 @@ class EventRecorder:
     def _enqueue(self, event: CachedEvent) -> None:
         if event.queued:
             return
-        try:
-            self._queue.put_nowait(event)
-        except asyncio.QueueFull:
+        if self._queue.put(event, self._pacing.clock()):
+            event.queued = True
+            self._empty.clear()
+            self._start_writers()
+        else:
             self.counters.dropped += 1
             if event.written == 0:
                 self._cache.forget(event)
-        else:
-            event.queued = True
 
     def _write_finished(self, now_ns: int) -> None:
         for event in self._cache.finished(now_ns):
@@ -228,20 +234,40 @@ class EventRecorder:
             for event in list(self._cache.series()):
                 self._enqueue(event)
 
-    async def _work(self) -> None:
-        while True:
-            event = await self._queue.get()
-            known = event.written
-            try:
-                await self._write(event)
-            except Exception:
-                logger.exception("An event could not be written.")
-                self._give_up(event)
-            finally:
-                event.queued = False
-                if event.written > known and event.pending:
-                    self._enqueue(event)  # it happened again meanwhile
-                self._queue.task_done()
+    def _start_writers(self) -> None:
+        """Have as many tasks as may write now, if there is work for them."""
+        if not self._entered:
+            return
+        more = self._queue.writers(self._pacing.clock()) - self._writing
+        for _ in range(min(more, len(self._queue))):
+            self._writing += 1
+            task = asyncio.create_task(self._write_some())
+            self._writers.add(task)
+            task.add_done_callback(self._writers.discard)
+
+    async def _write_some(self) -> None:
+        """Write what waits, one after the other, as long as there are not too many writers."""
+        queue = self._queue
+        try:
+            while queue.writers(self._pacing.clock()) >= self._writing:
+                event = queue.take()
+                if event is None:
+                    break
+                known = event.written
+                try:
+                    await self._write(event)
+                except Exception:
+                    logger.exception("An event could not be written.")
+                    self._give_up(event)
+                finally:
+                    event.queued = False
+                    queue.done(event)
+                    if event.written > known and event.pending:
+                        self._enqueue(event)  # it happened again meanwhile
+                    if not len(queue):
+                        self._empty.set()
+        finally:
+            self._writing -= 1
 
     async def _write(self, event: CachedEvent) -> None:
         for number in range(_TRIES):

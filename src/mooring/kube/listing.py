@@ -51,6 +51,8 @@ async def list_pages(
             yield items
         if not page.metadata.continue_:
             return
+        if page.metadata.continue_ == params.get("continue"):
+            raise KubeError(f"The list of {path} never ends: a page says that it follows itself.")
         params = {"limit": page_objects, "continue": page.metadata.continue_}
 
 

@@ -7,10 +7,10 @@ their type, so nothing has to be read before.
 from collections.abc import Sequence
 from typing import Final
 
-import aiohttp
 import msgspec
 
 from mooring.errors import ApiError, KubeError
+from mooring.kube.status import failed_to_connect
 from mooring.kube.timestamps import second_time
 from mooring.model.pod import Pod
 
@@ -102,7 +102,4 @@ def is_retriable(error: KubeError) -> bool:
     """Whether the same patch may be accepted a moment later."""
     if isinstance(error, ApiError):
         return error.reason in _RETRIABLE_REASONS
-    cause = error.__cause__
-    return isinstance(cause, aiohttp.ClientConnectorError) and isinstance(
-        cause.os_error, ConnectionRefusedError
-    )
+    return isinstance(failed_to_connect(error), ConnectionRefusedError)

@@ -14,7 +14,8 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar
 
@@ -22,6 +23,7 @@ import msgspec
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client
+from mooring.kube.list_stream import ListSplitter
 from mooring.kube.stalls import SILENCE_SECONDS, Stalled, ends_when_silent
 from mooring.kube.status import api_error, decode_status
 from mooring.kube.watch_protocol import (
@@ -44,7 +46,8 @@ T = TypeVar("T")
 logger = logging.getLogger("mooring.kube")
 
 WATCH_SECONDS = 300  # the API server ends a watch after one to two times this
-LIST_SECONDS = 90.0  # for a page; the API server itself gives up after 60 s
+LIST_SECONDS = 90.0  # for a page, or the next bytes; the API server itself gives up after 60 s
+_SLICE_OBJECTS = 100  # of a list are decoded and handed on at a time: a few milliseconds
 _COMPLAINTS = 1000
 
 
@@ -121,6 +124,7 @@ class Reflector(Generic[T]):
         # whether the API server sends bookmarks, and whether it may stand behind our version
         self._bookmarks = False
         self._doubtful = False
+        self._listed_before = False
 
     async def run(self, sink: ReflectorSink[T]) -> NoReturn:
         """List and watch until cancelled."""
@@ -150,32 +154,72 @@ class Reflector(Generic[T]):
                 await self._pacing.sleep(pause)
 
     async def _list(self, sink: ReflectorSink[T]) -> None:
+        """List everything: the first time from the API server's memory, afterwards in pages."""
+        pages = self._pages(sink) if self._listed_before else self._streamed_pages()
+        self._listed_before = True
+        sink.list_started()
+        version = ""
+        async with aclosing(pages):
+            async for page in pages:
+                if page.metadata.resource_version != version:
+                    version = page.metadata.resource_version
+                    self._check_age(version)
+                await self._hand_on(page.items or [], sink)
+        if not version:
+            raise KubeError(f"The list {self.query.path} has no resourceVersion to watch from.")
+        self.counters.lists += 1
+        self._state.listed(version)
+        sink.list_done(version)
+
+    async def _streamed_pages(self) -> AsyncGenerator[ListPage]:
+        """The whole list as it arrives, from memory that is as new as etcd was just now."""
+        newest = (await self._newest()).metadata.resource_version
+        known = {"resourceVersion": newest, "resourceVersionMatch": "NotOlderThan"}
+        params, splitter = self.query.params() | (known if newest else {}), ListSplitter()
+        try:
+            async with self._client.stream(
+                self.query.path, params, silence_seconds=LIST_SECONDS
+            ) as chunks:
+                async for chunk in chunks:
+                    if (page := splitter.feed(chunk)) is not None:
+                        yield page
+            yield splitter.end()
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._not_a_list(error) from error
+
+    async def _pages(self, sink: ReflectorSink[T]) -> AsyncGenerator[ListPage]:
+        """The list in pages; the API server prepares the next while one is worked through."""
         params = self.query.params()
         if self.query.page_size:
             params["limit"] = self.query.page_size
-        sink.list_started()
-        while True:
-            try:
-                page = await self._page(params)
-            except ApiError as error:
-                if error.status in RELIST_STATUSES and "continue" in params:
-                    # the pages' version expired under us: all at once cannot expire
-                    params = self.query.params()
-                    sink.list_started()
-                    continue
-                raise
-            if "continue" not in params:
-                self._check_age(page.metadata.resource_version)
-            items = (self._item(raw, deleted=False) for raw in page.items or ())
+        coming: asyncio.Task[ListPage] | None = None
+        try:
+            while True:
+                try:
+                    page = await (self._page(params) if coming is None else coming)
+                except ApiError as error:
+                    if error.status in RELIST_STATUSES and "continue" in params:
+                        # the pages' version expired under us: all at once cannot expire
+                        params, coming = self.query.params(), None
+                        sink.list_started()
+                        continue
+                    raise
+                if page.metadata.continue_:
+                    params["continue"] = page.metadata.continue_
+                    coming = asyncio.create_task(self._page(params))
+                yield page
+                if not page.metadata.continue_:
+                    return
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+    async def _hand_on(self, raws: list[msgspec.Raw], sink: ReflectorSink[T]) -> None:
+        """Hand on what a page has, in slices: whoever else has something to do has a turn."""
+        for first in range(0, len(raws), _SLICE_OBJECTS):
+            await asyncio.sleep(0)
+            items = (self._item(raw, deleted=False) for raw in raws[first : first + _SLICE_OBJECTS])
             sink.page([item for item in items if item is not None])
-            if not page.metadata.continue_:
-                break
-            params["continue"] = page.metadata.continue_
-        if not page.metadata.resource_version:
-            raise KubeError(f"The list {self.query.path} has no resourceVersion to watch from.")
-        self.counters.lists += 1
-        self._state.listed(page.metadata.resource_version)
-        sink.list_done(page.metadata.resource_version)
 
     def _check_age(self, resource_version: str) -> None:
         """Reject a list that is older than what was seen, unless the API server insists."""
@@ -198,11 +242,15 @@ class Reflector(Generic[T]):
 
     async def _look_back(self) -> None:
         """List again if the API server stands behind the version to watch from."""
-        # as quick as any request: until it is answered, nobody knows that something is wrong
-        page = await self._page(self.query.params() | {"limit": 1}, seconds=None)
+        page = await self._newest()
         self._doubtful = False
         if self._state.is_older(page.metadata.resource_version):
             self._state.must_list()
+
+    async def _newest(self) -> ListPage:
+        """One object, with the version that etcd has now."""
+        # as quick as any request: until it is answered, nobody knows that something is wrong
+        return await self._page(self.query.params() | {"limit": 1}, seconds=None)
 
     async def _page(
         self, params: dict[str, str | int], seconds: float | None = LIST_SECONDS
@@ -211,7 +259,10 @@ class Reflector(Generic[T]):
         try:
             return decode_page(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise KubeError(f"The response to {self.query.path} is not a list: {error}.") from error
+            raise self._not_a_list(error) from error
+
+    def _not_a_list(self, error: Exception) -> KubeError:
+        return KubeError(f"The response to {self.query.path} is not a list: {error}.")
 
     async def _watch(self, sink: ReflectorSink[T]) -> bool:
         """Watch until the stream ends; say whether nothing new came."""

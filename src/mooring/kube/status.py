@@ -15,6 +15,12 @@ import msgspec
 
 from mooring.errors import ApiError, KubeError
 from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.http1.transport_errors import (
+    InvalidResponse,
+    NotConnected,
+    ServerClosed,
+    Truncated,
+)
 
 _MESSAGE_CHARACTERS = 1000
 
@@ -80,9 +86,9 @@ def _phrase(status: int) -> str:
 def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
     """The error for a connection that could not be made or broke."""
     server, source = config.server, config.source
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        cause = error.certificate_error
-        why = getattr(cause, "verify_message", "") or str(cause)
+    distrust = certificate_error(error)
+    if distrust is not None:
+        why = getattr(distrust, "verify_message", "") or str(distrust)
         return KubeError(
             f"The certificate of the API server {server} is not trusted: {why.rstrip('.')}; "
             f"check the certificate authority of {source}."
@@ -91,7 +97,7 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
         return KubeError(f"The proxy to the API server {server} answered {error.status}.")
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         return KubeError(f"The proxy to the API server {server} cannot be reached; check it.")
-    if isinstance(error, aiohttp.ClientConnectorError):
+    if isinstance(error, (aiohttp.ClientConnectorError, NotConnected)):
         if error.os_error.errno in (errno.EMFILE, errno.ENFILE):
             return KubeError(
                 f"No file descriptors are left for a connection to the API server {server}; "
@@ -107,6 +113,23 @@ def connection_error(config: ClusterConfig, error: Exception) -> KubeError:
     return KubeError(f"The connection to the API server {server} failed: {_words(error)}.")
 
 
+def certificate_error(error: Exception) -> Exception | None:
+    """Why the server's certificate is not trusted, if that is what went wrong."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return error.certificate_error
+    if isinstance(error, NotConnected) and isinstance(error.os_error, ssl.CertificateError):
+        return error.os_error
+    return None
+
+
+def failed_to_connect(error: KubeError) -> OSError | None:
+    """Why no connection could be made, if that is what went wrong: then nothing was sent."""
+    cause = error.__cause__
+    if isinstance(cause, (aiohttp.ClientConnectorError, NotConnected)):
+        return cause.os_error
+    return None
+
+
 def _os_words(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return (error.reason or "TLS failed").lower().replace("_", " ")
@@ -116,22 +139,28 @@ def _os_words(error: OSError) -> str:
 
 
 def _words(error: Exception) -> str:
-    if isinstance(error, aiohttp.ServerDisconnectedError):
+    if isinstance(error, (aiohttp.ServerDisconnectedError, ServerClosed)):
         return "the server closed it"
-    if isinstance(error, aiohttp.ClientPayloadError):
+    if isinstance(error, (aiohttp.ClientPayloadError, Truncated)):
         return "the response was truncated"
+    if isinstance(error, InvalidResponse):
+        return "the response is not HTTP"
     if isinstance(error, OSError):
         return _os_words(error)
     return type(error).__name__
 
 
-def retry_after(response: aiohttp.ClientResponse) -> float | None:
-    """How long a busy API server asks us to wait, if it does."""
-    status = response.status
+def retry_after(status: int, header: str) -> float | None:
+    """How long a busy API server asks us to wait, if it does.
+
+    Args:
+        status: of its answer.
+        header: its ``Retry-After``; empty if there is none.
+    """
     if status != HTTPStatus.TOO_MANY_REQUESTS and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return None
     try:
-        seconds = float(response.headers["Retry-After"])
-    except (KeyError, ValueError):
+        seconds = float(header)
+    except ValueError:
         return None
     return max(seconds, 0.0) if math.isfinite(seconds) else None

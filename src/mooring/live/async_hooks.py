@@ -2,15 +2,18 @@
 
 They may wait for the outside world. Each step between two awaits has the limit of any hook, and the
 whole hook has a limit, too; what does not end even when it is cancelled is left behind. Whatever
-happens in a hook, its caller gets an answer or a `PluginError`. Called by `Binder`.
+happens in a hook, its caller gets an answer or a `PluginError`. Called by `Binder`. A plain method
+of one of our own plugins needs none of that, and is called as it is.
 """
 
 import asyncio
+import inspect
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from types import FrameType
 from typing import Any, Final, NoReturn
+from weakref import WeakKeyDictionary
 
 from mooring.errors import EscapeError
 from mooring.framework import foreign, hook
@@ -48,6 +51,8 @@ class AsyncHooks:
         # Of those, the ones that nobody waits for any more, and how many each plugin has.
         self._given_up: set[asyncio.Task[Any]] = set()
         self._left_behind: Counter[str] = Counter()
+        # By class: whether its `bind` neither waits nor is anybody else's. A reload makes new ones.
+        self._plain_binds: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
 
     async def pre_bind(
         self, name: str, plugin: hook.PreBind, binding: Binding
@@ -66,7 +71,11 @@ class AsyncHooks:
             PluginError: a plugin failed.
         """
         for name, plugin in binding_hooks.binds:
-            answer = await self._ask("bind", name, plugin.bind, binding)
+            if self._is_plain(plugin):
+                made = plugin.bind(binding)
+                answer = binding if made is binding else next_binding(binding, made, name)
+            else:
+                answer = await self._ask("bind", name, plugin.bind, binding)
             if isinstance(answer, Rejection):
                 return answer
             binding = answer
@@ -80,6 +89,14 @@ class AsyncHooks:
         """
         for name, plugin in binding_hooks.post_binds:
             await self._run(name, "post_bind", plugin.post_bind, binding, pause=False)
+
+    def _is_plain(self, plugin: hook.Bind) -> bool:
+        kind = type(plugin)
+        known = self._plain_binds.get(kind)
+        if known is None:
+            known = not foreign.is_foreign(kind) and not inspect.iscoroutinefunction(kind.bind)
+            self._plain_binds[kind] = known
+        return known
 
     async def _ask(self, point: str, name: str, run: Run, binding: Binding) -> Binding | Rejection:
         answer = await self._run(name, point, run, binding)

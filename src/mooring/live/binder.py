@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 
 from mooring.errors import KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
@@ -153,15 +152,20 @@ class Binder:
             _log_plugin(error)
 
     async def _create(self, binding: Binding) -> None:
-        # As long as it is not known what came of it, it counts as a write under way.
-        with ExitStack() as doubt:
+        client, doubts = self._client, 0
+
+        def in_doubt(_: KubeError) -> None:
+            # As long as it is not known what came of it, it counts as a write under way.
+            nonlocal doubts
+            doubts += 1
+            client.writes += 1
+
+        try:
             await create_binding(
-                self._client,
-                binding,
-                pauses=endless_pauses(),
-                sleep=self._sleep,
-                in_doubt=lambda _: doubt.enter_context(self._client.writing()),
+                client, binding, pauses=endless_pauses(), sleep=self._sleep, in_doubt=in_doubt
             )
+        finally:
+            client.writes -= doubts
 
     async def patch(self, effect: PatchStatus) -> None:
         """Set a pod's condition and nominated node, unless they are as they should be."""

@@ -58,17 +58,23 @@ class ChangeIntake:
         if self._loop is not None:
             self._loop(changes)
             return
+        with self._sync_hooks:
+            self._apply(changes)
+
+    def _apply(self, changes: list[Change[Any]]) -> None:
+        now = self._clock()
         for change in changes:
             if self._stopped:
                 self.incomplete = True
                 return
             try:
-                with self._sync_hooks:
-                    handle_change(self._core, change, self._clock, self._metrics)
+                self._sync_hooks.begin()
+                self._core.handle((change,), now)
             except InputError as error:
                 log.warning("skipped %r: %s", change.object, error)
             except Exception:
                 log.exception("skipped %r: internal error", change.object)
+            now = count_change(change, now, self._clock(), self._metrics)
 
     def stop(self) -> None:
         """Nobody will schedule with what was not applied yet; may be called in a hook, too."""
@@ -79,10 +85,7 @@ class ChangeIntake:
         self._loop = loop
 
 
-def handle_change(
-    core: Core, change: Change[Any], clock: Callable[[], float], metrics: ChangeMetrics
-) -> None:
-    """Apply one change, and measure how long that takes."""
-    start = clock()
-    core.handle((change,), start)
-    metrics.event_handled(type(change.object).kind_name, clock() - start)
+def count_change(change: Change[Any], start: float, end: float, metrics: ChangeMetrics) -> float:
+    """Count how long a change took; the end, at which the next one begins."""
+    metrics.event_handled(type(change.object).kind_name, end - start)
+    return end

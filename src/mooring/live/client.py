@@ -6,19 +6,19 @@ others.
 """
 
 import asyncio
-import functools
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from mooring.errors import KubeError
 from mooring.kube.client import JSON, Client
 from mooring.kube.cluster_config import ClusterConfig
-from mooring.kube.session import DEFAULT_LIMITS, ClientLimits, Params
+from mooring.kube.session import ClientLimits, Params
 from mooring.live.options import RateLimit
 
-#: So many writes are sent at the same time; the others wait for their turn.
+#: So many writes are sent at the same time, each over its own connection; the others wait.
 MAX_CONCURRENT_WRITES: Final = 64
+#: Half of the connections are for writes.
+_LIMITS: Final = ClientLimits(connections=2 * MAX_CONCURRENT_WRITES)
 
 
 class NotLeading(KubeError):  # noqa: N818 - reads as the sentence it is raised with
@@ -85,7 +85,7 @@ class LiveClient(Client):
         self,
         config: ClusterConfig,
         *,
-        limits: ClientLimits = DEFAULT_LIMITS,
+        limits: ClientLimits = _LIMITS,
         rate: RateLimit | None = None,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -113,22 +113,12 @@ class LiveClient(Client):
             NotLeading: it would change the cluster, and this process does not lead.
             KubeError: as `Client.request` raises it.
         """
-        send = functools.partial(
-            self._send, method, path,
-            params=params, body=body, content_type=content_type, seconds=seconds,
-        )  # fmt: skip
         if method == "GET":
-            return await send()
-        with self.writing():
-            async with self._write_slots:
-                return await send()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """A write is under way inside this block, or it is not known yet what came of it."""
+            return await self._send(method, path, params, body, content_type, seconds)
         self.writes += 1
         try:
-            yield
+            async with self._write_slots:
+                return await self._send(method, path, params, body, content_type, seconds)
         finally:
             self.writes -= 1
 
@@ -136,7 +126,6 @@ class LiveClient(Client):
         self,
         method: str,
         path: str,
-        *,
         params: Params | None,
         body: object,
         content_type: str,

@@ -14,11 +14,14 @@ from mooring.kube.events import EventRecorder
 from mooring.live.attempt_log import AttemptLog
 from mooring.log_kinds import report_left_out
 from mooring.model.pod import Pod
+from mooring.process.garbage_collection import collect_everything
 from mooring.state.cluster import Cluster
 
 log = logging.getLogger("mooring.live")
 
 _PAUSE_SECONDS: Final = 20.0
+#: So often all objects are looked through for garbage: once a day.
+_ROUNDS_BETWEEN: Final = 24 * 60 * 60 // 20
 #: When so many pods are gone, the pause of a full garbage collection is worth what it gives back.
 _MANY_GONE: Final = 1000
 
@@ -53,6 +56,7 @@ class Housekeeping:
         self._trim_memory = trim_memory
         #: The most pods since the last thorough look.
         self._most_pods = 0
+        self._rounds = 0
 
     async def run(self) -> None:
         """Forget every now and then, until it is cancelled."""
@@ -71,6 +75,9 @@ class Housekeeping:
         report_left_out()
         if self._trim_memory is None:
             return
+        self._rounds += 1
+        if self._rounds % _ROUNDS_BETWEEN == 0:
+            collect_everything()
         pods = self._cluster.pods
         self._most_pods = max(self._most_pods, pods)
         flood_is_over = self._most_pods - pods >= _MANY_GONE

@@ -33,7 +33,8 @@ from mooring.wording import counted
 
 log = logging.getLogger("mooring.live")
 
-#: Events are written for so long after the last binding has ended.
+#: Events are written for so long after the last binding has ended; as long as that gets on, also in
+#: what is left of the time for bindings.
 _FLUSH_SECONDS: Final = 5.0
 #: A process that lost the Lease is gone after this time, whatever holds it up.
 _GONE_SECONDS: Final = 3.0
@@ -68,6 +69,7 @@ class SchedulerLifecycle:
         self._exit_now = exit_now
         self._whole_process = whole_process
         self._stop = asyncio.Event()
+        self._stopped_at: float | None = None
         self._comparing: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
@@ -118,7 +120,6 @@ class SchedulerLifecycle:
             return  # a part of it is known, and nobody will schedule with that
         components.health.handlers_synced = True
         # Nearly all of it stays for good: it need not be looked at again and again.
-        gc.collect()
         gc.freeze()
         cluster = components.live.core.cluster
         nodes, pods = counted(len(cluster.nodes), "node"), counted(cluster.pods, "pod")
@@ -169,6 +170,7 @@ class SchedulerLifecycle:
             log.critical("the scheduler failed and exits", exc_info=_error(failed))
         components.health.stopping = True
         live.stop()
+        self._stopped_at = asyncio.get_running_loop().time()
         log.info("stopping: no new pods are scheduled, writes in progress are finished")
         finished = self._start(self._finish(loop))
         await asyncio.wait({finished, lost}, return_when=asyncio.FIRST_COMPLETED)
@@ -207,11 +209,22 @@ class SchedulerLifecycle:
     async def _end(self) -> int:
         """Say what is left to say, and then give up the Lease: events are writes, too."""
         self._components.health.stopping = True
-        await self._components.recorder.flush(_FLUSH_SECONDS)
+        await self._flush_events()
         await self._release()
         report_left_out(everything=True)
         log.info("stopped")
         return 0
+
+    async def _flush_events(self) -> None:
+        """Write the events that wait; after a burst there are many."""
+        recorder, clock = self._components.recorder, asyncio.get_running_loop().time
+        last = (self._stopped_at or clock()) + self._drain
+        written = recorder.counters.written
+        while not await recorder.flush(_FLUSH_SECONDS):
+            if recorder.counters.written == written or clock() > last:
+                log.warning("stopping with events that could not be written in time")
+                return
+            written = recorder.counters.written
 
     def _halt(self) -> int:
         """The Lease is lost: end at once, another process may be at work already."""

@@ -8,7 +8,8 @@
 Decisions never wait for the API server; what they ask for is carried out by tasks. What waits for
 plans or plugins is no work; only when many writes wait for the API server, no more decisions are
 made until it has caught up. A loop that cannot go on rests. While extenders are asked in the middle
-of a decision, changes and reports wait.
+of a decision, changes and reports wait. Events cost the API server as much as bindings do, so they
+are held back while pods wait to be bound.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.attempt_log import AttemptLog
 from mooring.live.binder import Binder
-from mooring.live.change_intake import handle_change
+from mooring.live.change_intake import count_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
 from mooring.live.plan_executor import PlanExecutor
@@ -55,6 +56,8 @@ log = logging.getLogger("mooring.live")
 _SLICE_SECONDS = 0.004
 #: With so many writes under way no further decisions are made.
 _MOST_WRITES = 512
+#: With so many writes under way the API server is busy enough without events.
+_BUSY_WRITES = 16
 #: A rest that is shorter is none: the loop spins.
 _REST_SECONDS = 0.001
 #: A binding that takes longer than so many hooks may take is forgotten somewhere.
@@ -131,6 +134,8 @@ class LiveScheduler:
         self._runtimes = runtimes
         self._clock = clock
         self._client = client
+        self._recorder = recorder
+        self._pods_wait = False
         self._sync_hooks = SyncHooks(deadline)
         self._change_hooks = SyncHooks(deadline, "the change")
         self._waiting_bindings = WaitingBindings()
@@ -179,11 +184,13 @@ class LiveScheduler:
             worked |= self._tick()
             if not self._changes:
                 worked |= await self._decide()
+            self._recorder.hold_back(while_=self._pods_wait or self._client.writes >= _BUSY_WRITES)
             if worked:
                 self.last_progress = now = self._clock()
                 await self._yield_to_network(now - began)
             else:
                 await self._rest()
+        self._recorder.hold_back(while_=False)
 
     def _tick(self) -> bool:
         """Let time pass; whether that had effects, or plugins took long over it."""
@@ -272,13 +279,12 @@ class LiveScheduler:
         until = self._clock() + _SLICE_SECONDS
         while self._changes and self._clock() <= until:
             changes = self._changes.popleft()
-            for number, change in enumerate(changes, 1):
-                self._apply_change(change)
-                if self._clock() > until and number < len(changes):
-                    # Plugins may hang over each of them: the network and the Lease must not.
-                    self._plans.on_changes(changes[:number])
-                    self._changes.appendleft(changes[number:])
-                    return True
+            with self._change_hooks:
+                applied = self._apply_changes(changes, until)
+            if applied < len(changes):
+                self._plans.on_changes(changes[:applied])
+                self._changes.appendleft(changes[applied:])
+                return True
             self._plans.on_changes(changes)
         until = self._clock() + _SLICE_SECONDS
         while self._reports and self._clock() <= until:  # plugins may hang over these as well
@@ -293,30 +299,45 @@ class LiveScheduler:
         except Exception:
             log.exception("internal error on %r", report)
 
-    def _apply_change(self, change: Change[Any]) -> None:
-        if self._started:
-            self._count_foreign_bind(change)
-        try:
-            with self._change_hooks:
-                handle_change(self.core, change, self._clock, self.metrics)
-        except InputError as error:  # one object that cannot be used holds up no other
-            log.warning("skipped %r: %s", change.object, error)
-        except Exception:
-            log.exception("skipped %r: internal error", change.object)
+    def _apply_changes(self, changes: list[Change[Any]], until: float) -> int:
+        """Apply changes for a short while; how many."""
+        now = self._clock()
+        for number, change in enumerate(changes, 1):
+            if self._started:
+                self._count_foreign_bind(change)
+            try:
+                self._change_hooks.begin()
+                self.core.handle((change,), now)
+            except InputError as error:  # one object that cannot be used holds up no other
+                log.warning("skipped %r: %s", change.object, error)
+            except Exception:
+                log.exception("skipped %r: internal error", change.object)
+            now = count_change(change, now, self._clock(), self.metrics)
+            # Plugins may hang over each of them: the network and the Lease must not.
+            if now > until:
+                return number
+        return len(changes)
 
     async def _decide(self) -> bool:
         """Make decisions for a short while; whether there were any."""
         start = now = self._clock()
         worked = False
+        self._pods_wait = not self._stopped
         while now - start < _SLICE_SECONDS and not self._stopped:
             if self._client.writes >= _MOST_WRITES:
                 break
+            effects = None
             with self._sync_hooks:  # pods whose backoff is over come into the order of a plugin
                 cycle = self.core.schedule_one(now)
+                if cycle is not None and self._extenders is None:
+                    self._sync_hooks.begin()
+                    effects = _run_through(cycle)
             if cycle is None:
+                self._pods_wait = False
                 break
             worked = True
-            effects = await self._drive(cycle)
+            if effects is None:
+                effects = await self._drive(cycle)
             done = self._clock()
             self.metrics.algorithm(done - now)
             self._count(effects, done - now)
@@ -404,7 +425,8 @@ class LiveScheduler:
             self.metrics.attempt(effect.profile, "scheduled", now - start)
             self.metrics.bound(effect.profile, effect.attempt, now - effect.first_tried)
             self._attempt_log.bound(effect)
-            await self._binder.post_bind(effect)
+            if effect.hooks.post_binds:
+                await self._binder.post_bind(effect)
 
     def _report(self, report: Report) -> None:
         self._reports.append(report)
@@ -445,6 +467,16 @@ class LiveScheduler:
                 "scheduler %s binds pods to the same nodes, such as %s to %s",
                 name, pod.key, pod.node_name,
             )  # fmt: skip
+
+
+def _run_through(cycle: SchedulingCycle) -> list[Effect]:
+    """Run one decision in which nobody is asked."""
+    try:
+        next(cycle)
+    except StopIteration as stop:
+        effects: list[Effect] = stop.value
+        return effects
+    raise AssertionError("there are no extenders to ask")
 
 
 def _is_failure(effect: Effect) -> bool:

@@ -17,7 +17,6 @@ from prometheus_client import (
     Counter,
     Gauge,
     GCCollector,
-    Histogram,
     PlatformCollector,
     ProcessCollector,
     disable_created_metrics,
@@ -25,6 +24,7 @@ from prometheus_client import (
 )
 
 from mooring.process.metric_labels import LabelValues
+from mooring.process.tallied_histogram import TalliedHistogram
 
 #: Pods that were tried more often have one label together.
 _MOST_ATTEMPTS: Final = 15
@@ -55,25 +55,25 @@ class SchedulerMetrics:
             "error (something failed).",
             ["result", "profile"], registry=registry,
         )  # fmt: skip
-        self.attempt_seconds = Histogram(
+        self.attempt_seconds = TalliedHistogram(
             "scheduler_scheduling_attempt_duration_seconds",
             "Time of an attempt: deciding and binding.",
             ["result", "profile"], buckets=_ATTEMPT_SECONDS, registry=registry,
         )  # fmt: skip
-        self.algorithm_seconds = Histogram(
+        self.algorithm_seconds = TalliedHistogram(
             "scheduler_scheduling_algorithm_duration_seconds", "Time of one decision.",
             buckets=_ATTEMPT_SECONDS, registry=registry,
         )  # fmt: skip
-        self.sli_seconds = Histogram(
+        self.sli_seconds = TalliedHistogram(
             "scheduler_pod_scheduling_sli_duration_seconds",
             "Time from a pod's first attempt until it was bound, by the number of attempts.",
             ["attempts"], buckets=_buckets(0.01, 2, 20), registry=registry,
         )  # fmt: skip
-        self.pod_attempts = Histogram(
+        self.pod_attempts = TalliedHistogram(
             "scheduler_pod_scheduling_attempts", "Attempts that bound pods needed.",
             buckets=_buckets(1, 2, 5), registry=registry,
         )  # fmt: skip
-        self.victims = Histogram(
+        self.victims = TalliedHistogram(
             "scheduler_preemption_victims", "Pods preempted to make room for one.",
             buckets=_buckets(1, 2, 7), registry=registry,
         )  # fmt: skip
@@ -81,18 +81,18 @@ class SchedulerMetrics:
             "scheduler_preemption_attempts", "Searches for pods whose preemption would make room.",
             registry=registry,
         )  # fmt: skip
-        self.point_seconds = Histogram(
+        self.point_seconds = TalliedHistogram(
             "scheduler_framework_extension_point_duration_seconds",
             "Time of all plugins at an extension point, measured for one decision in ten; Score "
             "has PreScore in it.",
             ["extension_point", "status", "profile"], buckets=_POINT_SECONDS, registry=registry,
         )  # fmt: skip
-        self.permit_seconds = Histogram(
+        self.permit_seconds = TalliedHistogram(
             "scheduler_permit_wait_duration_seconds",
             "Time that pods waited for a Permit plugin, by what it came to.",
             ["result"], buckets=_ATTEMPT_SECONDS, registry=registry,
         )  # fmt: skip
-        self.event_seconds = Histogram(
+        self.event_seconds = TalliedHistogram(
             "scheduler_event_handling_duration_seconds",
             "Time to apply one change of the cluster, by kind.",
             ["event"], buckets=_POINT_SECONDS, registry=registry,

@@ -4,7 +4,6 @@
 known before a cluster is asked. Only here the two meet: options go first.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,11 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from mooring.config.configuration import KubeSchedulerConfiguration, read_configuration
+from mooring.config.lease_name import default_lease_name
 from mooring.config.policy_say import policy_say
 from mooring.config.profiles import Profile
 from mooring.config.registry import Registry
 from mooring.config.runtimes import build_profiles
-from mooring.config.types import DEFAULT_SCHEDULER
 from mooring.errors import InputError
 from mooring.framework.loading import load
 from mooring.framework.policy import Policy
@@ -28,7 +27,6 @@ from mooring.plugins.in_tree import IN_TREE, default_registry
 
 #: kube-scheduler's port.
 DEFAULT_PORT: Final = 10259
-_NO_LEASE_NAME: Final = re.compile(r"[^a-z0-9.-]+")
 
 
 class HookLimits(msgspec.Struct, frozen=True):
@@ -246,15 +244,11 @@ def _lease(
     election = configuration.leader_election
     if not election.leader_elect:
         return None
-    name = election.resource_name
     written = (raw.get("leaderElection") or {}).get("resourceName")
     profiles = [one.scheduler_name for one in configuration.profiles]
-    if not written and DEFAULT_SCHEDULER not in profiles:
-        # kube-scheduler's own Lease would keep us from working beside it.
-        name = _NO_LEASE_NAME.sub("-", profiles[0].lower()).strip("-.") or name
     return LeaseSettings(
         namespace=election.resource_namespace,
-        name=name,
+        name=election.resource_name if written else default_lease_name(profiles),
         lease_seconds=election.lease_duration.seconds,
         renew_seconds=election.renew_deadline.seconds,
         retry_seconds=election.retry_period.seconds,

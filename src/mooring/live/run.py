@@ -23,6 +23,7 @@ from mooring.live.options import RunOptions, SchedulerSettings, read_settings
 from mooring.live.server import SchedulerApp, serving
 from mooring.process.exiting import exit_now
 from mooring.process.foreign_tasks import run_to_end
+from mooring.process.garbage_collection import collect_in_short_pauses
 from mooring.process.memory import keep_little_memory
 from mooring.version import __version__
 
@@ -39,6 +40,7 @@ def main(options: RunOptions) -> int:
     settings = read_settings(options)
     certificates = options.certificates()
     keep_little_memory()
+    collect_in_short_pauses()
     with (
         listen(options.host, options.port, option="--bind-address") as sock,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,

@@ -59,6 +59,8 @@ class Stopwatch(Observer):
         self._clock = clock
         self._every = every
         self._told = decided
+        # What is told of a decision is its scores.
+        self.each_score = decided is not None
         self._number = 0
         self._on = False
         self._point = ""
@@ -92,7 +94,7 @@ class Stopwatch(Observer):
             found = SUCCESS if len(filtering.feasible) else UNSCHEDULABLE
             self._ended(found if filtering.error is None else ERROR)
 
-    def scored(self, scoring: Scoring) -> None:  # noqa: ARG002
+    def scored(self, scoring: Scoring | None) -> None:  # noqa: ARG002
         """The end of Score."""
         self._ended(SUCCESS)
 

@@ -6,7 +6,6 @@ may wait have a task of their own; see `async_hooks`.
 """
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 from mooring.process.deadline import Deadline
@@ -31,12 +30,17 @@ class SyncHooks:
 
     def __enter__(self) -> None:
         self._deadline.begin(what=self._what)
-        task = None
-        with suppress(RuntimeError):  # no event loop runs: there is nothing to hide
+        try:
             task = asyncio.current_task()
+        except RuntimeError:  # no event loop runs: there is nothing to hide
+            task = None
         self._tasks.append(task)
         if task is not None:
             asyncio.tasks._leave_task(task.get_loop(), task)  # noqa: SLF001
+
+    def begin(self) -> None:
+        """Another piece of work begins in the same block; its time begins anew."""
+        self._deadline.begin(what=self._what)
 
     def __exit__(self, *_: object) -> None:
         task = self._tasks.pop()

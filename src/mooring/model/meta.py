@@ -18,7 +18,7 @@ from mooring.model.deep_json import decode_deep
 EMPTY: dict[str, str] = {}
 
 
-class KubeStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class KubeStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Base of every struct inside an object."""
 
 
@@ -133,6 +133,14 @@ class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     def annotations(self) -> dict[str, str]:
         """The annotations; treat them as read-only."""
         return self.metadata.annotations or EMPTY
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The reference to the controller that the object belongs to, if there is one."""
+        for one in self.metadata.owner_references or ():
+            if one.controller:
+                return one
+        return None
 
     @property
     def deleting(self) -> bool:

@@ -2,10 +2,11 @@
 
 import functools
 from collections.abc import Mapping
+from copy import copy
 from typing import ClassVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from mooring.model.meta import KubeObject, KubeStruct
 from mooring.model.resources import (
@@ -203,10 +204,13 @@ class Pod(KubeObject, frozen=True, rename="camel", dict=True):
             node_name: where it will run.
             annotations: the annotations that the binding will add.
         """
-        metadata = self.metadata
+        # Copies, because `replace` would look at all tolerations again.
+        spec, placed = copy(self.spec), copy(self)
+        force_setattr(spec, "node_name", node_name)
+        force_setattr(placed, "spec", spec)
         if annotations:
-            metadata = replace(metadata, annotations={**self.annotations, **annotations})
-        placed = replace(self, metadata=metadata, spec=replace(self.spec, node_name=node_name))
+            metadata = replace(self.metadata, annotations={**self.annotations, **annotations})
+            force_setattr(placed, "metadata", metadata)
         if "requests" in self.__dict__:  # it asks for the same
             placed.__dict__["requests"] = self.requests
         return placed

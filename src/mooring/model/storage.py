@@ -101,7 +101,7 @@ class PersistentVolumeClaim(KubeObject, frozen=True, rename="camel", dict=True):
     def is_for(self, namespace: str, uid: str) -> bool:
         """Whether this is the claim that was made for the pod with this namespace and unique id."""
         # parity v1.36.4: component-helpers/storage/ephemeral/ephemeral.go VolumeIsForPod
-        owner = next((one for one in self.metadata.owner_references or () if one.controller), None)
+        owner = self.controller
         return self.namespace == namespace and owner is not None and owner.uid == uid
 
 

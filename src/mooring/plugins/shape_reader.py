@@ -20,8 +20,13 @@ class ShapeReader(Hook):
         """Read shapes where the plugin runs."""
         self._of_cluster = handle.cluster
 
-    def shape_of(self, pod: Pod) -> Shape:
-        """The compiled description of a pod; at hand for the pods of the cluster."""
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that the plugin was made for."""
         if self._of_cluster is None:  # it was made by hand
             self._of_cluster = Cluster()
-        return self._of_cluster.shape_of(pod)
+        return self._of_cluster
+
+    def shape_of(self, pod: Pod) -> Shape:
+        """The compiled description of a pod; at hand for the pods of the cluster."""
+        return self.cluster.shape_of(pod)

@@ -36,18 +36,16 @@ def keep_freed_memory() -> None:
 
 
 def keep_little_memory() -> None:
-    """Tell glibc to keep what the next decision needs, and no more; else as `keep_freed_memory`."""
+    """Tell glibc to keep what the next decision needs, and no more."""
     _set_malloc({_MMAP_THRESHOLD: _ARRAY, _TRIM_THRESHOLD: 2 * _ARRAY, _TOP_PAD: 1 << 20})
-    _collect_seldom()
 
 
 def trim_memory(*, thoroughly: bool = False) -> None:
     """Give free memory back to the kernel, wherever it lies.
 
     Args:
-        thoroughly: look for garbage first, and empty Python's lists of free tuples and the like: a
-            few of these keep much from being free. Took 0.07 s after 10,000 pods were gone; without
-            it, this is done in a millisecond.
+        thoroughly: look for garbage among what is not frozen first, and empty Python's lists of
+            free tuples and the like: a few of these keep much from being free.
     """
     if thoroughly:
         gc.collect()
@@ -65,5 +63,5 @@ def _set_malloc(parameters: dict[int, int]) -> None:
 
 
 def _collect_seldom() -> None:
-    # Nodes and pods live long; a full collection would stop a request for no gain.
+    # Nodes live long; a full collection would stop a request for no gain.
     gc.set_threshold(50_000, 20, 100)

@@ -220,12 +220,18 @@ class BindingCycles:
         return effects
 
     def _give_back(self, placement: Placement) -> Pod | None:
-        """Undo a placement; returns the pod as it was counted, None if it is counted no more."""
+        """Undo a placement; returns the pod as it was counted, None if that made no room.
+
+        Somebody else may have bound the pod meanwhile: it stays where it is.
+        """
         pod = placement.pod
         placed = self._cluster.pod(pod.namespace, pod.name)
         placement.hooks.unreserve(placement.cycle, placement.node)
         self._cluster.forget(pod.key, pod.uid)
-        return placed if placed is not None and placed.uid == pod.uid else None
+        if placed is None or placed.uid != pod.uid:
+            return None
+        left = self._cluster.pod(pod.namespace, pod.name)
+        return None if left is not None and left.node_name else placed
 
     # -- victims
 

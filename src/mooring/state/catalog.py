@@ -18,7 +18,11 @@ _Objects = SharedDict[str, KubeObject]
 
 
 class Catalog:
-    """Kubernetes objects by kind, then by key (``namespace/name``, or the name alone)."""
+    """Kubernetes objects by kind, then by key (``namespace/name``, or the name alone).
+
+    Attributes:
+        changes: another number after every change of any kind.
+    """
 
     def __init__(
         self,
@@ -29,6 +33,7 @@ class Catalog:
         self._kinds = kinds or {}
         self._versions = versions or {}
         self._numbers = itertools.count(1) if numbers is None else numbers
+        self.changes = max(self._versions.values(), default=0)
 
     def fork(self) -> "Catalog":
         """The same objects, independent of these."""
@@ -42,7 +47,7 @@ class Catalog:
         if objects is None:
             objects = self._kinds[kind] = SharedDict()
         objects.writable()[thing.key] = thing
-        self._versions[kind] = next(self._numbers)
+        self._changed(kind)
 
     def remove(self, thing: KubeObject) -> None:
         """Forget an object."""
@@ -50,7 +55,10 @@ class Catalog:
         objects = self._kinds.get(kind)
         if objects is not None and thing.key in objects.entries:
             del objects.writable()[thing.key]
-            self._versions[kind] = next(self._numbers)
+            self._changed(kind)
+
+    def _changed(self, kind: type[KubeObject]) -> None:
+        self._versions[kind] = self.changes = next(self._numbers)
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its key."""

@@ -93,6 +93,14 @@ class Cluster:
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
         self._what_ifs: dict[tuple[int, str], int] = {}
+        # How often a pod came to a node, changed there or left it.
+        self._placements = 0
+
+    @property
+    def changes(self) -> tuple[int, int, int]:
+        """Another value after anything changed but pending pods and what-ifs."""
+        columns = self.columns
+        return self._placements, columns.puts + columns.rows_version, self.catalog.changes
 
     def fork(self) -> "Cluster":
         """An independent copy for a what-if: whatever happens in one of the two, the other stays.
@@ -387,32 +395,41 @@ class Cluster:
 
     def _replace(self, key: str, info: PodInfo | None) -> None:
         old = self._pods.entries.get(key)
-        if info is not None and info.pod.node_name:
+        before = old.pod.spec.node_name if old is not None else None
+        pod = info.pod if info is not None else None
+        after = pod.spec.node_name if pod is not None else None
+        if before or after:
+            self._placements += 1
+        if info is not None and pod is not None and after:
             # An impossible quantity raises here, before anything changed.
             shape = info.compiled or info.shape
             if (
                 old is not None
-                and old.pod.spec.node_name
-                and _count_alike(old.pod, info.pod)
-                and old.shape is shape
+                and before
+                and _count_alike(old.pod, pod)
+                and (old.compiled or old.shape) is shape
             ):
                 self._pods.writable()[key] = info
-                self._owned_usage(info.pod.node_name).replace(key, info)
-                if info.pod.uid:
-                    self._by_uid.writable()[info.pod.uid] = info
+                if self._owned_usage(after).replace(key, info):
+                    row = self.columns.row_of.get(after)
+                    if row is not None:
+                        self.columns.touch(row)
+                if pod.uid:
+                    self._by_uid.writable()[pod.uid] = info
                 return
         if old is not None:
-            del self._pods.writable()[key]
-            self._by_uid.writable().pop(old.pod.uid, None)
-            if old.pod.node_name:
-                self._leave(key, old.pod.node_name)
+            if pod is None or pod.uid != old.pod.uid:
+                self._by_uid.writable().pop(old.pod.uid, None)
+            if before:
+                self._leave(key, before)
         self.nominations.remove(key)
-        if info is None:
+        if info is None or pod is None:
+            if old is not None:
+                del self._pods.writable()[key]
             return
-        pod = info.pod
-        if pod.node_name:
-            self._owned_usage(pod.node_name).add(key, info)
-            row = self.columns.row_of.get(pod.node_name)
+        if after:
+            self._owned_usage(after).add(key, info)
+            row = self.columns.row_of.get(after)
             if row is not None:
                 self._count(row, info, 1)
         elif pod.status.nominated_node_name:
@@ -434,8 +451,7 @@ class Cluster:
         """Count a pod in a row, or no more: every number that depends on pods changes here."""
         shape = info.compiled or info.shape
         columns = self.columns
-        columns.count_amounts(row, shape.requested, sign)
-        columns.count_scoring(row, sign * shape.nonzero_cpu, sign * shape.nonzero_memory)
+        columns.count_pod(row, shape.spec, sign)
         for port in shape.host_ports:
             columns.count_port(row, port, sign)
         self.pod_counts.count(shape, row, sign, terminating=info.pod.deleting)

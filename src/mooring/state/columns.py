@@ -13,17 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.node import Node
-from mooring.model.resources import PODS, Resources
+from mooring.model.resources import Resources
 from mooring.model.selectors import NodeSelector, NodeSelectorTerm, Requirement
 from mooring.model.taints import Taint
 from mooring.state.aspects import Aspect
+from mooring.state.compiled_spec import CompiledSpec
 from mooring.state.host_ports import HostPorts, Port
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_images import ImageState, NodeImages
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
 from mooring.state.resource_columns import Ints, ResourceColumns, add_wrapped
-from mooring.state.table import Table
+from mooring.state.row_log import RowLog
+from mooring.state.table import GrowingColumn, Table
 from mooring.state.usage import NodeUsage
 
 __all__ = ["Columns", "ImageState", "LabelColumn"]
@@ -48,6 +50,9 @@ class Columns:
         nodes: the nodes by row.
         row_of: the row of each node, by name.
         rows_version: another number after nodes came or went, or got other rows.
+        row_log: the rows in which anything changed.
+        node_changes: how often an aspect of a node changed, or a node came or went.
+        puts: how often a node was put, whether or not anything of it changed.
         taint_sets: the different sets of taints; see `taint_ids`.
     """
 
@@ -64,12 +69,14 @@ class Columns:
         self._nonzero_cpu = self.table.new_column()
         self._nonzero_memory = self.table.new_column()
         self._unschedulable = self.table.new_column(np.bool_)
-        self._taint_ids = self.table.new_column(np.int32)
+        self._taint_ids = self.table.new_column(np.intp)
         self._generation = self.table.new_column()
         self._changes = 0
-        # Of nodes, not of their pods; and how many there had been when an aspect last changed.
-        self._node_changes = 0
+        self.row_log = RowLog()
+        self.puts = 0
+        self.node_changes = 0
         self.rows_version = 0
+        # How many changes of nodes there had been when an aspect last changed.
         self._changed = dict.fromkeys(Aspect, 0)
         self._labels = NodeLabels(self.table, self.nodes)
         self._images = NodeImages(self.table)
@@ -105,6 +112,7 @@ class Columns:
         self._taint_ids = table.fork_column(self._taint_ids)
         self._generation = table.fork_column(self._generation)
         self._changed = self._changed.copy()
+        self.row_log = RowLog()
         self._labels = self._labels.fork(table, self.nodes)
         self._images = self._images.fork(table)
         self._ports = self._ports.fork(table)
@@ -158,6 +166,19 @@ class Columns:
         """(n,) the memory that counts for scoring."""
         return self._nonzero_memory.view
 
+    def allocatable_column(self, resource: str) -> GrowingColumn | None:
+        """What pods can use of a resource, for reading single rows; None for a rare resource."""
+        return self._allocatable.common(resource)
+
+    def used_column(self, resource: str) -> GrowingColumn | None:
+        """The sum of the pods' requests, for reading single rows; None for a rare resource."""
+        return self._used.common(resource)
+
+    @property
+    def nonzero_columns(self) -> tuple[GrowingColumn, GrowingColumn]:
+        """The CPU and the memory that count for scoring, for reading single rows."""
+        return self._nonzero_cpu, self._nonzero_memory
+
     @property
     def unschedulable(self) -> Mask:
         """(n,) which nodes are cordoned."""
@@ -182,7 +203,7 @@ class Columns:
         key = requirement.key
         answers = [requirement.matches({})]
         answers.extend(requirement.matches({key: value}) for value in column.values[1:])
-        return np.array(answers, np.bool_)[column.ids]
+        return np.array(answers, np.bool_).take(column.ids)
 
     def term_mask(self, term: NodeSelectorTerm) -> Mask:
         """(n,) which nodes match a term; an empty term matches none."""
@@ -234,16 +255,16 @@ class Columns:
         known = self._memo.get(key)
         if known is not None:
             remembered, then = known
-            if then == self._node_changes:
+            if then == self.node_changes:
                 return cast("T", remembered)
             changed = self._changed
             for aspect in aspects:
                 if changed[aspect] > then:
                     break
             else:
-                known[1] = self._node_changes
+                known[1] = self.node_changes
                 return cast("T", remembered)
-        changes = self._node_changes
+        changes = self.node_changes
         value = compute()
         size = size_of(key) + size_of((value,), 8 * len(self))
         self._memo.put(key, [value, changes], size)
@@ -257,6 +278,7 @@ class Columns:
 
     def put(self, node: Node, usage: NodeUsage) -> int:
         """Add a node, or replace the one of the same name; returns its row."""
+        self.puts += 1
         row = self.row_of.get(node.name)
         if row is None:
             row = self.table.append()
@@ -294,18 +316,12 @@ class Columns:
         self.nodes[row] = node
         self._usage[row] = usage
 
-    def count_amounts(self, row: int, amounts: tuple[tuple[str, int], ...], sign: int) -> None:
-        """Count a pod's requests and the pod itself."""
-        used = self._used
-        for name, amount in amounts:
-            used.add(name, row, sign * amount)
-        used.add(PODS, row, sign)
+    def count_pod(self, row: int, spec: CompiledSpec, sign: int) -> None:
+        """Count a pod's requests, the amounts that matter for scoring, and the pod itself."""
+        self._used.add_all(row, spec.taken, sign)
+        add_wrapped(self._nonzero_cpu, row, sign * spec.nonzero_cpu)
+        add_wrapped(self._nonzero_memory, row, sign * spec.nonzero_memory)
         self.touch(row)
-
-    def count_scoring(self, row: int, cpu: int, memory: int) -> None:
-        """Count the amounts that matter for scoring."""
-        add_wrapped(self._nonzero_cpu, row, cpu)
-        add_wrapped(self._nonzero_memory, row, memory)
 
     def count_port(self, row: int, port: Port, sign: int) -> None:
         """Count a host port."""
@@ -325,6 +341,7 @@ class Columns:
         column = self._generation
         data = column.writable() if column.shared else column.data
         data[row] = self._changes
+        self.row_log.append(row)
 
     def _describe(self, row: int, old: Node | None, node: Node) -> None:
         """Note what is known of a node, as far as it is not known already."""
@@ -354,13 +371,13 @@ class Columns:
         self._images.remove(row, node)
 
     def _change(self, aspect: Aspect) -> None:
-        self._node_changes += 1
-        self._changed[aspect] = self._node_changes
+        self.node_changes += 1
+        self._changed[aspect] = self.node_changes
 
     def _rows_change(self) -> None:
         """A node came or went: nothing that was computed for all of them holds any more."""
-        self._node_changes += 1
-        self.rows_version = self._node_changes
+        self.node_changes += 1
+        self.rows_version = self.node_changes
         self._memo.clear(self._memo_bytes)
 
     def _taint_set(self, taints: tuple[Taint, ...]) -> int:

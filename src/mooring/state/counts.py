@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mooring.model.selectors import LabelSelector
+from mooring.state.affinity_terms import AffinityTerm
 from mooring.state.copy_on_write import Owner, SharedDict
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.selector_index import LabelIndex, SelectorIndex, keys_read_by
-from mooring.state.shapes import AffinityTerm, Shape
+from mooring.state.shapes import Shape
 from mooring.state.table import GrowingColumn, SparseColumn, Table, fill
 
 Counts = npt.NDArray[np.int32]

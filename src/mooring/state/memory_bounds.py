@@ -27,6 +27,9 @@ class MemoryBounds(NamedTuple):
         result_bytes_per_node: so many more for each node.
         kinds: so many kinds of pods a plugin remembers one number for each node for.
         key_bytes: so many bytes the descriptions of these kinds, or of selectors, may have in all.
+        classes: so many equivalence classes of pods a profile knows.
+        class_bytes: so many bytes may have what is kept for them, and
+        class_bytes_per_node: so many more for each node.
         templates: of so many templates of pods plugins remember what they worked out.
         selectors: of so many selectors the matching pods are counted as pods come and go.
         empty: so many groups of pods, and so many terms, and half of all of them, are kept that no
@@ -40,6 +43,9 @@ class MemoryBounds(NamedTuple):
     result_bytes_per_node: int = 2 << 10
     kinds: int = 96
     key_bytes: int = 8 << 20
+    classes: int = 1024
+    class_bytes: int = 2 << 20
+    class_bytes_per_node: int = 4 << 10
     templates: int = 512
     selectors: int = 256
     empty: int = 256

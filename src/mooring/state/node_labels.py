@@ -14,7 +14,8 @@ from mooring.model.node import Node
 from mooring.state.copy_on_write import SharedDict
 from mooring.state.table import SparseColumn, Table
 
-Ids = npt.NDArray[np.int32]
+#: Places in a list, of the kind with which arrays are indexed fastest.
+Ids = npt.NDArray[np.intp]
 
 #: So many values that no node has any more are kept before a column is made anew.
 STALE_VALUES = 1024
@@ -31,7 +32,7 @@ class LabelColumn:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._ids = SparseColumn(table.owner, np.int32)
+        self._ids = SparseColumn(table.owner, np.intp)
         self._index: dict[str, int] = {}
         self.values: list[str] = [""]
 
@@ -39,6 +40,11 @@ class LabelColumn:
     def ids(self) -> Ids:
         """(n,) for each node the place of its value in `values`; 0 where it has no such label."""
         return self._ids.array(self._table)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every node has the label."""
+        return len(self._ids.rows) == self._table.size
 
     def place(self, value: str) -> int:
         """The place of a value; -1 if no node has it."""

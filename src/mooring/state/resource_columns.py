@@ -49,6 +49,10 @@ class ResourceColumns:
         rare = self._rare.entries.get(resource)
         return rare.array(self._table) if rare is not None else self._table.zeros()
 
+    def common(self, resource: str) -> GrowingColumn | None:
+        """The array of a resource, for reading single rows; None if it has none of its own."""
+        return self._common.get(resource)
+
     def at(self, resource: str, row: int) -> int:
         """The amount in one row."""
         common = self._common.get(resource)
@@ -57,13 +61,15 @@ class ResourceColumns:
         rare = self._rare.entries.get(resource)
         return rare.rows.get(row, 0) if rare is not None else 0
 
-    def add(self, resource: str, row: int, amount: int) -> None:
-        """So much more, or less, in one row."""
-        common = self._common.get(resource)
-        if common is not None:
-            add_wrapped(common, row, amount)
-        else:
-            self._set_rare(resource, row, _wrapped(self.at(resource, row) + amount))
+    def add_all(self, row: int, amounts: Iterable[tuple[str, int]], sign: int) -> None:
+        """So much more of some resources in one row, or less."""
+        common = self._common
+        for name, amount in amounts:
+            column = common.get(name)
+            if column is not None:
+                add_wrapped(column, row, sign * amount)
+            else:
+                self._set_rare(name, row, _wrapped(self.at(name, row) + sign * amount))
 
     def replace(self, row: int, old: Resources, new: Resources) -> None:
         """A row has other amounts than before."""
@@ -104,7 +110,8 @@ class ResourceColumns:
 def add_wrapped(column: GrowingColumn, row: int, amount: int) -> None:
     """Add to one number of 64 bits."""
     data = column.writable() if column.shared else column.data
-    data[row] = _wrapped(data.item(row) + amount)
+    total = data.item(row) + amount
+    data[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
 
 
 def _wrapped(total: int) -> int:

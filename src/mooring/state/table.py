@@ -261,23 +261,14 @@ class SparseColumn:
         found.flags.writeable = False
         return found
 
-    def add_to(self, data: npt.NDArray[Any], table: Table, times: int = 1) -> None:
-        """Add all numbers, so many times, to an array over the rows of a table."""
+    def add_to(self, data: npt.NDArray[Any], table: Table) -> None:
+        """Add all numbers to an array over the rows of a table."""
         kept = self._kept(table)
         if kept is not None:
-            data += kept.view if times == 1 else kept.view * data.dtype.type(times)
+            data += kept.view
         else:
             for row, number in self.rows.items():
-                data[row] += number * times
-
-    def mark(self, mask: npt.NDArray[np.bool_], table: Table) -> None:
-        """Make a mask over the rows of a table true in all rows that have a number."""
-        kept = self._kept(table)
-        if kept is not None:
-            mask |= kept.view != 0
-        else:
-            for row in self.rows:
-                mask[row] = True
+                data[row] += number
 
     def _kept(self, table: Table) -> GrowingColumn | None:
         """The array, if one pays; it is made when somebody first reads the numbers."""

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mooring.model.pod import Pod
-from mooring.model.resources import PODS, Resources
+from mooring.model.resources import Resources
 from mooring.state.copy_on_write import Owner
 from mooring.state.pod_info import PodInfo
 
 #: How sums are changed here, and nowhere else: whoever reads them gets these very objects.
 _set: Final = dict[str, int].__setitem__
 _drop: Final = dict[str, int].__delitem__
-#: What a pod takes up besides what it asks for.
-_ITSELF: Final = (PODS, 1)
 
 
 class NodeUsage:
@@ -77,17 +75,25 @@ class NodeUsage:
         self._count(info, -1)
         return info
 
-    def replace(self, key: str, info: PodInfo) -> None:
-        """A pod has become another one that asks for the same; it is the last that came."""
-        del self._by_key[key]
-        self._by_key[key] = info
+    def replace(self, key: str, info: PodInfo) -> bool:
+        """A pod has become another one that asks for the same; it is the last that came.
+
+        Returns:
+            Whether another one was the last before, so that the order of the pods is another.
+        """
+        pods = self._by_key
+        moved = next(reversed(pods)) != key
+        if moved:
+            del pods[key]
+        pods[key] = info
         self._pods = None
+        return moved
 
     def _count(self, info: PodInfo, sign: int) -> None:
         self._pods = self._free = None
         used, shape = self.used, info.compiled or info.shape
-        for name, amount in (*shape.requested, _ITSELF):
-            total = used[name] + sign * amount
+        for name, amount in shape.spec.taken:
+            total = used.get(name, 0) + sign * amount
             if total:
                 _set(used, name, total)
             else:  # names that nobody uses any more are not kept

@@ -38,7 +38,7 @@ class FaultyProxy(Startable):
 
     Use it with ``with``, or call `start` and `stop`. Each client has its own path through the
     proxy, with its own credentials: the API server sees the client, not the proxy. Initially there
-    are no faults; `set` sets them. All methods may be called from any thread.
+    are not faults; `set` sets them. All methods may be called from any thread.
 
     Args:
         seed: the same seed and the same requests give the same faults.

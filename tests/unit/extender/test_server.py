@@ -21,6 +21,7 @@ from mooring.framework.policy_text import summary
 from mooring.http import protocol
 from mooring.http.server import Server
 from mooring.http.sockets import listen
+from mooring.log_kinds import yaml_of
 from mooring.testing import make_pod
 from mooring.testing.certificates import Authority
 from tests.unit.extender.asgi import args, eventually
@@ -248,12 +249,13 @@ class TestStart:
                 assert caplog.messages[0] == "policy served: filter check"
                 assert caplog.messages[1].startswith("stateless: no node cache")
                 assert caplog.messages[2] == (
-                    f"server starting on the port :{port}, urlPrefix http://127.0.0.1:{port}"
+                    f"listening on 127.0.0.1:{port}, urlPrefix http://127.0.0.1:{port}"
                 )
 
-                assert caplog.messages[3] == (
-                    "for kube-scheduler's configuration: extenders: [{urlPrefix: "
-                    f"'http://127.0.0.1:{port}', filterVerb: filter, nodeCacheCapable: false}}]"
+                assert caplog.messages[3] == "for kube-scheduler's configuration:"
+                assert yaml_of(caplog.records[3]) == (
+                    f"extenders:\n- urlPrefix: http://127.0.0.1:{port}\n"
+                    "  filterVerb: filter\n  nodeCacheCapable: false\n"
                 )
                 assert len(caplog.messages) == 4
 
@@ -272,7 +274,7 @@ class TestStart:
 
         async def main() -> None:
             async with serving(file):
-                assert "prioritizeVerb: prioritize, weight: 5, nodeCache" in caplog.messages[3]
+                assert "prioritize\n  weight: 5\n  nodeCache" in yaml_of(caplog.records[3])
                 assert caplog.messages[4] == (
                     "with this weight and kube-scheduler's default plugins, policy scoring can "
                     "decide 26% of a node's total score (weight 5 of 19)"
@@ -411,4 +413,5 @@ def test_an_ipv6_address_is_announced_in_brackets(
     service = ExtenderService(load(str(policy)))
     with listen("::1", 0) as sock, caplog.at_level(logging.INFO, "mooring.extender"):
         server._announce(ServeOptions(policy="p"), service, sock)
-    assert "urlPrefix http://[::1]:" in caplog.text
+        port = sock.getsockname()[1]
+    assert f"listening on [::1]:{port}, urlPrefix http://[::1]:{port}\n" in caplog.text

@@ -12,7 +12,8 @@ from mooring.kube.event_body import (
     ObjectReference,
     reference,
 )
-from mooring.kube.events import EventLimits, EventRecorder
+from mooring.kube.event_queue import EventLimits
+from mooring.kube.events import EventRecorder
 from mooring.model.pod import Pod
 from tests.unit.kube.virtual_time import VirtualTime
 

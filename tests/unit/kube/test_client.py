@@ -68,6 +68,33 @@ def test_a_header_of_the_configuration_replaces_the_usual_one() -> None:
     asyncio.run(main())
 
 
+def test_writes_have_the_headers_of_every_request_and_ask_for_plain_answers() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            config = replace(
+                api.config,
+                server=f"{api.url}/k8s/c-1",
+                auth=FixedCredentials(bearer("t")),
+                headers=(("Impersonate-Group", "a"), ("Impersonate-Group", "b")),
+            )
+            async with Client(config, user_agent="mooring/1") as client:
+                await client.request("POST", "/api/v1/things", params={"a": "b c"}, body=b"{}")
+                await client.request("POST", "/api/v1/a thing", body=b"{}")
+            seen, quoted = api.seen
+            assert (seen.path, seen.query) == ("/k8s/c-1/api/v1/things", {"a": "b c"})
+            assert quoted.path == "/k8s/c-1/api/v1/a%20thing"
+            for one in api.seen:
+                assert one.headers["impersonate-group"] == ["a", "b"]
+                assert one.headers["user-agent"] == ["mooring/1"]
+                assert one.headers["accept"] == ["application/json"]
+                assert one.headers["authorization"] == ["Bearer t"]
+                assert one.headers["host"] == [api.url.removeprefix("http://")]
+                assert one.body == b"{}"
+            assert seen.headers["accept-encoding"] == ["identity"]
+
+    asyncio.run(main())
+
+
 def test_bodies_are_bytes_or_json() -> None:
     async def main() -> None:
         async with fake_api() as api, Client(api.config) as client:
@@ -269,8 +296,10 @@ def test_the_api_servers_words_are_in_the_error() -> None:
     asyncio.run(main())
 
 
-def test_rejected_credentials_are_renewed_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_rejected_credentials_are_renewed_once(tmp_path: Path, method: str) -> None:
     file = tmp_path / "token"
+    body = None if method == "GET" else b"{}"
     file.write_text("old")
 
     async def main() -> None:
@@ -278,10 +307,10 @@ def test_rejected_credentials_are_renewed_once(tmp_path: Path) -> None:
             config = replace(api.config, auth=TokenFile(file))
             async with Client(config) as client:
                 api.tokens = {"old"}
-                await client.request("GET", "/x")
+                await client.request(method, "/x", body=body)
                 api.tokens = {"new"}
                 file.write_text("new")
-                await client.request("GET", "/x")
+                await client.request(method, "/x", body=body)
                 assert len(api.seen) == 3
                 api.tokens = {"newer"}
                 file.write_text("newer")
@@ -290,12 +319,12 @@ def test_rejected_credentials_are_renewed_once(tmp_path: Path) -> None:
                 api.tokens = set()
                 count = len(api.seen)
                 with pytest.raises(ApiError, match=r"rejected the credentials.*the test"):
-                    await client.request("GET", "/x")
+                    await client.request(method, "/x", body=body)
                 # the file has no other token, so once is enough
                 assert len(api.seen) == count + 1
                 file.write_text("wrong secret")
                 with pytest.raises(ApiError, match="401") as caught:
-                    await client.request("GET", "/x")
+                    await client.request(method, "/x", body=body)
                 assert len(api.seen) == count + 3
                 assert "secret" not in str(caught.value)
 
@@ -373,7 +402,8 @@ def test_waiting_for_a_busy_api_server_counts_as_time_of_the_request(
     assert second <= 9.98
 
 
-def test_nobody_at_the_address() -> None:
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_nobody_at_the_address(method: str) -> None:
     async def main() -> None:
         async with fake_api() as api:
             config = api.config
@@ -381,7 +411,7 @@ def test_nobody_at_the_address() -> None:
             with pytest.raises(
                 KubeError, match="cannot be reached: Connection refused; check"
             ) as caught:
-                await client.request("GET", "/x")
+                await client.request(method, "/x", body=b"{}")
             assert config.server in str(caught.value)
             assert not isinstance(caught.value, ApiError)
 
@@ -407,9 +437,10 @@ def test_broken_answers() -> None:
             api.script.append(hang_up)
             with pytest.raises(KubeError, match="failed: "):
                 await client.request("POST", "/x", body={})
-            api.script.append(half)
-            with pytest.raises(KubeError, match="the response was truncated"):
-                await client.request("GET", "/x")
+            for method in ("GET", "POST"):
+                api.script.append(half)
+                with pytest.raises(KubeError, match="the response was truncated"):
+                    await client.request(method, "/x", body=b"{}")
             api.script.append(half)
             async with client.stream("/x") as chunks:
                 assert await anext(chunks) == b"half"
@@ -427,9 +458,10 @@ def test_silence_has_a_limit() -> None:
     async def main() -> None:
         async with fake_api() as api:
             async with Client(api.config, limits=ClientLimits(request_seconds=0.01)) as client:
-                api.script += [wait, wait]
-                with pytest.raises(KubeError, match="did not answer in time"):
-                    await client.request("GET", "/x")
+                api.script += [wait, wait, wait]
+                for method in ("GET", "PATCH"):
+                    with pytest.raises(KubeError, match="did not answer in time"):
+                        await client.request(method, "/x", body=b"{}")
                 with pytest.raises(KubeError, match="did not answer in time"):
                     async with client.stream("/x"):
                         pass
@@ -461,7 +493,8 @@ def test_errors_of_the_one_who_reads_a_stream_stay_what_they_are() -> None:
 def test_a_client_must_be_entered() -> None:
     async def main() -> None:
         async with fake_api() as api:
-            with pytest.raises(RuntimeError, match="async with"):
-                await Client(api.config).request("GET", "/x")
+            for method in ("GET", "POST"):
+                with pytest.raises(RuntimeError, match="async with"):
+                    await Client(api.config).request(method, "/x", body=b"{}")
 
     asyncio.run(main())

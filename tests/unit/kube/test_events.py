@@ -251,3 +251,68 @@ def test_a_reporter_here_has_the_hosts_name() -> None:
     assert controller == "default-scheduler"
     assert instance.startswith("default-scheduler-")
     assert len(reporter_here("x" * 200).instance) == 128
+
+
+def test_events_are_held_back_while_something_else_is_more_important() -> None:
+    async def story(desk: Desk) -> None:
+        desk.recorder.hold_back(while_=True)
+        for number in range(20):
+            desk.fail(about=msgspec.structs.replace(WEB, uid=str(number)))
+        await desk.time.settle()
+        assert desk.server.requests == []
+        desk.recorder.hold_back(while_=False)
+        await desk.time.settle()
+        assert len(desk.server.events) == 20
+        assert desk.recorder.counters.written == 20
+
+    run(story)
+
+
+def test_events_that_were_held_back_for_long_are_written_by_a_few() -> None:
+    async def story(desk: Desk) -> None:
+        desk.recorder.hold_back(while_=True)
+        desk.server.gate = asyncio.Event()
+        for number in range(20):
+            desk.fail(about=msgspec.structs.replace(WEB, uid=str(number)))
+        await desk.time.pass_by(5)
+        desk.recorder.hold_back(while_=True)
+        await desk.time.settle()
+        assert desk.server.busy == 2
+        desk.server.gate.set()
+        await desk.time.settle()
+        assert desk.server.most == 2
+        assert len(desk.server.events) == 20
+
+    run(story)
+
+
+def test_a_clock_that_is_set_back_holds_nothing_back_for_longer() -> None:
+    async def story(desk: Desk) -> None:
+        desk.recorder.hold_back(while_=True)
+        desk.fail()
+        desk.recorder._now_ns = lambda: 0
+        await desk.time.pass_by(5)
+        desk.recorder.hold_back(while_=True)
+        await desk.time.settle()
+        assert len(desk.server.events) == 1
+
+    run(story)
+
+
+def test_what_is_held_back_is_written_at_the_end_in_order_for_each_object() -> None:
+    async def story(desk: Desk) -> None:
+        desk.recorder.hold_back(while_=True)
+        for reason in ("FailedScheduling", "Nominated", "Scheduled"):
+            for number in range(3):
+                about = msgspec.structs.replace(WEB, uid=str(number))
+                desk.recorder.record(about, None, "Normal", reason, "A", "n")
+        assert await desk.recorder.flush(1)
+        for uid in ("0", "1", "2"):
+            reasons = [
+                body["reason"]
+                for _, _, body in desk.server.requests
+                if body["regarding"]["uid"] == uid
+            ]
+            assert reasons == ["FailedScheduling", "Nominated", "Scheduled"]
+
+    run(story)

@@ -16,14 +16,14 @@ def names(api: FakeApi) -> set[str]:
     return {f"ns/{name}" for name in api.objects}
 
 
-def test_the_first_list_comes_in_pages_and_then_events_follow() -> None:
+def test_the_first_list_comes_from_memory_that_is_new_and_then_events_follow() -> None:
     async def main() -> None:
         async with fake_api() as api:
             for number in range(7):
                 api.put(f"t{number}")
             async with watching(api, page_size=3) as (informer, listener):
                 await informer.wait_synced()
-                assert [len(batch) for batch in listener.batches] == [3, 3, 1]
+                assert [len(batch) for batch in listener.batches] == [7]
                 assert informer.known.keys() == names(api)
                 api.put("t0", value=5)
                 api.delete("t1")
@@ -33,8 +33,12 @@ def test_the_first_list_comes_in_pages_and_then_events_follow() -> None:
                 assert informer.stale_since is None
                 assert informer.error is None
                 await listener.until(lambda: api.watchers == 1)
-            limits = [seen.query.get("limit") for seen in api.seen]
-            assert limits == ["3", "3", "3", None]
+            assert [seen.query.get("limit") for seen in api.seen] == ["1", None, None]
+            assert api.seen[1].query == {
+                "resourceVersion": "8",
+                "resourceVersionMatch": "NotOlderThan",
+            }
+            assert api.seen[1].headers["accept-encoding"] == ["identity"]
             watch = api.seen[-1].query
             assert watch["allowWatchBookmarks"] == "true"
             assert watch["timeoutSeconds"] == "600"
@@ -42,6 +46,26 @@ def test_the_first_list_comes_in_pages_and_then_events_follow() -> None:
             assert informer.counters.watches == 1
             assert informer.counters.events == 2
             assert not informer.connected
+
+    asyncio.run(main())
+
+
+def test_later_lists_come_in_pages_and_are_the_newest() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            for number in range(7):
+                api.put(f"t{number}")
+            api.answer(200, b'{"metadata":{"resourceVersion":"7"},"items":[]}')
+            api.answer(200, b'{"metadata":{"resourceVersion":"8"},"items":[{"metadata":')
+            async with watching(api, page_size=3) as (informer, listener):
+                await informer.wait_synced()
+                assert [len(batch) for batch in listener.batches] == [3, 3, 1]
+                assert informer.known.keys() == names(api)
+            lists = [seen.query for seen in api.seen if "watch" not in seen.query]
+            assert [query.get("limit") for query in lists] == ["1", None, "3", "3", "3"]
+            versions = [query.get("resourceVersion") for query in lists]
+            assert versions == [None, "7", None, None, None]
+            assert informer.counters.lists == informer.counters.errors == 1
 
     asyncio.run(main())
 
@@ -146,6 +170,7 @@ def test_a_list_that_expires_between_pages_starts_again_in_one_piece() -> None:
         async with fake_api() as api:
             for number in range(5):
                 api.put(f"t{number}")
+            api.answer(500, b"")  # later lists are in pages
             listener = Listener(api.bell)
 
             def on_page(changes: list[Put[Thing] | Gone[Thing]]) -> None:
@@ -168,8 +193,8 @@ def test_a_list_that_expires_between_pages_starts_again_in_one_piece() -> None:
                     await informer.wait_synced()
                     informer.stop()
             assert informer.known.keys() == names(api)
-            assert [seen.query.get("limit") for seen in api.seen[:3]] == ["2", "2", None]
-            assert listener.pauses == []
+            assert [seen.query.get("limit") for seen in api.seen[1:4]] == ["2", "2", None]
+            assert len(listener.pauses) == 1
 
     asyncio.run(main())
 

@@ -20,24 +20,28 @@ from tests.unit.kube.fake_api import fake_api
 V1 = "client.authentication.k8s.io/v1"
 
 
-async def ask(config: ClusterConfig) -> bytes:
+async def ask(config: ClusterConfig, method: str = "GET") -> bytes:
     async with Client(config) as client:
-        return await client.request("GET", "/x")
+        return await client.request(method, "/x", body=None if method == "GET" else b"{}")
 
 
-def test_servers_are_trusted_only_through_the_authority(tmp_path: Path) -> None:
+#: Writes have a transport of their own.
+both_transports = pytest.mark.parametrize("method", ["GET", "POST"])
+
+
+@both_transports
+def test_servers_are_trusted_only_through_the_authority(tmp_path: Path, method: str) -> None:
     authority = Authority()
     (tmp_path / "ca.crt").write_bytes(authority.pem)
 
     async def main() -> None:
         tls = server_context(tmp_path, authority, clients=ssl.CERT_NONE)
         async with fake_api(tls) as api:
-            await ask(replace(api.config, ca_data=authority.pem))
-            await ask(replace(api.config, ca_file=tmp_path / "ca.crt"))
-            await ask(replace(api.config, insecure=True))
-            await ask(
-                replace(api.config, ca_data=authority.pem, tls_server_name="kubernetes.default")
-            )
+            await ask(replace(api.config, ca_data=authority.pem), method)
+            await ask(replace(api.config, ca_file=tmp_path / "ca.crt"), method)
+            await ask(replace(api.config, insecure=True), method)
+            name = "kubernetes.default"
+            await ask(replace(api.config, ca_data=authority.pem, tls_server_name=name), method)
             wrong = (
                 api.config,
                 replace(api.config, ca_data=Authority("somebody else").pem),
@@ -45,12 +49,13 @@ def test_servers_are_trusted_only_through_the_authority(tmp_path: Path) -> None:
             )
             for config in wrong:
                 with pytest.raises(KubeError, match=r"is not trusted: .*; check the certificate"):
-                    await ask(config)
+                    await ask(config, method)
 
     asyncio.run(main())
 
 
-def test_an_authority_that_is_replaced_is_read_again(tmp_path: Path) -> None:
+@both_transports
+def test_an_authority_that_is_replaced_is_read_again(tmp_path: Path, method: str) -> None:
     authority = Authority()
     file = tmp_path / "ca.crt"
     file.write_bytes(Authority("yesterday's").pem)
@@ -59,9 +64,9 @@ def test_an_authority_that_is_replaced_is_read_again(tmp_path: Path) -> None:
         tls = server_context(tmp_path, authority, clients=ssl.CERT_NONE)
         async with fake_api(tls) as api, Client(replace(api.config, ca_file=file)) as client:
             with pytest.raises(KubeError, match="not trusted"):
-                await client.request("GET", "/x")
+                await client.request(method, "/x", body=b"{}")
             file.write_bytes(authority.pem)
-            await client.request("GET", "/x")
+            await client.request(method, "/x", body=b"{}")
 
     asyncio.run(main())
 
@@ -90,7 +95,8 @@ def test_client_certificates_are_shown_and_leave_no_files(
     assert list(temporary.iterdir()) == []
 
 
-def test_certificate_files_are_read_again_after_a_rejection(tmp_path: Path) -> None:
+@both_transports
+def test_certificate_files_are_read_again_after_a_rejection(tmp_path: Path, method: str) -> None:
     authority = Authority()
     pair = authority.issue("me")
     (tmp_path / "me.crt").write_bytes(pair.certificate)
@@ -107,13 +113,14 @@ def test_certificate_files_are_read_again_after_a_rejection(tmp_path: Path) -> N
             )
             async with Client(config) as client:
                 api.deny(401, "Unauthorized", "Unauthorized")
-                await client.request("GET", "/x")
+                await client.request(method, "/x", body=b"{}")
             assert len(api.seen) == 2
 
     asyncio.run(main())
 
 
-def test_a_program_may_give_the_client_certificate(tmp_path: Path) -> None:
+@both_transports
+def test_a_program_may_give_the_client_certificate(tmp_path: Path, method: str) -> None:
     authority = Authority()
     pair = authority.issue("me")
     status = {
@@ -132,7 +139,7 @@ def test_a_program_may_give_the_client_certificate(tmp_path: Path) -> None:
     async def main() -> None:
         tls = server_context(tmp_path, authority, clients=ssl.CERT_REQUIRED)
         async with fake_api(tls) as api:
-            await ask(replace(api.config, ca_data=authority.pem, auth=ExecPlugin(spec)))
+            await ask(replace(api.config, ca_data=authority.pem, auth=ExecPlugin(spec)), method)
 
     asyncio.run(main())
 

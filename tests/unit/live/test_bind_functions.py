@@ -9,9 +9,15 @@ import pytest
 import mooring as mr
 from mooring.config.configuration import read_configuration
 from mooring.config.runtimes import build_profiles
+from mooring.framework.binding_hooks import BindingHooks
+from mooring.framework.extension_points import PluginAtPoint
+from mooring.live.async_hooks import AsyncHooks
 from mooring.live.options import HookLimits, SchedulerSettings
 from mooring.live.run import scheduling
+from mooring.live.waiting_bindings import WaitingBindings
+from mooring.plugins.binding.default_binder import DefaultBinder
 from mooring.plugins.in_tree import default_registry
+from mooring.process.deadline import Deadline
 from mooring.testing import make_node, make_pod
 from tests.unit.live.fake_cluster import fake_cluster
 
@@ -88,3 +94,16 @@ def test_it_waits(caplog: pytest.LogCaptureFixture) -> None:
     said, traceback = the_line(caplog)
     assert said == sentence
     assert "create_future()" in traceback
+
+
+def test_a_plain_hook_of_our_own_needs_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    binding = mr.Binding(namespace="default", name="web", uid="u", node_name="a")
+    points = {"bind": [PluginAtPoint("DefaultBinder", DefaultBinder())]}
+
+    async def run() -> object:
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio, "create_task", None)
+            hooks = AsyncHooks(Deadline(1.0), 1.0, WaitingBindings())
+            return await hooks.bind(BindingHooks(points), binding)
+
+    assert asyncio.run(run()) is binding

@@ -1,7 +1,6 @@
 """Bindings whose answer is lost, and victims that are gone before they are deleted."""
 
 import asyncio
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -22,19 +21,18 @@ class FakeClient:
         self._error = error
         self._answers = list(answers)
         self.pauses: list[float] = []
+        self.writes = 0
 
     async def bind(self, *args: Any) -> None:
         raise self._error
 
     async def get(self, path: str, type_: type[Pod]) -> Pod:
         assert path == "/api/v1/namespaces/default/pods/p"
+        assert self.writes == 1  # it is in doubt
         answer = self._answers.pop(0)
         if isinstance(answer, KubeError):
             raise answer
         return answer
-
-    def writing(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)

@@ -150,14 +150,21 @@ class Idle:
     writes = 0
 
 
+class NoEvents:
+    """A recorder to which nothing is told."""
+
+    def hold_back(self, *, while_: bool) -> None:
+        assert not while_
+
+
 def test_the_loop_goes_on_when_mooring_fails_over_the_time(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def run() -> int:
         core, metrics, client = Moody(), Silent(), Idle()
-        some: Any = core, client, metrics
+        some: Any = core, client, metrics, NoEvents()
         core.live = LiveScheduler(
-            some[0], some[1], NOTHING, {}, metrics=some[2], deadline=Deadline(10)
+            some[0], some[1], some[3], {}, metrics=some[2], deadline=Deadline(10)
         )
         await core.live.run()
         return core.ticks

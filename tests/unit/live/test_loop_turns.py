@@ -22,6 +22,13 @@ class Idle:
     writes = 0
 
 
+class NoEvents:
+    """A recorder to which nothing is told."""
+
+    def hold_back(self, *, while_: bool) -> None:
+        assert not while_
+
+
 class Turns:
     """Counts the turns that others have on the event loop."""
 
@@ -75,9 +82,9 @@ def driven(drive: Callable[[LiveScheduler], Any]) -> SlowCore:
         turns = Turns()
         others = asyncio.create_task(turns.run())
         core = SlowCore(turns)
-        some: Any = core, Idle()
+        some: Any = core, Idle(), NoEvents()
         live = core.live = LiveScheduler(
-            some[0], some[1], NOTHING, {},
+            some[0], some[1], some[2], {},
             metrics=NOTHING, clock=core.clock, deadline=Deadline(10),
         )  # fmt: skip
         await drive(live)

@@ -5,6 +5,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from mooring.live.metrics import SchedulerMetrics
+from mooring.process.tallied_histogram import TalliedHistogram
 from tests.unit.extender.asgi import sample
 
 # From kube-scheduler v1.36.4's pkg/scheduler/metrics/metrics.go: labels, then first bucket, factor
@@ -30,10 +31,10 @@ KUBE_SCHEDULERS = {
 }  # fmt: skip
 
 
-def families(metrics: SchedulerMetrics) -> dict[str, MetricWrapperBase]:
+def families(metrics: SchedulerMetrics) -> dict[str, MetricWrapperBase | TalliedHistogram]:
     found = {}
     for metric in vars(metrics).values():
-        if isinstance(metric, MetricWrapperBase):
+        if isinstance(metric, (MetricWrapperBase, TalliedHistogram)):
             (family,) = metric.describe()
             found[f"{family.name}_total" if family.type == "counter" else family.name] = metric
     return found
@@ -46,11 +47,16 @@ class TestNames:
         assert own.keys() == KUBE_SCHEDULERS.keys()
         for name, metric in own.items():
             labels, buckets = KUBE_SCHEDULERS[name]
-            assert list(metric._labelnames) == labels, name
-            if buckets is not None:
+            if buckets is None:
+                assert isinstance(metric, MetricWrapperBase), name
+                assert list(metric._labelnames) == labels, name
+            else:
+                assert isinstance(metric, TalliedHistogram), name
+                assert list(metric.label_names) == labels, name
                 first, factor, count = buckets
-                bounds = metric._upper_bounds[:-1]  # type: ignore[attr-defined]
-                assert bounds == pytest.approx([first * factor**n for n in range(count)]), name
+                assert metric.buckets == pytest.approx([first * factor**n for n in range(count)]), (
+                    name
+                )
 
     def test_the_others_are_moorings_or_everybodys(self) -> None:
         others = families(SchedulerMetrics()).keys() - KUBE_SCHEDULERS.keys()

@@ -130,7 +130,7 @@ class TestDifferent:
         ]
 
     def test_amounts_alone(self, world: World) -> None:
-        world.cluster.columns.count_amounts(0, (("cpu", 7),), 1)
+        world.cluster.columns._used.add_all(0, (("cpu", 7), ("pods", 1)), 1)
         found = compared(world, *fresh())
         assert texts(found) == [
             "node a in use cpu is 1007 in the state and 1000 in the cluster",

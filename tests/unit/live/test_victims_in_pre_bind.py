@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import mooring as mr
@@ -58,6 +57,7 @@ class World:
         self.deleted: list[str] = []
         self.notes: list[str] = []
         self.gate = Gate()
+        self.writes = 0
         self.pod = make_pod("low")
         cluster = Cluster()
         cluster.put(make_node("a"))
@@ -87,9 +87,6 @@ class World:
 
     async def delete_pod(self, namespace: str, name: str, uid: str) -> None:
         self.deleted.append(name)
-
-    def writing(self) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def record(self, regarding: Any, related: Any, *texts: Any, **more: Any) -> None:
         self.notes.append(texts[-1])

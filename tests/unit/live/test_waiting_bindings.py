@@ -11,6 +11,7 @@ import mooring as mr
 from mooring import hook
 from mooring.config.configuration import read_configuration
 from mooring.config.runtimes import build_profiles
+from mooring.kube.event_body import reference
 from mooring.live.assembly import SchedulerComponents
 from mooring.live.options import HookLimits, SchedulerSettings
 from mooring.live.run import scheduling
@@ -318,3 +319,36 @@ def test_a_binding_that_nobody_works_on_is_a_difference(caplog: pytest.LogCaptur
     assert asyncio.run(run()) == [
         ("pod default/waits is being bound, and nothing completes the binding")
     ]
+
+
+def test_events_wait_while_bindings_do_and_none_is_lost_at_the_end() -> None:
+    async def run() -> set[str]:
+        async with fake_cluster() as cluster:
+            put_nodes(cluster)
+            cluster.gate.clear()
+            for number in range(100):
+                cluster.put_pod(make_pod(f"p-{number}"))
+            async with scheduling(settings(cluster, Patient()), drain=5) as components:
+                await until(lambda: components.client.writes == 100 and cluster.binding >= 64)
+                about = reference(make_pod("early"))
+                components.recorder.record(about, None, "Normal", "Scheduled", "Binding", "n")
+                await turns_while_nothing_happens(components)
+                assert cluster.telling == 0
+                cluster.gate.set()
+                await cluster.until(lambda: len(cluster.bindings) == 100)
+            return {one["regarding"]["name"] for one in cluster.events}
+
+    assert asyncio.run(run()) == {"early", *(f"p-{number}" for number in range(100))}
+
+
+def test_in_a_quiet_cluster_an_event_is_written_at_once() -> None:
+    async def run() -> None:
+        async with fake_cluster() as cluster:
+            put_nodes(cluster)
+            async with scheduling(settings(cluster, Patient()), drain=5) as components:
+                for number in range(3):
+                    cluster.put_pod(make_pod(f"p-{number}"))
+                    await cluster.until(lambda: len(cluster.events) == number + 1)  # noqa: B023
+                    assert not components.recorder._queue.held_back
+
+    asyncio.run(run())

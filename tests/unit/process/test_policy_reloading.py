@@ -23,6 +23,20 @@ def fine(pod, node):
 """
 
 
+async def new_one_taken(file: Path, taken: list[Policy], caplog: pytest.LogCaptureFixture) -> None:
+    """Wait for the new policy; if a busy machine loads it too slowly, write it again."""
+
+    def late() -> int:
+        return caplog.text.count("is still loading after")
+
+    before = late()
+    while not taken:
+        await eventually(lambda: bool(taken) or late() > before)  # noqa: B023
+        if late() > before:
+            before = late()
+            file.write_text(POLICY.format("new"))  # noqa: ASYNC240
+
+
 def test_a_file_is_not_loaded_while_it_is_being_written() -> None:
     seen = iter(["half", "more", "nearly", "whole", "whole", "other"])
     assert asyncio.run(settled(lambda: next(seen), 0)) == "whole"
@@ -73,7 +87,7 @@ def test_a_file_that_never_loads_is_left_behind(
         file.write_text("import threading; threading.Event().wait()")
         await eventually(lambda: "kept the old policy" in caplog.text)
         file.write_text(POLICY.format("new"))
-        await eventually(lambda: bool(taken))
+        await new_one_taken(file, taken, caplog)
         work.cancel()
 
     with caplog.at_level(logging.INFO):
@@ -144,7 +158,7 @@ def test_no_more_than_a_few_threads_are_left_behind(
         await eventually(lambda: bool(said("3 earlier versions of")))
         assert taken == []
         gate.set()
-        await eventually(lambda: bool(taken))
+        await new_one_taken(file, taken, caplog)
         work.cancel()
 
     GATES[str(tmp_path)] = gate

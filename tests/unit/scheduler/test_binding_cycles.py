@@ -375,3 +375,20 @@ def test_reserve_and_permit_see_the_pod_on_its_node(forks: bool) -> None:
     world = World(make_node("n"), pod("p"), policy=policy)
     world.run()
     assert seen == [1000, 1000]
+
+
+def test_a_pod_that_somebody_else_has_bound_meanwhile_makes_no_room_when_its_binding_fails() -> (
+    None
+):
+    world = World(make_node("n", cpu="2"))
+    world.prompt = False
+    pod = make_pod("p", requests={"cpu": "2"})
+    world.put(pod)
+    world.run()
+    world.put(make_pod("next", requests={"cpu": "2"}))
+    world.run()
+    world.put(replace(pod, spec=replace(pod.spec, node_name="n")))
+    world.reject(world.binds[0], "pod p is already assigned to node n")
+    queued = world.core.queue.get("default/next")
+    assert queued is not None
+    assert queued.sub_queue is SubQueue.UNSCHEDULABLE

@@ -252,5 +252,5 @@ def test_names_that_are_gone_cost_nothing_in_a_fork_either() -> None:
     assert len(fork.columns._used) == 4
     assert len(fork.columns._ports._counts) == len(fork.columns._ports._addresses) == 0
     assert len(fork._claims) == len(fork._pods) == len(fork._by_uid) == 0
-    assert len(fork.shapes.remembering._shapes) <= 5
+    assert len(fork.shapes.remembering._specs) <= 5
     assert len(cluster.pod_counts._groups) == 40

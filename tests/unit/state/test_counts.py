@@ -4,9 +4,10 @@ from typing import Any
 
 from mooring import Pod
 from mooring.model.selectors import LabelSelector, PodAffinityTerm
+from mooring.state.affinity_terms import AffinityTerm
 from mooring.state.counts import PodCounts, PodLabelGroup, TermCounts
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
-from mooring.state.shapes import AffinityTerm, Shape, Shapes
+from mooring.state.shapes import Shape, Shapes
 from mooring.state.table import Table
 
 

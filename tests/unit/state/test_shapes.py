@@ -49,6 +49,31 @@ def test_what_scheduling_reads_makes_another_shape(other: Pod) -> None:
     assert shape_of(pod()) is not shape_of(other)
 
 
+def labelled(name: str, **labels: str) -> Pod:
+    return Pod.from_dict({"metadata": {"name": name, "labels": labels}})
+
+
+def test_pods_that_differ_in_their_labels_alone_share_the_rest() -> None:
+    """As those of a StatefulSet or an indexed Job do."""
+    shapes = Shapes()
+    first, second = shapes.of(labelled("a", index="0")), shapes.of(labelled("b", index="1"))
+    assert first is not second
+    assert (first.labels, second.labels) == ({"index": "0"}, {"index": "1"})
+    assert first.spec is second.spec
+    assert first.data is second.data
+
+
+def test_specs_that_take_turns_have_one_shape_each() -> None:
+    shapes = Shapes()
+    kinds = [shapes.of(pod(priority=number)) for number in range(3)]
+    for _ in range(2):
+        assert [shapes.of(pod(priority=number)) for number in range(3)] == kinds
+    resized = pod(status={"allocatedResources": {"cpu": "2"}})
+    other = shapes.of(resized)
+    assert shapes.of(pod()) is not other
+    assert shapes.of(resized) is other
+
+
 def test_a_claim_of_the_pods_own_makes_a_shape_of_its_own() -> None:
     own = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}}]
     assert shape_of(pod("a", volumes=own)) is not shape_of(pod("b", volumes=own))
@@ -62,8 +87,8 @@ def test_a_resized_pod_counts_with_the_larger_amount() -> None:
 def test_silent_containers_count_for_scoring() -> None:
     silent = Pod.from_dict({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}})
     shape = shape_of(silent)
-    assert (shape.requests, shape.requested) == ({}, ())
-    assert (shape.nonzero_cpu, shape.nonzero_memory) == (200, 2 * 200 * 1024 * 1024)
+    assert (shape.requests, shape.spec.taken) == ({}, (("pods", 1),))
+    assert (shape.spec.nonzero_cpu, shape.spec.nonzero_memory) == (200, 2 * 200 * 1024 * 1024)
 
 
 def test_host_ports_of_containers_and_sidecars_count() -> None:
@@ -147,7 +172,7 @@ def test_a_lower_limit_holds_at_once() -> None:
         one.data["plugin"] = 1
     known.remembering.most = 1
     assert shapes[3].data == {}
-    assert [one._data for one in shapes] == [None, None, None, {}]
+    assert [one.spec._data for one in shapes] == [None, None, None, {}]
 
 
 def test_what_plugins_remember_stays_within_its_cluster() -> None:

@@ -42,10 +42,9 @@ def test_an_array_is_kept_only_where_it_pays() -> None:
     "read",
     [
         lambda column, rows: column.array(rows),
-        lambda column, rows: column.add_to(np.zeros(100, np.int64), rows, 3),
-        lambda column, rows: column.mark(np.zeros(100, np.bool_), rows),
+        lambda column, rows: column.add_to(np.zeros(100, np.int64), rows),
     ],
-    ids=["array", "add_to", "mark"],
+    ids=["array", "add_to"],
 )
 def test_every_reader_uses_an_array_where_it_pays(
     read: Callable[[SparseColumn, Table], object],
@@ -92,14 +91,10 @@ def test_numbers_are_the_same_with_and_without_an_array(share: int) -> None:
     _ = column.array(rows)
     total = np.ones(40, np.int64)
     column.add_to(total, rows)
-    column.add_to(total, rows, 10)
     wanted = [1] * 40
     for row, number in ((7, 5), (8, 1), (9, -3), (39, 2)):
-        wanted[row] += 11 * number
+        wanted[row] += number
     assert total.tolist() == wanted
-    mask = np.zeros(40, np.bool_)
-    column.mark(mask, rows)
-    assert mask.nonzero()[0].tolist() == [7, 8, 9, 39]
     column.set(7, 0)
     column.move(39, 7)
     rows.remove(7)  # the last row takes its number

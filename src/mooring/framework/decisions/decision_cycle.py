@@ -3,10 +3,11 @@
     PreFilter ─> Filter ─> extenders ─┬─> Score ─> extenders ─> best nodes
                                       └─ none ─> PostFilter ─> Preempt hooks ─> extenders ─> victims
 
-The only implementation: `moor run` decides with it, `moor explain` records it, benchmarks measure
-it. A generator (ADR 12): it stops where the configuration's extenders have to be asked and goes on
-with their answer. Who wants to know more than the result passes an observer (ADR 21). It changes
-nothing and never waits.
+`moor run` decides with it, `moor explain` records it, benchmarks measure it. What follows from
+earlier decisions about pods that are alike is not walked again (`equivalence_classes`, ADR 29); the
+result is the same. A generator (ADR 12): it stops where the configuration's extenders have to be
+asked and goes on with their answer. Who wants to know more than the result passes an observer
+(ADR 21). It changes nothing and never waits.
 """
 
 from collections.abc import Generator
@@ -77,6 +78,13 @@ def _decide(runtime: Runtime, pod: Pod, observer: Observer, *, extended: bool) -
         # parity v1.36.4: schedule_one.go schedulePod: nobody is asked
         nothing = np.zeros(0, np.bool_)
         return Decision(cycle, Filtering(nothing), np.flatnonzero(nothing))
+    named = pod.spec.node_name or pod.status.nominated_node_name
+    usual = not (extended or named or observer.wants_all)
+    if usual:
+        decision = runtime.decide_from_kept(cycle, observer)
+        if decision is not None:
+            return decision
+        cycle.restart()
     filtering = runtime.filter_walk.run(cycle, observer)
     rows = filtering.feasible
     if filtering.error is not None:
@@ -98,7 +106,10 @@ def _decide(runtime: Runtime, pod: Pod, observer: Observer, *, extended: bool) -
         rows = filtering.feasible
     if not len(rows) and best is None:
         result = yield from _make_room(runtime, cycle, filtering, observer, extended=extended)
-        return Decision(cycle, filtering, rows, post_filter_result=result)
+        decision = Decision(cycle, filtering, rows, post_filter_result=result)
+        if usual:
+            runtime.note_unschedulable(decision)
+        return decision
     if len(rows) == 1 and best is None:
         best = rows
     if best is not None and (not observer.thorough or not len(rows)):

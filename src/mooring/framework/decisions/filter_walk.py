@@ -54,6 +54,7 @@ class FilterWalk:
         self._cluster = cluster
         self._pre_filters = pre_filters
         self._filters = filters
+        self._filter_names = frozenset(one.name for one in filters)
         self._what_ifs = what_ifs
         self._asking = False
 
@@ -99,6 +100,44 @@ class FilterWalk:
         filtering = Filtering(mask, answers, pre_filter_result=result, special=special)
         observer.filtered(filtering)
         return filtering
+
+    def prepare(self, cycle: Cycle, observer: Observer) -> bool:
+        """Ask the pre-filter plugins alone; false if they reject the pod or name nodes.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        whole, result, rejecting, _ = self._pre_filters.run(cycle, observer)
+        return whole is None and result is None and not rejecting
+
+    def has_filters(self, cycle: Cycle) -> bool:
+        """Whether a filter has something to say after `prepare`."""
+        return not self._filter_names <= cycle.skipped
+
+    def narrow(self, cycle: Cycle, possible: Mask) -> Mask | None:
+        """Ask the filters alone about nodes that are possible.
+
+        Args:
+            cycle: the decision, after `prepare`.
+            possible: (n,) the nodes.
+
+        Returns:
+            The same mask if all of them pass, one without those that a filter rejects, or None if
+            a filter failed.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        mask, nodes = possible, cycle.nodes
+        for asker in self._filters:
+            if asker.name in cycle.skipped:
+                continue
+            verdicts = _ask(asker, cycle, nodes, mask)
+            if verdicts is not None:
+                if any(one.error for one in verdicts.table):
+                    return None
+                mask = mask & (verdicts.choice == 0)
+        return mask
 
     def prepared(self, pod: Pod) -> Cycle:
         """A decision in which every pre-filter plugin was asked and no filter yet.

@@ -34,12 +34,20 @@ class Observer:
 
     Attributes:
         thorough: every plugin is to be asked about every node, also where nothing can change any
-            more. What comes of the decision is the same.
+            more. What comes of the decision is the same, but for preemption on many nodes: without
+            it, some of the candidates are enough.
         each_plugin: it is to be told of each plugin as well, which costs a little time.
+        each_score: it wants to know what each plugin gave to each node.
     """
 
     thorough: bool = False
     each_plugin: bool = False
+    each_score: bool = False
+
+    @property
+    def wants_all(self) -> bool:
+        """Whether every plugin has to be asked, because the result alone is not enough."""
+        return self.thorough or self.each_plugin or self.each_score
 
     def begun(self, cycle: Cycle) -> None:
         """A decision begins."""
@@ -56,8 +64,11 @@ class Observer:
     def filtered(self, filtering: Filtering) -> None:
         """All filters were asked, pods nominated to nodes counted; extenders were not yet."""
 
-    def scored(self, scoring: Scoring) -> None:
-        """All possible nodes have scores; those of extenders are not among them yet."""
+    def scored(self, scoring: Scoring | None) -> None:
+        """All possible nodes have scores; those of extenders are not among them yet.
+
+        None if the scores of each plugin are not known, because some of them were kept.
+        """
 
     def post_filtered(self, result: PostFilterResult) -> None:
         """The post-filter plugins looked for room; nobody has reviewed what they found yet."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mooring.framework import hook
-from mooring.framework.arrays import Rows
+from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import PluginScore, Scoring
-from mooring.framework.decisions.observer import SCORE, Observer
+from mooring.framework.decisions.observer import NOBODY, SCORE, Observer
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import AskScore
 
@@ -41,22 +41,50 @@ class ScoreWalk:
             PluginError: a plugin failed.
         """
         observer.started(SCORE)
-        told = observer.each_plugin
         nodes = cycle.nodes
         if len(rows) < len(nodes):
             nodes = nodes.subset(rows)
-        skipped = set()
-        for name, prepare in self._pre_scores:
-            if told:
-                observer.asking(name)
-            try:
-                if prepare(cycle, nodes) is hook.SKIP:
-                    skipped.add(name)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                blame(error, name, "pre_score", cycle.pod)
-            if told:
-                observer.score_answered(name)
+        scores = self._ask(cycle, nodes, observer, self.prepare(cycle, nodes, observer))
         total = np.zeros(len(rows), np.int64)
+        for one in scores:
+            if one.normalized is not None:
+                total += one.normalized if one.weight == 1 else one.normalized * one.weight
+        if not self._scores:
+            total += 1  # parity v1.36.4: schedule_one.go prioritizeNodes
+        scoring = Scoring(rows, scores, total)
+        observer.scored(scoring)
+        return scoring
+
+    def weighted(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
+        """(n_nodes,) the weighted sums of the scores; None if they are the same for all nodes.
+
+        Up to a number that is the same for all nodes.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        skipped = self.prepare(cycle, nodes, NOBODY)
+        total: Amounts | None = None
+        for asker, weight in self._scores:
+            if asker.name in skipped:
+                continue
+            try:
+                if asker.quick is not None:
+                    score = asker.quick(cycle, nodes)
+                else:
+                    score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, asker.name, "score", cycle.pod)
+            if score is not None:
+                score = score if weight == 1 else score * weight
+                total = score if total is None else total + score
+        return total
+
+    def _ask(
+        self, cycle: Cycle, nodes: Nodes, observer: Observer, skipped: set[str]
+    ) -> list[PluginScore]:
+        """What each score says of the possible nodes."""
+        told = observer.each_plugin
         scores = []
         for asker, weight in self._scores:
             if asker.name in skipped:
@@ -65,15 +93,31 @@ class ScoreWalk:
             if told:
                 observer.asking(asker.name)
             try:
-                raw, normalized = asker.ask(cycle, nodes)
-            except Exception as error:  # noqa: BLE001
+                raw = asker.raw(cycle, nodes)
+                normalized = asker.normalized(cycle, nodes, raw)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 blame(error, asker.name, "score", cycle.pod)
             if told:
                 observer.score_answered(asker.name)
             scores.append(PluginScore(asker.name, weight, raw, normalized))
-            total += normalized if weight == 1 else normalized * weight
-        if not self._scores:
-            total += 1  # parity v1.36.4: schedule_one.go prioritizeNodes
-        scoring = Scoring(rows, scores, total)
-        observer.scored(scoring)
-        return scoring
+        return scores
+
+    def prepare(self, cycle: Cycle, nodes: Nodes, observer: Observer) -> set[str]:
+        """Ask the pre-score plugins; returns those that have nothing to say to this pod.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        told = observer.each_plugin
+        skipped = set()
+        for name, prepare in self._pre_scores:
+            if told:
+                observer.asking(name)
+            try:
+                if prepare(cycle, nodes) is hook.SKIP:
+                    skipped.add(name)
+            except Exception as error:  # noqa: BLE001
+                blame(error, name, "pre_score", cycle.pod)
+            if told:
+                observer.score_answered(name)
+        return skipped

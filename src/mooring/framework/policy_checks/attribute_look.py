@@ -7,6 +7,8 @@ taken for right: a false alarm would keep a good policy from running. So is what
 (`reachability`), and what the policy's files look for or add themselves.
 """
 
+# ruff: noqa: D102 - ast names the methods
+
 import ast
 import contextlib
 import inspect
@@ -45,15 +47,25 @@ def attribute_problems(
         names: the names of the module, for its annotations.
         added: attributes that may be there although no class of the model has them.
     """
-    look = _Look(roles, names, added)
+    look = AttributeLook(roles, names, added)
     # An expression may have thousands of parts; what was found before it is right.
     with contextlib.suppress(RecursionError):
         look.visit(source.tree)
     return [Problem(source.file, line, text) for line, text in look.found]
 
 
-class _Look(ast.NodeVisitor):
-    def __init__(self, roles: Roles, names: Mapping[str, Any], added: AbstractSet[str]) -> None:
+class AttributeLook(ast.NodeVisitor):
+    """Reads code, and finds the attributes that do not exist.
+
+    Args:
+        roles: what functions get whose caller is known.
+        names: the names of the module, for its annotations.
+        added: attributes that may be there although no class of the model has them.
+    """
+
+    def __init__(
+        self, roles: Roles, names: Mapping[str, Any], added: AbstractSet[str] = frozenset()
+    ) -> None:
         self.found: list[tuple[int, str]] = []
         self._roles = roles
         self._names = names
@@ -72,8 +84,12 @@ class _Look(ast.NodeVisitor):
         owner = self._type(node.value)
         if owner is None or owner.many or self._harmless or not isinstance(node.ctx, ast.Load):
             return
-        if node.attr not in self._added and not exists(owner.kind, node.attr):
-            text = unknown_attribute(owner.kind, node.attr, ast.unparse(node.value))
+        self.read(owner.kind, node)
+
+    def read(self, kind: type, node: ast.Attribute) -> None:
+        """Note an attribute of something of a known class that is read for certain."""
+        if node.attr not in self._added and not exists(kind, node.attr):
+            text = unknown_attribute(kind, node.attr, ast.unparse(node.value))
             self.found.append((node.lineno, text))
 
     def _type(self, node: ast.expr) -> KnownType | None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mooring.framework.policy import Policy
-from mooring.framework.policy_checks.sources import FUNCTION_NODES, Problem, Source
+from mooring.framework.policy_checks.scopes import FUNCTION_NODES
+from mooring.framework.policy_checks.sources import Problem, Source
 
 DECORATORS: Final = ("filter", "filter_nodes", "score", "score_nodes", "preempt", "bind")
 #: What people call them elsewhere: in kube-scheduler's old configuration and in the extender API.

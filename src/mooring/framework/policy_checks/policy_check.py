@@ -17,6 +17,7 @@ from mooring.framework.policy_checks.added_attributes import added_attributes
 from mooring.framework.policy_checks.attribute_look import attribute_problems, roles_of
 from mooring.framework.policy_checks.attribute_types import KnownType
 from mooring.framework.policy_checks.decorators import decorator_problems
+from mooring.framework.policy_checks.scopes import FunctionNode
 from mooring.framework.policy_checks.signatures import (
     HOOKS,
     Signed,
@@ -98,13 +99,26 @@ def _hooks(plugin: hook.Hook) -> Iterator[Signed]:
         function = None
         with contextlib.suppress(Exception):  # it may do anything; whoever asks it will say so
             function = getattr(plugin, method)
-        if callable(function) and foreign.is_foreign(_implementation(function)):
+        if callable(function) and foreign.is_foreign(implementation(function)):
             yield Signed(method, name, function)
 
 
-def _implementation(function: Callable[..., Any]) -> Callable[..., Any]:
+def implementation(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method without its object: whose code it is, and not whose object, is asked."""
     return function.__func__ if isinstance(function, MethodType) else function
+
+
+def known_parameters(signed: Signed, definition: FunctionNode) -> dict[str, KnownType] | None:
+    """What a function's parameters hold; None if some may be given before it is called.
+
+    Args:
+        signed: the function, which may also be a partial or an object.
+        definition: where it is written.
+    """
+    if getattr(implementation(signed.function), "__code__", None) is not code_of(signed.function):
+        return None
+    types, method = called_with(signed.kind).types, isinstance(signed.function, MethodType)
+    return roles_of(definition, types, method=method)
 
 
 def _unknown_attributes(
@@ -115,16 +129,13 @@ def _unknown_attributes(
         code, definition = code_of(signed.function), sources.place_of(signed.function).definition
         if code is None or definition is None:
             continue
-        implementation = _implementation(signed.function)
-        names.setdefault(code.co_filename, getattr(implementation, "__globals__", {}))
-        in_file = roles.setdefault(code.co_filename, {})
-        if getattr(implementation, "__code__", None) is not code:
-            continue  # a partial or an object: some parameters may be given already
-        given = roles_of(
-            definition,
-            called_with(signed.kind).types,
-            method=isinstance(signed.function, MethodType),
+        names.setdefault(
+            code.co_filename, getattr(implementation(signed.function), "__globals__", {})
         )
+        in_file = roles.setdefault(code.co_filename, {})
+        given = known_parameters(signed, definition)
+        if given is None:
+            continue
         before = in_file.get(definition, given)
         # One function of two kinds may get two things in one place.
         in_file[definition] = {one: what for one, what in given.items() if before.get(one) == what}

@@ -1,7 +1,7 @@
 """Which names a function's own scope binds, and which of them mean more than one thing.
 
-For the static look at attributes: a name that is bound twice, deleted, or tested for what it is,
-may be anything, and is left alone.
+For those who look at code without running it: a name that is bound twice, deleted, or tested for
+what it is, may be anything.
 """
 
 import ast
@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from mooring.framework.policy_checks.sources import FUNCTION_NODES
-
+FUNCTION_NODES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Who asks one of these about something does not know what it is.

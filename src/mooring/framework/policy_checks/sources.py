@@ -8,12 +8,15 @@ import ast
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
-FUNCTION_NODES: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+from mooring.framework.policy_checks.scopes import FUNCTION_NODES, bound_in
+
 #: What policies import of ours.
 OUR_MODULES: Final = ("mooring", "mooring.hook")
 
@@ -36,7 +39,7 @@ class Problem(NamedTuple):
         return f"{self.file}{line}: {self.text}"
 
 
-class Source(NamedTuple):
+class Source:
     """A file that was read.
 
     Attributes:
@@ -44,8 +47,35 @@ class Source(NamedTuple):
         tree: what is in it.
     """
 
-    file: str
-    tree: ast.Module
+    def __init__(self, file: str, tree: ast.Module) -> None:
+        self.file = file
+        self.tree = tree
+
+    @functools.cached_property
+    def definitions(self) -> dict[tuple[str, int], ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions by name and first line, as their code has them."""
+        found = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, FUNCTION_NODES):
+                # Python counts from the first decorator, the tree from ``def``.
+                first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                found[node.name, first] = node
+        return found
+
+    @functools.cached_property
+    def codes(self) -> frozenset[CodeType]:
+        """The code of all functions in the file; none if it cannot be compiled."""
+        try:
+            with warnings.catch_warnings(action="ignore"):  # Python has warned when it loaded it
+                whole = compile(self.tree, self.file, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return frozenset()
+        return frozenset(_codes(whole))
+
+    @functools.cached_property
+    def bound(self) -> Counter[str]:
+        """How often each name of the module is bound in the file."""
+        return bound_in(self.tree.body)
 
 
 class Place(NamedTuple):
@@ -93,19 +123,11 @@ class Sources:
         code = code_of(function)
         if code is None:
             return Place(self._place, 0)
-        definition = self._definition(code)
+        source = self.source(code.co_filename)
+        key = code.co_name, code.co_firstlineno
+        definition = source.definitions.get(key) if source is not None else None
         line = definition.lineno if definition is not None else code.co_firstlineno
         return Place(self.shown(code.co_filename), line, definition)
-
-    def _definition(self, code: CodeType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        source = self.source(code.co_filename)
-        for node in ast.walk(source.tree) if source is not None else ():
-            # Python counts from the first decorator, the tree from ``def``.
-            if isinstance(node, FUNCTION_NODES) and node.name == code.co_name:
-                first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                if first == code.co_firstlineno:
-                    return node
-        return None
 
 
 def neighbours(own: Path) -> set[Path]:
@@ -125,3 +147,10 @@ def code_of(function: Callable[..., Any]) -> CodeType | None:
         return function.__code__
     call = inspect.getattr_static(type(function), "__call__", None)
     return call.__code__ if isinstance(call, FunctionType) else None
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)

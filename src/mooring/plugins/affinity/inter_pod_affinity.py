@@ -5,14 +5,16 @@ sums them by domain. A term works both ways: an incoming pod's terms look at the
 cluster, and the terms of the pods on the cluster look at the incoming pod.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 
 from mooring.framework import hook
-from mooring.framework.arrays import Amounts, Mask
+from mooring.framework.arrays import Amounts, Choice
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_score import QuickScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -31,19 +33,28 @@ from mooring.plugins.affinity.requeue_hints import (
     pod_delete_helps,
     pod_update_helps,
 )
+from mooring.plugins.affinity.required_counts import TOO_FAR, TOO_NEAR, RequiredTermCounts
+from mooring.plugins.affinity.resolved_terms import MatchingPods, TermResolver, matches_all
+from mooring.plugins.domain_sums import (
+    DomainSums,
+    DomainWeights,
+    KeptByLabels,
+    nodes_by_domain,
+    sums_over,
+)
 from mooring.plugins.score_arithmetic import MAX_SCORE
-from mooring.plugins.topology_domains import DomainCounts, domain_sums
-from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
-from mooring.state.counts import Counts, PodLabelGroup, TermCounts
-from mooring.state.shapes import AffinityTerm, Shape
-from mooring.state.table import SparseColumn
+from mooring.state.counts import Counts, TermCount, TermCounts
+from mooring.state.shapes import Shape
 
 _NO_AFFINITY = reject("node(s) didn't match pod affinity rules", unresolvable=True)
 _ANTI_AFFINITY = reject("node(s) didn't match pod anti-affinity rules")
 _EXISTING = reject("node(s) didn't satisfy existing pods anti-affinity rules")
-_TABLE = (ACCEPT, _NO_AFFINITY, _ANTI_AFFINITY, _EXISTING)
+#: In the order of what `required_counts` says.
+_TABLE = (ACCEPT, _EXISTING, _ANTI_AFFINITY, _NO_AFFINITY)
 _MAX_WEIGHT = 100
+#: So many nodes in a domain, and what is the same for all of them is worked out once.
+_MANY_NODES = 4
 
 
 class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -64,56 +75,6 @@ class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_u
             )
 
 
-class _AffinityCounts:
-    """What is counted for the required terms of one decision."""
-
-    __slots__ = ("affinity", "anti_affinity", "existing", "lenient", "namespace_labels", "resolved")
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        resolved: "tuple[_ResolvedTerm, ...]",
-        namespace_labels: Mapping[str, str],
-        *,
-        lenient: bool,
-    ) -> None:
-        columns = cluster.columns
-        #: Pods on the cluster whose anti-affinity is about the incoming pod.
-        self.existing = DomainCounts(columns)
-        #: Pods that match all affinity terms of the incoming pod.
-        self.affinity = DomainCounts(columns)
-        #: Pods that match an anti-affinity term of the incoming pod.
-        self.anti_affinity = DomainCounts(columns)
-        self.resolved = resolved
-        self.namespace_labels = namespace_labels
-        #: The pod matches its own affinity, so the first of its kind may go anywhere.
-        self.lenient = lenient
-
-
-class _ResolvedTerm:
-    """A term of the incoming pod, with the namespaces its selector selects now."""
-
-    __slots__ = ("anywhere", "key", "namespaces", "term")
-
-    def __init__(self, term: AffinityTerm, catalog: Catalog) -> None:
-        self.term = term
-        self.namespaces = term.namespaces
-        selector = term.namespace_selector
-        # parity v1.36.4: interpodaffinity/plugin.go mergeAffinityTermNamespacesIfNotEmpty: the
-        # selector stays in place and is later matched against no labels, so one that a namespace
-        # without labels satisfies selects every namespace.
-        self.anywhere = selector is not None and selector.matches({})
-        if selector is not None and (selector.match_labels or selector.match_expressions):
-            self.namespaces |= {
-                one.name for one in catalog.all(Namespace).values() if selector.matches(one.labels)
-            }
-        self.key = (term.key, self.namespaces, self.anywhere)
-
-    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether the term is about a pod of this namespace with these labels."""
-        return (self.anywhere or namespace in self.namespaces) and self.term.selects(labels)
-
-
 class InterPodAffinity(
     hook.WhatIf,
     hook.FilterNodes,
@@ -124,6 +85,7 @@ class InterPodAffinity(
     hook.Details,
     hook.Remedies,
     hook.Sign,
+    QuickScore,
 ):
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
 
@@ -137,52 +99,68 @@ class InterPodAffinity(
         self._hard_weight = args.hard_pod_affinity_weight
         self._ignore_existing = args.ignore_preferred_terms_of_existing_pods
         self._cluster = handle.cluster
-        self._catalog = handle.cluster.catalog
+        self._terms = TermResolver(handle.cluster.catalog)
+        self._sums: KeptByLabels[DomainSums] = KeptByLabels()
 
     # -- filter
 
     def pre_filter(self, cycle: Cycle) -> hook.PreFilterAnswer:
         """Count by domain the pods that matter to this pod, and those to whom it matters."""
         cluster, shape = cycle.cluster, cycle.shape
-        if not (cluster.anti_affinity or shape.affinity or shape.anti_affinity):
+        if not (shape.affinity or shape.anti_affinity or cluster.anti_affinity):
             return hook.SKIP
-        resolved = self._resolve(shape, shape.affinity)
-        state = _AffinityCounts(
-            cluster,
-            resolved,
-            self._namespace_labels(shape.namespace),
-            lenient=bool(resolved) and _matches_all(resolved, shape),
+        terms = self._terms.affinity(shape)
+        state = RequiredTermCounts(
+            cluster.columns, terms.resolved, self._terms.labels_of(shape.namespace)
         )
-        for key, rows in self._existing_anti_affinity(cycle, state.namespace_labels).items():
-            state.existing.add(key, rows)
+        self._count_existing(cycle, state)
         if not (shape.affinity or shape.anti_affinity or state.existing):
             return hook.SKIP
-        if resolved:
-            counts = _matching(cluster, resolved)
-            for one in resolved:
-                state.affinity.add(one.term.topology_key, counts)
-        for one in self._resolve(shape, shape.anti_affinity):
-            state.anti_affinity.add(one.term.topology_key, _matching(cluster, (one,)))
+        for one in terms.resolved:
+            key = one.term.topology_key
+            state.affinity.add(key, self._matching_sums(cluster, key, terms.together))
+        apart = self._terms.anti_affinity(shape)
+        for one, matching in zip(apart.resolved, apart.each, strict=True):
+            key = one.term.topology_key
+            state.anti_affinity.add(key, self._matching_sums(cluster, key, matching))
         cycle.data[self.name] = state
         return None
 
-    def _existing_anti_affinity(
-        self, cycle: Cycle, namespace_labels: Mapping[str, str]
-    ) -> dict[str, Counts]:
-        """By topology key, (n,) the anti-affinity terms on each node that are about the pod."""
-        found: dict[str, Counts] = {}
-        version, columns = self._catalog.version(Namespace), cycle.cluster.columns
-        for one in cycle.cluster.anti_affinity.matching_terms(
-            cycle.shape, namespace_labels, version
+    def _count_existing(self, cycle: Cycle, state: RequiredTermCounts) -> None:
+        """Count the anti-affinity terms of the pods on the cluster that are about the pod."""
+        cluster = cycle.cluster
+        by_key: dict[str, list[TermCount]] = {}
+        for one in cluster.anti_affinity.matching_terms(
+            cycle.shape, state.namespace_labels, self._terms.version
         ):
-            key = one.term.topology_key
-            rows = found.get(key)
-            if rows is None:
-                if not columns.has_label(key):
-                    continue  # a term about domains that do not exist
-                rows = found[key] = np.zeros(len(columns), np.int32)
-            one.add_to(rows, columns.table)
-        return found
+            by_key.setdefault(one.term.topology_key, []).append(one)
+        for key, terms in by_key.items():
+            if cluster.columns.has_label(key):  # else it is about domains that do not exist
+                state.existing.add(key, self._term_sums(cluster, key, terms))
+
+    def _matching_sums(self, cluster: Cluster, key: str, matching: MatchingPods) -> Amounts:
+        """(n_values,) the pods in each domain that match terms."""
+        counts, columns = matching.counts(cluster), cluster.columns
+        sums = self._sums.get(columns, (key, matching.key), lambda: sums_over(columns, key))
+        return sums.read(columns, counts.item, lambda: counts)
+
+    def _term_sums(self, cluster: Cluster, key: str, terms: Sequence[TermCount]) -> Amounts:
+        """(n_values,) the pods in each domain that have one of some terms."""
+        columns = cluster.columns
+
+        def at(row: int) -> int:
+            return sum(one.rows.get(row, 0) for one in terms)
+
+        def counts() -> Counts:
+            found = np.zeros(len(columns), np.int32)
+            for one in terms:
+                one.add_to(found, columns.table)
+            return found
+
+        names = (key, *(one.known_as for one in terms))
+        return self._sums.get(columns, names, lambda: sums_over(columns, key)).read(
+            columns, at, counts
+        )
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Count another pod."""
@@ -193,41 +171,30 @@ class InterPodAffinity(
         self._change(cycle, pod, row, -1)
 
     def _change(self, cycle: Cycle, pod: Pod, row: int, count: int) -> None:
-        state: _AffinityCounts = cycle.data[self.name]
+        state: RequiredTermCounts = cycle.data[self.name]
         mine, other = cycle.shape, cycle.cluster.shape_of(pod)
         for term in other.anti_affinity:
             if term.matches(mine.namespace, mine.labels, state.namespace_labels):
                 state.existing.change(term.topology_key, row, count)
-        if state.resolved and _matches_all(state.resolved, other):
+        if state.resolved and matches_all(state.resolved, other):
             for one in state.resolved:
                 state.affinity.change(one.term.topology_key, row, count)
-        for one in self._resolve(mine, mine.anti_affinity):
+        for one in self._terms.anti_affinity(mine).resolved:
             if one.matches(other.namespace, other.labels):
                 state.anti_affinity.change(one.term.topology_key, row, count)
 
-    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts:  # noqa: ARG002
+    def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Reject nodes that are too far from wanted pods, or too near to unwanted ones."""
-        state: _AffinityCounts = nodes.cycle.data[self.name]
-        choice = np.zeros(len(nodes), np.uint8)
-        choice[_any(nodes, state.existing)] = 3
-        choice[_any(nodes, state.anti_affinity)] = 2
-        if state.resolved:
-            choice[self._too_far(nodes, state)] = 1
-        return Verdicts(choice, _TABLE)
+        choice = self._choose(nodes)
+        return Verdicts(choice, _TABLE) if choice is not None else None
 
-    def _too_far(self, nodes: Nodes, state: _AffinityCounts) -> Mask:
-        """(n_nodes,) where the pods that the affinity terms ask for are not."""
-        rejected = np.zeros(len(nodes), np.bool_)
-        absent = np.zeros(len(nodes), np.bool_)
-        for one in state.resolved:
-            key = one.term.topology_key
-            ids = nodes.take(nodes.columns.labels(key).ids)
-            rejected |= ids == 0
-            counts = state.affinity.by_key.get(key)
-            absent |= counts[ids] <= 0 if counts is not None else True
-        if state.lenient and not state.affinity:
-            return rejected
-        return rejected | absent
+    def _choose(self, nodes: Nodes) -> Choice | None:
+        state: RequiredTermCounts = nodes.cycle.data[self.name]
+        # The first pod that matches its own affinity may go anywhere.
+        first = bool(state.resolved) and not state.affinity
+        return state.choose(
+            nodes, anywhere=first and matches_all(state.resolved, nodes.cycle.shape)
+        )
 
     # -- score
 
@@ -238,38 +205,62 @@ class InterPodAffinity(
             self._ignore_existing or not (cluster.preferred or cluster.affinity)
         ):
             return hook.SKIP
-        weights = _DomainWeights(cluster)
-        for resolved, weight in self._resolve_preferred(shape):
-            weights.add(resolved.term.topology_key, _matching(cluster, (resolved,)), weight)
-        version = self._catalog.version(Namespace)
-        labels = self._namespace_labels(shape.namespace)
+        weights = DomainWeights()
+        for weighted, matching in zip(
+            shape.preferred, self._terms.preferred(shape).each, strict=True
+        ):
+            key = weighted.term.topology_key
+            if cluster.columns.has_label(key):
+                weights.add(key, self._matching_sums(cluster, key, matching), weighted.weight)
+        version, labels = self._terms.version, self._terms.labels_of(shape.namespace)
         if self._hard_weight:
             for one in cluster.affinity.matching_terms(shape, labels, version):
-                weights.add_sparse(one.term.topology_key, one, self._hard_weight)
+                self._weigh(cluster, weights, one, self._hard_weight)
         for one in cluster.preferred.matching_terms(shape, labels, version):
-            weights.add_sparse(one.term.topology_key, one, one.weight)
-        by_key = weights.by_domain()
-        if not by_key:
+            self._weigh(cluster, weights, one, one.weight)
+        if not weights.by_key:
             return hook.SKIP
-        cycle.data[self.name + "/score"] = by_key
+        cycle.data[self.name + "/score"] = weights.by_key
         return None
+
+    def _weigh(
+        self, cluster: Cluster, weights: DomainWeights, term: TermCount, weight: int
+    ) -> None:
+        key = term.term.topology_key
+        if cluster.columns.has_label(key):
+            weights.add(key, self._term_sums(cluster, key, (term,)), weight)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """The sum of the weights in the node's domains."""
-        total = np.zeros(len(nodes), np.int64)
         by_key: dict[str, Amounts] = nodes.cycle.data[self.name + "/score"]
-        for key, weights in by_key.items():
-            total += weights[nodes.take(nodes.columns.labels(key).ids)]
-        return total
+        parts = [
+            weights.take(nodes.take(nodes.columns.labels(key).ids))
+            for key, weights in by_key.items()
+        ]
+        return functools.reduce(np.add, parts)
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The lowest sum becomes 0, the highest 100."""
         low, high = int(scores.min()), int(scores.max())
         if high == low:
             return np.zeros(len(scores), np.int64)
-        shares = (scores - low) / float(high - low)
-        found: Amounts = (MAX_SCORE * shares).astype(np.int64)
-        return found
+        if high - low < len(scores):  # many nodes have the same sum
+            return _shares(np.arange(high - low + 1)).take(scores - low)
+        return _shares(scores - low, high - low)
+
+    def normalized_scores(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
+        """The same at once, by domain if there are fewer domains than nodes."""
+        by_key: dict[str, Amounts] = cycle.data[self.name + "/score"]
+        (key, weights), *more = by_key.items()
+        if more or nodes.rows is not None or len(weights) * _MANY_NODES > len(nodes):
+            raw = self.score_nodes(cycle.pod, nodes)
+            return self.normalize(cycle, nodes, raw)
+        columns = nodes.columns
+        shown = weights[nodes_by_domain(columns, key) > 0]
+        low, high = int(shown.min()), int(shown.max())
+        if high == low:
+            return None
+        return _shares(weights - low, high - low).take(columns.labels(key).ids)
 
     # -- what helps
 
@@ -285,12 +276,11 @@ class InterPodAffinity(
 
     def details(self, rejected: RejectedNodes) -> list[str]:
         """The terms, of this pod or of another."""
-        pod, verdicts = rejected.pod, self.filter_nodes(rejected.pod, rejected.nodes)
-        own = {1: too_far(pod), 2: too_near(pod)}
-        kept_away = unwanted(rejected, self._namespace_labels(pod.namespace))
-        return [
-            own.get(int(choice), kept_away[place]) for place, choice in enumerate(verdicts.choice)
-        ]
+        pod, choice = rejected.pod, self._choose(rejected.nodes)
+        own = {TOO_FAR: too_far(pod), TOO_NEAR: too_near(pod)}
+        kept_away = unwanted(rejected, self._terms.labels_of(pod.namespace))
+        said = choice.tolist() if choice is not None else []
+        return [own.get(one, kept_away[place]) for place, one in enumerate(said)]
 
     def remedies(self, case: RemedyCase) -> Iterator[Remedy]:
         """Give up a term, or take the pods away that want to be apart."""
@@ -299,7 +289,8 @@ class InterPodAffinity(
     def _pod_change_helps(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         shape = self._cluster.shape_of(pod)
         terms = RequiredTerms(
-            self._resolve(shape, shape.affinity), self._resolve(shape, shape.anti_affinity)
+            self._terms.affinity(shape).resolved,
+            self._terms.anti_affinity(shape).resolved,
         )
         if new is not None:
             return (
@@ -313,14 +304,14 @@ class InterPodAffinity(
         """Whether an anti-affinity term of another pod is about this one."""
         if not other.anti_affinity:
             return False
-        labels = self._namespace_labels(shape.namespace)
+        labels = self._terms.labels_of(shape.namespace)
         return any(
             term.matches(shape.namespace, shape.labels, labels) for term in other.anti_affinity
         )
 
     def _node_change_helps(self, pod: Pod, old: Node | None, new: Node) -> bool:
         shape = self._cluster.shape_of(pod)
-        labels, version = self._namespace_labels(shape.namespace), self._catalog.version(Namespace)
+        labels, version = self._terms.labels_of(shape.namespace), self._terms.version
         apart = {term.topology_key for term in shape.anti_affinity}
         apart.update(
             one.term.topology_key
@@ -335,12 +326,12 @@ class InterPodAffinity(
         shape = self._cluster.shape_of(pod)
         own: Hashable = None
         if shape.has_affinity:
-            resolved = self._resolve(shape, shape.affinity)
+            resolved = self._terms.affinity(shape).resolved
             own = (
                 tuple(term.key for term in shape.affinity),
                 tuple(term.key for term in shape.anti_affinity),
                 tuple(one.key for one in shape.preferred),
-                bool(resolved) and _matches_all(resolved, shape),
+                bool(resolved) and matches_all(resolved, shape),
             )
         others = self._terms_of_others(scored=bool(shape.preferred) or not self._ignore_existing)
         if not others:
@@ -360,94 +351,10 @@ class InterPodAffinity(
                 counted.append(cluster.affinity)
         return [one for one in counted if one]
 
-    # -- terms
 
-    def _namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        found = self._catalog.get(Namespace, namespace)
-        return found.labels if found is not None else {}
-
-    def _resolve(self, shape: Shape, terms: Sequence[AffinityTerm]) -> tuple[_ResolvedTerm, ...]:
-        if not terms:
-            return ()
-        key = (self.name, "affinity" if terms is shape.affinity else "anti-affinity")
-        version = self._catalog.version(Namespace)
-        known = shape.data.get(key)
-        if known is None or known[0] != version:  # type: ignore[index]
-            found = tuple(_ResolvedTerm(term, self._catalog) for term in terms)
-            known = shape.data[key] = (version, found)
-        return known[1]  # type: ignore[index, no-any-return]
-
-    def _resolve_preferred(self, shape: Shape) -> tuple[tuple[_ResolvedTerm, int], ...]:
-        if not shape.preferred:
-            return ()
-        key = (self.name, "preferred")
-        version = self._catalog.version(Namespace)
-        known = shape.data.get(key)
-        if known is None or known[0] != version:  # type: ignore[index]
-            found = tuple(
-                (_ResolvedTerm(one.term, self._catalog), one.weight) for one in shape.preferred
-            )
-            known = shape.data[key] = (version, found)
-        return known[1]  # type: ignore[index, no-any-return]
-
-
-class _DomainWeights:
-    """Weighted counts of pods by topology key, summed by node first and by domain at the end."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._columns = cluster.columns
-        self._rows: dict[str, Amounts] = {}
-        self._touched: dict[str, Mask] = {}
-
-    def add(self, key: str, counts: Counts, weight: int) -> None:
-        """Count so many pods on each node, each with a weight."""
-        if self._is_counted(key):
-            self._rows[key] += counts * np.int64(weight)
-            self._touched[key] |= counts > 0
-
-    def add_sparse(self, key: str, counts: SparseColumn, weight: int) -> None:
-        """The same for a count that few nodes have."""
-        if self._is_counted(key):
-            counts.add_to(self._rows[key], self._columns.table, weight)
-            counts.mark(self._touched[key], self._columns.table)
-
-    def _is_counted(self, key: str) -> bool:
-        """Whether there are any domains of a topology key."""
-        if key not in self._rows:
-            if not self._columns.has_label(key):
-                return False
-            self._rows[key] = np.zeros(len(self._columns), np.int64)
-            self._touched[key] = np.zeros(len(self._columns), np.bool_)
-        return True
-
-    def by_domain(self) -> dict[str, Amounts]:
-        """The sums of the weights by topology key and domain, where there are any pods."""
-        # A sum may be 0 because preferred terms cancel out: an answer, unlike no pods at all.
-        return {
-            key: domain_sums(self._columns, key, rows)
-            for key, rows in self._rows.items()
-            if np.any(self._touched[key] & (self._columns.labels(key).ids > 0))
-        }
-
-
-def _matches_all(resolved: Sequence[_ResolvedTerm], shape: Shape) -> bool:
-    return all(one.matches(shape.namespace, shape.labels) for one in resolved)
-
-
-def _matching(cluster: Cluster, resolved: Sequence[_ResolvedTerm]) -> Counts:
-    """(n,) the pods on each node that match all of these terms."""
-
-    def test(group: PodLabelGroup) -> bool:
-        return all(one.matches(group.namespace, group.labels) for one in resolved)
-
-    selectors = [one.term.selector for one in resolved if one.term.selector is not None]
-    key = ("affinity", *(one.key for one in resolved))
-    return cluster.pod_counts.matching(key, test, selectors)
-
-
-def _any(nodes: Nodes, counts: DomainCounts) -> Mask:
-    """(n_nodes,) whose domains have a count."""
-    mask = np.zeros(len(nodes), np.bool_)
-    for key, sums in counts.by_key.items():
-        mask |= (sums > 0)[nodes.take(nodes.columns.labels(key).ids)]
-    return mask
+def _shares(sums: Amounts, most: int | None = None) -> Amounts:
+    """Whole percents of the highest sum."""
+    found: Amounts = (MAX_SCORE * (sums / float(sums[-1] if most is None else most))).astype(
+        np.int64
+    )
+    return found

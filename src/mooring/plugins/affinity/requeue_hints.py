@@ -9,21 +9,14 @@ selects by label (kubernetes#141953), the last pod gone that a pod with affinity
 to join (kubernetes#141354), and a new domain for a pod that others keep away.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
 
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.affinity.resolved_terms import ResolvedTerm
 from mooring.plugins.pod_changes import is_assigned_or_nominated, is_same_pod
 
 # parity v1.36.4: plugins/interpodaffinity/plugin.go
-
-
-class ResolvedTerm(Protocol):
-    """A term of the pending pod."""
-
-    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether the term is about a pod of this namespace with these labels."""
 
 
 class RequiredTerms:

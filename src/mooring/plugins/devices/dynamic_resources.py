@@ -15,6 +15,7 @@ import numpy as np
 from mooring.framework.arrays import Amounts
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook import (
     SKIP,
@@ -46,6 +47,7 @@ from mooring.plugins.devices.device_classes import (
     provides_resource,
 )
 from mooring.plugins.score_arithmetic import normalize_scores
+from mooring.plugins.shape_reader import ShapeReader
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
 _NO_STATE: Final = fail("not found")
@@ -86,6 +88,8 @@ class DynamicResources(
     PreBind,
     Requeues,
     Sign,
+    ShapeReader,
+    NormalizesByExtremes,
 ):
     """Rejects pods that need devices: dynamic resource allocation is not supported yet."""
 
@@ -161,14 +165,11 @@ class DynamicResources(
             RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, _concerns),
         )
 
-    def sign(self, pod: Pod) -> frozenset[str] | None:
-        """The resources that may come from devices; nothing is known of claims."""
+    def sign(self, pod: Pod) -> frozenset[tuple[str, str]] | None:
+        """The resources that come from devices, with their classes; nothing is known of claims."""
         if pod.spec.resource_claims:
             return None
-        requests = pod.requests
-        return frozenset(
-            name for name, amount in requests.items() if amount and is_device_resource(name)
-        )
+        return frozenset(self._devices.requested_by(pod, self.cluster.catalog).items())
 
 
 def _no_devices(resource: str, device_class: str) -> Verdict:

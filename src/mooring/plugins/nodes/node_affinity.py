@@ -12,6 +12,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     SKIP,
@@ -90,6 +91,7 @@ class NodeAffinity(
     Remedies,
     Sign,
     ShapeReader,
+    NormalizesByExtremes,
 ):
     """Rejects nodes that the pod's node selector or affinity excludes; scores what it prefers."""
 

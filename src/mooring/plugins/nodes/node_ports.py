@@ -28,7 +28,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.pod_changes import is_assigned_or_nominated, stays_away
 from mooring.plugins.shape_reader import ShapeReader
-from mooring.state.shapes import host_ports
+from mooring.state.compiled_spec import host_ports
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104
 _REJECTED: Final = reject("node(s) didn't have free ports for the requested pod ports")

@@ -11,6 +11,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     Action,
@@ -51,7 +52,16 @@ _REJECTED: Final = reject("node(s) had untolerated taint(s)", unresolvable=True)
 
 
 class TaintToleration(
-    FilterNodes, PreScore, ScoreNodes, Normalize, Requeues, Details, Remedies, Sign, ShapeReader
+    FilterNodes,
+    PreScore,
+    ScoreNodes,
+    Normalize,
+    Requeues,
+    Details,
+    Remedies,
+    Sign,
+    ShapeReader,
+    NormalizesByExtremes,
 ):
     """Rejects nodes with taints that the pod does not tolerate; prefers few soft taints."""
 

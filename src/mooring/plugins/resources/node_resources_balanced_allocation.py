@@ -12,12 +12,14 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import RowAnswers, RowScore
 from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
+from mooring.plugins.resources.resource_rows import balance_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
@@ -56,7 +58,7 @@ class NodeResourcesBalancedAllocationArgs(
                 yield f"resources[{index}].weight", f"{resource.weight} is not supported: must be 1"
 
 
-class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader):
+class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, RowScore):
     """Prefers nodes where the pod evens out the utilization of different resources."""
 
     name = "NodeResourcesBalancedAllocation"
@@ -84,6 +86,15 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader):
     def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
         """What the pod adds to the resources, if it asks for any of them."""
         return (self._added(self.shape_of(pod)),)
+
+    def row_score(self, cycle: Cycle) -> RowAnswers:
+        """The scores of single nodes; only for pods that `pre_score` does not skip."""
+        columns, added = cycle.cluster.columns, self._added(cycle.shape) or ()
+
+        def by_array(rows: Rows) -> Amounts:
+            return self._score(columns, rows, added)
+
+        return balance_rows(columns, added, by_array)
 
     def _added(self, shape: Shape) -> AddedRequests | None:
         data = shape.data

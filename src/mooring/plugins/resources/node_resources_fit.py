@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import RowAnswers, RowFilter, RowScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.hook import (
     Action,
@@ -49,14 +50,25 @@ from mooring.plugins.resources.details import resource_details
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
+from mooring.plugins.resources.resource_rows import (
+    AllocationRows,
+    ArrayRows,
+    FitRows,
+    ScoredResource,
+    WantedAmount,
+)
 from mooring.plugins.resources.scoring_strategies import (
     LEAST_ALLOCATED,
+    MOST_ALLOCATED,
     ResourceLevel,
+    ResourceSpec,
     ScoringStrategy,
     capacity_of,
+    exact_capacities,
     strategy_of,
 )
 from mooring.plugins.shape_reader import ShapeReader
+from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
@@ -164,7 +176,17 @@ class _PodKind:
 
 
 class NodeResourcesFit(
-    PreFilter, FilterNodes, PreScore, ScoreNodes, Requeues, Details, Remedies, Sign, ShapeReader
+    PreFilter,
+    FilterNodes,
+    PreScore,
+    ScoreNodes,
+    Requeues,
+    Details,
+    Remedies,
+    Sign,
+    ShapeReader,
+    RowFilter,
+    RowScore,
 ):
     """Rejects nodes without enough free resources; prefers emptier, fuller or shaped ones."""
 
@@ -182,6 +204,7 @@ class NodeResourcesFit(
         self._ignored_groups = frozenset(args.ignored_resource_groups)
         strategy = args.scoring_strategy or _DEFAULT_STRATEGY
         self._resources = strategy.counted
+        self._strategy_type = strategy.type
         self._strategy = strategy_of(strategy)
         self._devices = ExtendedResourceCache()
         self._kinds: LruCache[FitRequests, _PodKind] = LruCache(BOUNDS.kinds, BOUNDS.key_bytes)
@@ -230,10 +253,33 @@ class NodeResourcesFit(
         """Ask for less, or take another pod off the node."""
         return resource_remedies(case)
 
-    def sign(self, pod: Pod) -> tuple[Requests, ScoredRequests]:
+    def sign(self, pod: Pod) -> tuple[FitRequests, ScoredRequests]:
         """The requests that count for fitting, and those that count for scoring."""
         shape = self.shape_of(pod)
-        return self._counted_requests(pod, shape), self._scored(pod, shape)
+        return self._requests_of(pod, shape, self.cluster.catalog), self._scored(pod, shape)
+
+    def row_filter(self, cycle: Cycle) -> RowAnswers:
+        """Whether the pod fits, for single nodes."""
+        wanted, from_devices = self._fit_requests(cycle)
+        return FitRows(
+            cycle.cluster.columns,
+            [WantedAmount(name, amount, name in from_devices) for name, amount in wanted],
+        )
+
+    def row_score(self, cycle: Cycle) -> RowAnswers:
+        """The scores of single nodes."""
+        columns, scored = cycle.cluster.columns, self._scored(cycle.pod, cycle.shape)
+
+        def by_array(rows: Rows) -> Amounts:
+            return self._score(columns, rows, scored)
+
+        resources = [_scored_resource(columns, self._resources[at], n) for at, n in scored]
+        found = [one for one in resources if one is not None]
+        if self._strategy_type not in (LEAST_ALLOCATED, MOST_ALLOCATED) or None in resources:
+            return ArrayRows(by_array)
+        names = tuple(self._resources[at].name for at, _ in scored)
+        least = self._strategy_type == LEAST_ALLOCATED
+        return AllocationRows(found, exact_capacities(columns, names), by_array, least=least)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
@@ -243,8 +289,11 @@ class NodeResourcesFit(
     # -- what of the pod counts
 
     def _fit_requests(self, cycle: Cycle) -> FitRequests:
-        wanted = self._counted_requests(cycle.pod, cycle.shape)
-        classes = self._devices.read(cycle.cluster.catalog)
+        return self._requests_of(cycle.pod, cycle.shape, cycle.cluster.catalog)
+
+    def _requests_of(self, pod: Pod, shape: Shape, catalog: Catalog) -> FitRequests:
+        wanted = self._counted_requests(pod, shape)
+        classes = self._devices.read(catalog)
         if not classes:
             return FitRequests(wanted)
         # parity v1.36.4: plugins/noderesources/fit.go shouldDelegateResourceToDRA
@@ -366,3 +415,13 @@ class NodeResourcesFit(
         if not levels:
             return np.zeros(len(columns) if rows is None else len(rows), np.int64)
         return self._strategy(levels)
+
+
+def _scored_resource(columns: Columns, resource: ResourceSpec, added: int) -> ScoredResource | None:
+    """A resource for scoring single rows; None for a rare one."""
+    nonzero_cpu, nonzero_memory = columns.nonzero_columns
+    there, taken = columns.allocatable_column(resource.name), columns.used_column(resource.name)
+    taken = {CPU: nonzero_cpu, MEMORY: nonzero_memory}.get(resource.name, taken)
+    if there is None or taken is None:
+        return None
+    return ScoredResource(there, taken, added, resource.counts)

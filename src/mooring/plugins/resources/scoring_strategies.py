@@ -27,7 +27,7 @@ _MAX_UTILIZATION: Final = 100
 _MAX_SHAPE_SCORE: Final = 10
 #: Below this, whole percents are exact in floats: a hundredfold amount has less than 53 bits, and a
 #: quotient that is no whole number is farther from the next one than rounding can take it.
-_EXACT: Final = 2**46
+EXACT: Final = 2**46
 
 
 class ResourceSpec(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -159,9 +159,26 @@ def capacity_of(columns: Columns, name: str) -> Capacity:
 def _read_capacity(columns: Columns, name: str) -> Capacity:
     amounts = columns.allocatable(name).copy()
     divisor: Amounts | Floats = np.maximum(amounts, 1)
-    if amounts.max(initial=0) < _EXACT:
+    if amounts.max(initial=0) < EXACT:
         divisor = divisor.astype(np.float64)
     return Capacity(amounts, divisor, bool(amounts.all()))
+
+
+def exact_capacities(columns: Columns, names: tuple[str, ...]) -> Floats | None:
+    """(n_names, n) what all nodes have of some resources.
+
+    None if a node has nothing of one of them, or floats are not exact.
+    """
+    return columns.remember(
+        ("capacities", names), lambda: _exact_capacities(columns, names), Aspect.ALLOCATABLE
+    )
+
+
+def _exact_capacities(columns: Columns, names: tuple[str, ...]) -> Floats | None:
+    found = [capacity_of(columns, name) for name in names]
+    if all(one.complete and one.divisor.dtype == np.float64 for one in found):
+        return np.array([one.divisor for one in found], np.float64).reshape(len(names), -1)
+    return None
 
 
 class ResourceLevel(NamedTuple):

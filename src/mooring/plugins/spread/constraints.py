@@ -5,7 +5,7 @@ services and controller, become `SpreadConstraint`s. Called by `PodTopologySprea
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from mooring.model.workloads import ReplicaSet, ReplicationController, Service, 
 from mooring.state.aspects import Aspect
 from mooring.state.cluster import Cluster
 from mooring.state.lru_cache import LruCache, size_of
+from mooring.state.shapes import LabelKey
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -82,15 +83,41 @@ class SpreadConstraint:
         return self.selector is not None and self.selector.matches(labels)
 
 
+class OwnConstraints(NamedTuple):
+    """The constraints of one action that pods with one spec bring themselves.
+
+    Attributes:
+        labels: the labels of the pods that asked last.
+        read: what the selectors take from the labels (``matchLabelKeys``).
+        constraints: the constraints.
+    """
+
+    labels: Mapping[str, str]
+    read: tuple[str | None, ...]
+    constraints: tuple[SpreadConstraint, ...]
+
+
 def own_constraints(
-    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], action: str
-) -> tuple[SpreadConstraint, ...]:
-    """The constraints of one action that a pod brings itself."""
-    return tuple(
-        SpreadConstraint(one, _with_keys(one, labels))
-        for one in constraints
-        if one.when_unsatisfiable == action
-    )
+    constraints: Sequence[TopologySpreadConstraint],
+    labels: Mapping[str, str],
+    action: str,
+    known: OwnConstraints | None = None,
+) -> OwnConstraints:
+    """The constraints of one action that a pod brings itself.
+
+    Args:
+        constraints: those of the pod's spec.
+        labels: the pod's labels.
+        action: the action.
+        known: those of another pod with the same spec; they are the same if the labels that
+            count are.
+    """
+    found = [one for one in constraints if one.when_unsatisfiable == action]
+    read = tuple(labels.get(key) for one in found for key in one.match_label_keys or ())
+    if known is not None and known.read == read:
+        return known._replace(labels=labels)
+    made = tuple(SpreadConstraint(one, _with_keys(one, labels)) for one in found)
+    return OwnConstraints(labels, read, made)
 
 
 def _with_keys(one: TopologySpreadConstraint, labels: Mapping[str, str]) -> LabelSelector | None:
@@ -105,65 +132,112 @@ def _with_keys(one: TopologySpreadConstraint, labels: Mapping[str, str]) -> Labe
     )
 
 
-class DefaultSelectors:
-    """The selector of the services and the controller a pod belongs to."""
+class _Known(NamedTuple):
+    """The default constraints of some pods.
 
-    def __init__(self, cluster: Cluster) -> None:
+    Attributes:
+        controller: what the pods' controller selects; they hold as long as that does.
+        constraints: the constraints by action.
+    """
+
+    controller: object
+    constraints: Mapping[str, tuple[SpreadConstraint, ...]]
+
+
+class DefaultConstraints:
+    """The constraints of pods without their own: with the selector of services and controller.
+
+    Args:
+        cluster: the cluster.
+        defaults: the constraints, which have no selector.
+    """
+
+    def __init__(self, cluster: Cluster, defaults: Sequence[TopologySpreadConstraint]) -> None:
         self._catalog = cluster.catalog
-        self._version = (0, 0, 0, 0)
+        self._defaults = defaults
+        self._actions = frozenset(one.when_unsatisfiable for one in defaults)
+        self._version = 0
         self._services: dict[str, list[Service]] = {}
+        # The keys of the labels that these select, by namespace.
+        self._selected_keys: dict[str, set[str]] = {}
         table = cluster.columns.table
-        self._known: LruCache[Hashable, tuple[LabelSelector | None]] = table.new_lru_cache(
+        self._known: LruCache[Hashable, _Known] = table.new_lru_cache(
             table.bounds.results, table.bounds.key_bytes
         )
 
-    def of(self, pod: Pod, label_key: Hashable) -> LabelSelector | None:
-        """The selector; None if the pod belongs to nothing that selects."""
-        # parity v1.36.4: plugins/helper/spread.go DefaultSelector
-        catalog = self._catalog
-        version = (
-            catalog.version(Service),
-            catalog.version(ReplicationController),
-            catalog.version(ReplicaSet),
-            catalog.version(StatefulSet),
-        )
+    def of(self, pod: Pod, label_key: LabelKey, action: str) -> tuple[SpreadConstraint, ...]:
+        """The constraints of one action; none if the pod belongs to nothing that selects."""
+        if action not in self._actions:
+            return ()
+        version = self._catalog.version(Service)
         if version != self._version:
             self._version = version
             self._known.clear()
-            self._services = {}
-            for service in catalog.all(Service).values():
-                if service.spec.selector is not None:
-                    self._services.setdefault(service.namespace, []).append(service)
-        owner = _controller(pod)
-        key = (pod.namespace, label_key, owner and (owner.api_version, owner.kind, owner.name))
+            self._group_services()
+        owner = pod.controller
+        if owner is None and pod.namespace not in self._services:
+            return ()
+        # Pods of a StatefulSet have labels of their own, which nobody selects.
+        keys = self._selected_keys.get(pod.namespace, ())
+        read = frozenset([one for one in label_key if one[0] in keys])
+        key = (pod.namespace, read, owner and (owner.api_version, owner.kind, owner.name))
+        selected = self._selected_by(pod, owner) if owner is not None else None
         known = self._known.get(key)
-        if known is None:
-            known = (self._find(pod, owner),)
+        if known is None or (known.controller is not selected and known.controller != selected):
+            # parity v1.36.4: plugins/helper/spread.go DefaultSelector
+            known = _Known(selected, self._constraints(self._find(pod, selected)))
             self._known.put(key, known, size_of(key))
-        return known[0]
+        return known.constraints.get(action, ())
 
-    def _find(self, pod: Pod, owner: OwnerReference | None) -> LabelSelector | None:
+    def _group_services(self) -> None:
+        self._services, self._selected_keys = {}, {}
+        for service in self._catalog.all(Service).values():
+            if service.spec.selector is not None:
+                namespace = service.namespace
+                self._services.setdefault(namespace, []).append(service)
+                self._selected_keys.setdefault(namespace, set()).update(service.spec.selector)
+
+    def _constraints(
+        self, selector: LabelSelector | None
+    ) -> Mapping[str, tuple[SpreadConstraint, ...]]:
+        if selector is None:
+            return {}
+        found: dict[str, tuple[SpreadConstraint, ...]] = {}
+        for one in self._defaults:
+            before = found.get(one.when_unsatisfiable, ())
+            found[one.when_unsatisfiable] = (*before, SpreadConstraint(one, selector))
+        return found
+
+    def _selected_by(
+        self, pod: Pod, owner: OwnerReference
+    ) -> LabelSelector | Mapping[str, str] | None:
+        """What a pod's controller selects."""
+        key = f"{pod.namespace}/{owner.name}"
+        kind = (owner.api_version, owner.kind)
+        if kind == ("v1", "ReplicationController"):
+            old = self._catalog.get(ReplicationController, key)
+            return old.spec.selector if old is not None else None
+        if kind == ("apps/v1", "ReplicaSet"):
+            found = self._catalog.get(ReplicaSet, key)
+            return found.spec.selector if found is not None else None
+        if kind == ("apps/v1", "StatefulSet"):
+            stateful = self._catalog.get(StatefulSet, key)
+            return stateful.spec.selector if stateful is not None else None
+        return None
+
+    def _find(
+        self, pod: Pod, selected: LabelSelector | Mapping[str, str] | None
+    ) -> LabelSelector | None:
         labels: dict[str, str] = {}
         for service in self._services.get(pod.namespace, ()):
             selector = service.spec.selector or {}
             if all(pod.labels.get(key) == value for key, value in selector.items()):
                 labels |= selector
         expressions: list[Requirement] = []
-        if owner is not None:
-            key = f"{pod.namespace}/{owner.name}"
-            kind = (owner.api_version, owner.kind)
-            if kind == ("v1", "ReplicationController"):
-                found = self._catalog.get(ReplicationController, key)
-                labels |= (found.spec.selector or {}) if found is not None else {}
-            elif kind in (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")):
-                controller: ReplicaSet | StatefulSet | None = (
-                    self._catalog.get(ReplicaSet, key)
-                    if owner.kind == "ReplicaSet"
-                    else self._catalog.get(StatefulSet, key)
-                )
-                wanted = controller.spec.selector if controller is not None else None
-                if wanted is not None:
-                    expressions = _as_expressions(wanted)
+        if isinstance(selected, LabelSelector):
+            expressions = _as_expressions(selected)
+        elif selected is not None:
+            labels |= selected
         merged = LabelSelector(match_labels=labels or None, match_expressions=expressions or None)
         return None if _is_empty(merged) else merged
 
@@ -174,10 +248,6 @@ def _as_expressions(selector: LabelSelector) -> list[Requirement]:
         *(Requirement(key=key, operator="In", values=[value]) for key, value in labels.items()),
         *(selector.match_expressions or ()),
     ]
-
-
-def _controller(pod: Pod) -> OwnerReference | None:
-    return next((one for one in pod.metadata.owner_references or () if one.controller), None)
 
 
 def _is_empty(selector: LabelSelector) -> bool:

@@ -3,14 +3,16 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import msgspec
 import numpy as np
 
 from mooring.framework import hook
-from mooring.framework.arrays import Amounts, Floats, Mask
+from mooring.framework.arrays import Amounts, Choice, Floats, Mask
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_score import QuickScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -21,11 +23,14 @@ from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from mooring.plugins.domain_sums import DomainSums, KeptByLabels, nodes_by_domain
 from mooring.plugins.pod_keys import node_selection_key, tolerations_key
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.plugins.spread.constraint_counts import (
     EligibleDomains,
     RequiredCounts,
+    ShownDomains,
+    every_node_has_labels,
     has_topology_labels,
     included_nodes,
     matching_counts,
@@ -35,7 +40,8 @@ from mooring.plugins.spread.constraints import (
     HOSTNAME,
     SCHEDULE_ANYWAY,
     SYSTEM_DEFAULTS,
-    DefaultSelectors,
+    DefaultConstraints,
+    OwnConstraints,
     SpreadConstraint,
     own_constraints,
 )
@@ -43,7 +49,8 @@ from mooring.plugins.spread.details import spread_details
 from mooring.plugins.spread.natural_log import natural_log
 from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
-from mooring.state.columns import LabelColumn
+from mooring.plugins.spread.score_parts import ScorePart, rounded_sum
+from mooring.plugins.spread.scores_by_place import NodePlaces, ScoresByPlace, scores_by_place
 from mooring.state.counts import Counts
 from mooring.state.shapes import Shape
 
@@ -101,10 +108,10 @@ class PodTopologySpreadArgs(
 class _SpreadScores:
     """The raw scores of the possible nodes, and which of them are left out."""
 
-    __slots__ = ("ignored", "scores")
+    __slots__ = ("ignored", "raw")
 
     def __init__(self, scores: Amounts, ignored: Mask | None) -> None:
-        self.scores = scores
+        self.raw = scores
         self.ignored = ignored
 
 
@@ -118,6 +125,7 @@ class PodTopologySpread(
     hook.Details,
     hook.Remedies,
     hook.Sign,
+    QuickScore,
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
 
@@ -129,23 +137,29 @@ class PodTopologySpread(
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         self._system = args.defaulting_type != _LIST
-        self._defaults = SYSTEM_DEFAULTS if self._system else tuple(args.default_constraints)
-        self._default_actions = {one.when_unsatisfiable for one in self._defaults}
+        defaults = SYSTEM_DEFAULTS if self._system else tuple(args.default_constraints)
         self._cluster = handle.cluster
-        self._selectors = DefaultSelectors(handle.cluster)
+        self._defaults = DefaultConstraints(handle.cluster, defaults)
+        self._sums: KeptByLabels[DomainSums] = KeptByLabels()
+        self._places: KeptByLabels[NodePlaces] = KeptByLabels()
+        self._shown = ShownDomains()
+        self._score_key = self.name + "/score"
 
     # -- filter
 
     def pre_filter(self, cycle: Cycle) -> hook.PreFilterAnswer:
         """Count the matching pods of each domain."""
-        constraints = self._constraints(cycle, DO_NOT_SCHEDULE)
+        constraints = self._constraints_of(cycle.pod, cycle.shape, DO_NOT_SCHEDULE)
         if not constraints:
             return hook.SKIP
         cycle.data[self.name] = [
             RequiredCounts(
-                cycle, constraints[place], self._domains(cycle, constraints, place, strict=True)
+                cycle,
+                constraint,
+                self._domains(cycle, constraints, place, strict=True),
+                self._sums,
             )
-            for place in range(len(constraints))
+            for place, constraint in enumerate(constraints)
         ]
         return None
 
@@ -162,11 +176,12 @@ class PodTopologySpread(
                 eligible = eligible & has_topology_labels(columns, constraints)
             return EligibleDomains(columns, constraint, eligible)
 
-        keys = tuple(one.topology_key for one in constraints)
+        keys = tuple([one.topology_key for one in constraints])
+        pod, shape = cycle.pod, cycle.shape
+        selection = node_selection_key(pod, shape) if constraint.honors_affinity else None
+        tolerations = tolerations_key(pod, shape) if constraint.honors_taints else None
         return columns.remember(
-            (self.name, cycle.shape, constraint.policies, keys, place, strict),
-            compute,
-            *constraint.aspects,
+            (self.name, selection, tolerations, keys, place, strict), compute, *constraint.aspects
         )
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
@@ -188,66 +203,134 @@ class PodTopologySpread(
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
         """Reject nodes in domains that have too many matching pods already."""
-        choice = np.zeros(len(nodes), np.uint8)
+        choice: Choice | None = None
         required: list[RequiredCounts] = nodes.cycle.data[self.name]
         for one in reversed(required):  # the first constraint that rejects has the last word
-            ids = nodes.take(one.ids)
-            limit = one.constraint.max_skew + one.minimum - one.own
-            choice[one.sums[ids] > limit] = 2
-            choice[ids == 0] = 1
-        return Verdicts(choice, _TABLE)
+            by_domain = (one.sums > one.limit).view(np.uint8) * np.uint8(2)
+            by_domain[0] = 1  # the node has no such label
+            if not (by_domain[1:] if one.is_complete else by_domain).any():
+                continue
+            said = by_domain.take(nodes.take(one.ids))
+            choice = said if choice is None else np.where(said, said, choice)
+        return Verdicts(choice, _TABLE) if choice is not None else None
 
     # -- score
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> hook.PreScoreAnswer:
         """Count the matching pods of each domain among the possible nodes."""
-        constraints = self._constraints(cycle, SCHEDULE_ANYWAY)
+        constraints = self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
         if not constraints:
             return hook.SKIP
         # Only the system's own defaults put up with nodes that lack one of the labels.
         strict = bool(cycle.pod.spec.topology_spread_constraints) or not self._system
+        columns = cycle.cluster.columns
         ignored: Mask | None = None
-        if strict:
-            labelled = nodes.take(has_topology_labels(cycle.cluster.columns, constraints))
+        if strict and not every_node_has_labels(columns, constraints):
+            labelled = nodes.take(has_topology_labels(columns, constraints))
             ignored = None if labelled.all() else ~labelled
-        total = np.zeros(len(nodes))
-        for place, constraint in enumerate(constraints):
-            counts = matching_counts(cycle, constraint)
-            if constraint.topology_key == HOSTNAME:
-                size = len(nodes) - (int(ignored.sum()) if ignored is not None else 0)
-                here = _on_node(nodes, counts)
-            else:
-                column = cycle.cluster.columns.labels(constraint.topology_key)
-                size = _domains_shown(column, nodes, ignored)
-                sums = self._domains(cycle, constraints, place, strict=strict).sums(counts)
-                if (empty := column.place("")) > 0:
-                    sums[empty] += sums[0]
-                here = sums[nodes.take(column.ids)]
-            total += _constraint_score(cycle, nodes, constraint, here, size)
-        low = np.floor(total)
-        scores = (low + (total - low >= 0.5)).astype(np.int64)
-        if ignored is not None:
-            scores[ignored] = 0
-        cycle.data[self.name + "/score"] = _SpreadScores(scores, ignored)
+        by_domain = {
+            place: self._by_domain(cycle, nodes, constraints, place, ignored, strict=strict)
+            for place, constraint in enumerate(constraints)
+            if constraint.topology_key != HOSTNAME
+        }
+        found: ScoresByPlace | _SpreadScores | None = None
+        if nodes.rows is None and ignored is None:
+            found = self._scores_by_place(cycle, constraints, by_domain)
+        if found is None:
+            parts = [
+                ScorePart(by_domain[place], nodes.take(columns.labels(one.topology_key).ids))
+                if place in by_domain
+                else _host_part(cycle, nodes, one, ignored)
+                for place, one in enumerate(constraints)
+            ]
+            scores = rounded_sum(parts)
+            if ignored is not None:
+                scores[ignored] = 0
+            found = _SpreadScores(scores, ignored)
+        cycle.data[self._score_key] = found
         return None
+
+    def _by_domain(
+        self,
+        cycle: Cycle,
+        nodes: Nodes,
+        constraints: tuple[SpreadConstraint, ...],
+        place: int,
+        ignored: Mask | None,
+        *,
+        strict: bool,
+    ) -> Floats:
+        """(n_values,) what a constraint adds to the scores of each domain's nodes."""
+        constraint = constraints[place]
+        column = cycle.cluster.columns.labels(constraint.topology_key)
+        size = self._shown.count(column, nodes, ignored)
+        domains = self._domains(cycle, constraints, place, strict=strict)
+        sums = domains.sums(self._sums, cycle, constraint)
+        if (empty := column.place("")) > 0:
+            sums = sums.copy()
+            sums[empty] += sums[0]
+        by_domain = _weighted(sums, constraint, size)
+        by_domain[0] = 0.0  # the node has no such label
+        return by_domain
+
+    def _scores_by_place(
+        self,
+        cycle: Cycle,
+        constraints: tuple[SpreadConstraint, ...],
+        by_domain: Mapping[int, Floats],
+    ) -> ScoresByPlace | None:
+        """The scores of all nodes; None if they are better worked out for each node.
+
+        For one constraint over domains, with or without one over hosts.
+        """
+        if len(by_domain) != 1 or len(constraints) > 2:
+            return None
+        (place, values), columns = next(iter(by_domain.items())), cycle.cluster.columns
+        topology_key = constraints[place].topology_key
+        column = columns.labels(topology_key)
+        if len(constraints) == 1:
+            return scores_by_place(values, column.ids, nodes_by_domain(columns, topology_key))
+        host = constraints[1 - place]
+        counts = matching_counts(cycle, host)
+        if counts is None or not columns.labels(HOSTNAME).is_complete:
+            return None
+        key = (topology_key, cycle.shape.namespace, host.key)
+        kept = self._places.get(columns, key, lambda: NodePlaces(column.ids, len(column.values)))
+        if not kept.catch_up(columns, counts):
+            return None
+        pods = np.arange(len(kept.nodes) // len(values))
+        on_host = _weighted(pods, host, len(columns))
+        return scores_by_place(np.add.outer(on_host, values).ravel(), kept.places, kept.nodes)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """The matching pods near each node, weighted by the size of the topology."""
-        state: _SpreadScores = nodes.cycle.data[self.name + "/score"]
-        return state.scores
+        state: ScoresByPlace | _SpreadScores = nodes.cycle.data[self._score_key]
+        return state.raw
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The emptier a node's domains, the higher."""
-        ignored = cycle.data[self.name + "/score"].ignored
+        state: ScoresByPlace | _SpreadScores = cycle.data[self._score_key]
+        ignored = state.ignored if isinstance(state, _SpreadScores) else None
         counted = scores if ignored is None else scores[~ignored]
         most = int(counted.max(initial=0))
         if most == 0:
             found = np.full(len(scores), MAX_SCORE, np.int64)
         else:
-            found = MAX_SCORE * (most + int(counted.min()) - scores) // most
+            best = most + int(counted.min())
+            if most < len(scores):  # many nodes have the same score
+                found = (MAX_SCORE * (best - np.arange(most + 1)) // most).take(scores)
+            else:
+                found = MAX_SCORE * (best - scores) // most
         if ignored is not None:
             found[ignored] = 0
         return found
+
+    def normalized_scores(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
+        """The same at once."""
+        state: ScoresByPlace | _SpreadScores = cycle.data[self._score_key]
+        if isinstance(state, ScoresByPlace):
+            return state.normalized()
+        return self.normalize(cycle, nodes, state.raw)
 
     # -- what helps
 
@@ -300,55 +383,35 @@ class PodTopologySpread(
 
     # -- constraints
 
-    def _constraints(self, cycle: Cycle, action: str) -> tuple[SpreadConstraint, ...]:
-        return self._constraints_of(cycle.pod, cycle.shape, action)
-
     def _constraints_of(self, pod: Pod, shape: Shape, action: str) -> tuple[SpreadConstraint, ...]:
         own = pod.spec.topology_spread_constraints
         if own:
             key = (self.name, action)
-            known = shape.data.get(key)
-            if known is None:
-                known = shape.data[key] = own_constraints(own, shape.labels, action)
-            return known  # type: ignore[return-value]
-        if action not in self._default_actions:
-            return ()
-        selector = self._selectors.of(pod, shape.label_key)
-        if selector is None:
-            return ()
-        return tuple(
-            SpreadConstraint(one, selector)
-            for one in self._defaults
-            if one.when_unsatisfiable == action
-        )
+            known = cast("OwnConstraints | None", shape.data.get(key))
+            if known is None or known.labels is not shape.labels:
+                known = shape.data[key] = own_constraints(own, shape.labels, action, known)
+            return known.constraints
+        return self._defaults.of(pod, shape.label_key, action)
 
 
-def _on_node(nodes: Nodes, counts: Counts | None) -> Amounts:
-    """(n_nodes,) the matching pods on each node itself."""
-    if counts is None:
-        return np.zeros(len(nodes), np.int64)
-    return nodes.take(counts).astype(np.int64)
+def _host_part(
+    cycle: Cycle, nodes: Nodes, constraint: SpreadConstraint, ignored: Mask | None
+) -> ScorePart:
+    """What a constraint over hosts adds to the scores: matching pods are counted on each node."""
+    columns = cycle.cluster.columns
+    size = len(nodes) - (int(ignored.sum()) if ignored is not None else 0)
+    counts = matching_counts(cycle, constraint)
+    here = nodes.take(columns.table.zeros(np.int32) if counts is None else counts)
+    places = here.astype(np.intp)
+    values = _weighted(np.arange(int(places.max(initial=0)) + 2), constraint, size)
+    values[-1] = 0.0  # the node has no such label
+    if not every_node_has_labels(columns, (constraint,)):
+        places[nodes.take(columns.labels(constraint.topology_key).ids) == 0] = len(values) - 1
+    return ScorePart(values, places)
 
 
-def _domains_shown(column: LabelColumn, nodes: Nodes, ignored: Mask | None) -> int:
-    """How many domains the possible nodes are in."""
-    ids = nodes.take(column.ids)
-    empty = column.place("")
-    if empty > 0:
-        # A node without the label is in the domain of the empty value.
-        ids = np.where(ids == empty, 0, ids)
-    shown = ids if ignored is None else ids[~ignored]
-    return int(np.count_nonzero(np.bincount(shown, minlength=len(column.values))))
-
-
-def _constraint_score(
-    cycle: Cycle,
-    nodes: Nodes,
-    constraint: SpreadConstraint,
-    here: np.typing.NDArray[np.integer],
-    size: int,
-) -> Floats:
-    """(n_nodes,) what one constraint adds to the scores; nothing where the label is missing."""
-    share: Floats = here * np.float64(natural_log(size + 2)) + float(constraint.max_skew - 1)
-    share[nodes.take(cycle.cluster.columns.labels(constraint.topology_key).ids) == 0] = 0.0
+def _weighted(here: Amounts | Counts, constraint: SpreadConstraint, size: int) -> Floats:
+    """What one constraint adds to a score, by the matching pods there are here already."""
+    share: Floats = here * np.float64(natural_log(size + 2))
+    share += float(constraint.max_skew - 1)
     return share

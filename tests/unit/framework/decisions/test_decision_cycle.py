@@ -47,8 +47,8 @@ class Told(Observer):
     def filtered(self, filtering: Filtering) -> None:
         self.steps.append(f"filtered {len(filtering.feasible)}")
 
-    def scored(self, scoring: Scoring) -> None:
-        self.steps.append(f"scored {len(scoring.rows)}")
+    def scored(self, scoring: Scoring | None) -> None:
+        self.steps.append(f"scored {len(scoring.rows) if scoring is not None else 'as kept'}")
 
     def post_filtered(self, result: PostFilterResult) -> None:
         self.steps.append(f"post-filtered {result.plugin}")

@@ -1,0 +1,114 @@
+"""What a policy's functions said of nodes, kept for pods that they cannot tell apart.
+
+Only for a policy all of whose filters and scores read nothing but their arguments
+(`framework.policy_checks`), and for nodes that come by name: an answer about a node is then the
+same until the node, or a pod on it, changes in the node cache. Without a node cache, only the name
+is known, and that stays. Called by `answers`, on the decision thread.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.policy_signature import policy_signature
+from mooring.framework.rules import Rule
+from mooring.model.pod import Pod
+from mooring.state.cluster import Cluster
+from mooring.state.lru_cache import LruCache
+
+#: For so many kinds of pods, and about so many bytes in all.
+_MOST_KINDS: Final = 256
+_MOST_BYTES: Final = 48 << 20
+#: What an answer takes without the node's name and without reasons.
+_ANSWER_BYTES: Final = 200
+#: No node has a longer name.
+_LONGEST_NAME: Final = 253
+
+#: Whose answers: the kind and the names of functions, and what they read of the pod.
+Asked = tuple[str, tuple[str, ...], bytes]
+
+
+class _Kind:
+    """What is said for pods that are alike.
+
+    Attributes:
+        answers: by the name of the node.
+        nbytes: about how much memory they take.
+    """
+
+    __slots__ = ("answers", "nbytes")
+
+    def __init__(self, asked: Asked) -> None:
+        self.answers: dict[str, Any] = {}
+        self.nbytes = len(asked[2])
+
+    def add(self, answers: Mapping[str, Any]) -> None:
+        self.answers |= answers
+        self.nbytes += _bytes_of(answers)
+
+    def forget(self, name: str) -> None:
+        if name in self.answers:
+            self.nbytes -= _bytes_of({name: self.answers.pop(name)})
+
+
+class KeptAnswers:
+    """Answers by the name of the node.
+
+    Args:
+        policy: whose answers.
+        cluster: the node cache; None if there is none.
+    """
+
+    def __init__(self, policy: Policy, cluster: Cluster | None) -> None:
+        self._signature = policy_signature(policy)
+        self._columns = cluster.columns if cluster is not None else None
+        self._rows_version = -1
+        self._seen = 0
+        self._kept: LruCache[Asked, _Kind] = LruCache(_MOST_KINDS, _MOST_BYTES)
+
+    def asked(self, rules: Sequence[Rule], pod: Pod) -> Asked | None:
+        """What is asked about a pod; None if its answers must not be kept.
+
+        Call it first: what was said of nodes that changed since is forgotten.
+        """
+        signed = self._signature.of(pod) if self._signature is not None else None
+        if signed is None or not rules:
+            return None
+        self._forget_changed()
+        return rules[0].kind, tuple(rule.name for rule in rules), signed
+
+    def of(self, asked: Asked) -> Mapping[str, Any]:
+        """The answers that are known, by the name of the node."""
+        known = self._kept.get(asked)
+        return known.answers if known is not None else {}
+
+    def keep(self, asked: Asked, answers: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
+        """Keep more answers; all that are known now, also those that are not kept."""
+        new, kind = dict(answers), self._kept.get(asked) or _Kind(asked)
+        if max(map(len, new), default=0) > _LONGEST_NAME:
+            return kind.answers | new
+        kind.add(new)
+        self._kept.put(asked, kind, kind.nbytes)
+        return kind.answers
+
+    def _forget_changed(self) -> None:
+        """Forget what was said of nodes that have changed since the last look."""
+        columns = self._columns
+        if columns is None:
+            return
+        rows = columns.row_log.since(self._seen)
+        if rows is None or columns.rows_version != self._rows_version:
+            self._kept.clear()
+        elif rows:
+            changed = [columns.nodes[row].name for row in set(rows)]
+            for kind in self._kept.values():
+                for name in changed:
+                    kind.forget(name)
+        self._seen, self._rows_version = columns.row_log.end, columns.rows_version
+
+
+def _bytes_of(answers: Mapping[str, Any]) -> int:
+    """About how much memory answers take: reasons are as long as a policy's author likes."""
+    rejected = (one for one in answers.values() if isinstance(one, tuple))
+    reasons = sum(len(verdict.reason) for one in rejected for _, verdict in one)
+    return _ANSWER_BYTES * len(answers) + sum(map(len, answers)) + reasons

@@ -1,0 +1,192 @@
+"""One connection to an API server, with one request at a time; made by `pool`.
+
+    idle ──send──> waiting ──the whole answer──> idle, if the server keeps the connection
+                      │
+                      └──lost, silent for too long, not HTTP──> closed, and the sender is told
+
+What arrives while nobody waits closes the connection: it is not known what it answers.
+"""
+
+import asyncio
+import ssl
+from typing import Final, NamedTuple, cast
+
+import httptools
+
+from mooring.kube.http1.transport_errors import InvalidResponse, ServerClosed, Truncated
+
+_FIRST_FINAL: Final = 200
+#: No answer to a write is longer.
+_MOST_BYTES: Final = 16 << 20
+
+
+class ApiReply(NamedTuple):
+    """An answer that arrived as a whole.
+
+    Attributes:
+        status: the HTTP status.
+        body: what came with it.
+        retry_after: the header of that name; empty if there was none.
+    """
+
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+
+class ApiConnection(asyncio.Protocol):
+    """Sends requests and parses their answers.
+
+    Attributes:
+        context: the TLS context that it was made with.
+        idle_since: when it was last put back, by the event loop's clock.
+    """
+
+    __slots__ = (
+        "_answer", "_begun", "_bytes", "_head_done", "_loop", "_parser", "_parts", "_retry_after",
+        "_sized", "_status", "_timer", "_transport", "context", "idle_since",
+    )  # fmt: skip
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None) -> None:
+        self.context = context
+        self.idle_since = 0.0
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
+        self._status = 0
+        self._answer: asyncio.Future[ApiReply] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._parts: list[bytes] = []
+        self._bytes = 0
+        self._retry_after = ""
+        self._begun = self._head_done = self._sized = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether another request may be sent."""
+        transport = self._transport
+        return self._answer is None and transport is not None and not transport.is_closing()
+
+    def send(self, request: bytes, seconds: float) -> asyncio.Future[ApiReply]:
+        """Send a complete request over a `usable` connection.
+
+        Args:
+            request: head and body.
+            seconds: for the whole answer.
+
+        Returns:
+            The answer; or what went wrong: `TransportError`, `OSError` or `TimeoutError`.
+        """
+        transport = cast("asyncio.Transport", self._transport)
+        answer = self._answer = self._loop.create_future()
+        self._begun = False
+        self._bytes = 0
+        self._timer = self._loop.call_later(seconds, self._fail, TimeoutError())
+        transport.write(request)
+        return answer
+
+    def close(self) -> None:
+        """Close it at once; who waits for an answer is told."""
+        self._fail(ServerClosed())
+
+    # -- called by asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """A part of an answer."""
+        if self._answer is None:
+            self.close()
+            return
+        self._begun = True
+        self._bytes += len(data)
+        try:
+            if self._bytes > _MOST_BYTES:
+                self._fail(InvalidResponse())
+            elif self._parser is not None:
+                self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._fail(InvalidResponse())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """It is closed."""
+        self._transport = None
+        self._parser = None  # each has the other
+        if error is None and self._ends_with_connection:
+            self._complete(keep=False)
+        elif self._begun:
+            self._fail(Truncated())
+        else:
+            self._fail(error if isinstance(error, OSError) else ServerClosed())
+
+    @property
+    def _ends_with_connection(self) -> bool:
+        """Whether the end of the connection is that of the answer, and not of an interim one."""
+        final = self._head_done and self._status >= _FIRST_FINAL
+        return final and not self._sized and self._answer is not None
+
+    # -- called by the parser
+
+    def on_message_begin(self) -> None:
+        """An answer begins."""
+        if self._answer is None:
+            self.close()  # nobody asked for a second one; its rest must not answer what comes next
+        self._parts = []
+        self._retry_after = ""
+        self._head_done = self._sized = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header."""
+        # Its length rules out nearly all of them.
+        length = len(name)
+        if length == 11 and name.lower() == b"retry-after":
+            self._retry_after = value.decode("latin-1")
+        elif (length == 14 and name.lower() == b"content-length") or (
+            length == 17 and name.lower() == b"transfer-encoding"
+        ):
+            self._sized = True
+
+    def on_headers_complete(self) -> None:
+        """The body begins."""
+        self._head_done = True
+        if self._parser is not None:
+            self._status = self._parser.get_status_code()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        """The whole answer is here."""
+        if self._status < _FIRST_FINAL:
+            return  # such as 100 Continue: the answer is yet to come
+        self._complete(keep=self._parser is not None and self._parser.should_keep_alive())
+
+    # -- the end of a request
+
+    def _complete(self, *, keep: bool) -> None:
+        parts = self._parts
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        answer = self._ended()
+        if answer is not None and not answer.done():
+            answer.set_result(ApiReply(self._status, body, self._retry_after))
+        if answer is None or not keep:
+            self.close()
+
+    def _fail(self, error: Exception) -> None:
+        answer = self._ended()
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _ended(self) -> asyncio.Future[ApiReply] | None:
+        """The answer that was waited for; nobody waits any more."""
+        answer, self._answer = self._answer, None
+        self._begun = self._head_done = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        return answer

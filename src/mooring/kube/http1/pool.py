@@ -1,0 +1,172 @@
+"""A bounded number of connections to one server, kept alive between requests; called by `session`.
+
+A request takes the connection that was used last, so that those a burst needed become idle and are
+closed after a while. Without an idle one it makes another, or waits for its turn. A connection on
+which anything went wrong, or whose sender gave up, is closed: what comes next on it is not known.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from errno import ECONNABORTED, ECONNRESET
+from os import strerror
+from typing import Final
+
+from mooring.kube.http1.connection import ApiConnection, ApiReply
+from mooring.kube.http1.request_bytes import ServerAddress
+from mooring.kube.http1.transport_errors import NotConnected
+from mooring.kube.transport import keep_alive
+
+#: A connection that nobody used for so long is closed; API servers close them after 90 s.
+IDLE_SECONDS: Final = 60.0
+
+
+class ConnectionPool:
+    """Sends requests over connections of its own.
+
+    Args:
+        address: the server's.
+        most: so many connections at a time.
+        connect_seconds: for a new connection.
+        server_name: the name to expect in the server's certificate; empty for the host's.
+    """
+
+    def __init__(
+        self, address: ServerAddress, most: int, connect_seconds: float, server_name: str = ""
+    ) -> None:
+        self._address = address
+        self._connect_seconds = connect_seconds
+        self._server_name = server_name
+        self._turns = asyncio.Semaphore(most)
+        self._idle: list[ApiConnection] = []
+        self._busy: set[ApiConnection] = set()
+        self._expiry: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._closed = False
+
+    async def send(
+        self,
+        request: bytes,
+        context: ssl.SSLContext | None,
+        seconds: float,
+        guard: Callable[[], None] | None = None,
+    ) -> ApiReply:
+        """Send a request and wait for the whole answer.
+
+        Args:
+            request: head and body.
+            context: for TLS; None for plain TCP.
+            seconds: for everything, waiting for a connection included.
+            guard: called right before the request is sent; whatever it raises stops it.
+
+        Raises:
+            TransportError: the connection could not be made or broke.
+            OSError: the connection broke.
+            TimeoutError: it took too long.
+        """
+        if self._turns.locked() or (connection := self._take(context)) is None:
+            return await self._send_later(request, context, seconds, guard)
+        async with self._turns:
+            return await self._exchange(connection, request, seconds, guard)
+
+    def close(self) -> None:
+        """Close all connections and make no more."""
+        self._closed = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        for connection in (*self._idle, *self._busy):
+            connection.close()
+        self._idle.clear()
+
+    async def _send_later(
+        self,
+        request: bytes,
+        context: ssl.SSLContext | None,
+        seconds: float,
+        guard: Callable[[], None] | None,
+    ) -> ApiReply:
+        """Wait for one's turn, or for a new connection."""
+        deadline = self._loop.time() + seconds
+        async with asyncio.timeout_at(deadline):
+            await self._turns.acquire()
+            try:
+                if self._closed:
+                    raise NotConnected(ConnectionAbortedError(ECONNABORTED, strerror(ECONNABORTED)))
+                connection = self._take(context) or await self._connect(context)
+                left = deadline - self._loop.time()
+                return await self._exchange(connection, request, left, guard)
+            finally:
+                self._turns.release()
+
+    async def _exchange(
+        self,
+        connection: ApiConnection,
+        request: bytes,
+        seconds: float,
+        guard: Callable[[], None] | None,
+    ) -> ApiReply:
+        self._busy.add(connection)
+        try:
+            if guard is not None:
+                guard()
+            return await connection.send(request, seconds)
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        finally:
+            self._busy.discard(connection)
+            if connection.usable:
+                self._put_back(connection)
+
+    def _take(self, context: ssl.SSLContext | None) -> ApiConnection | None:
+        """An idle connection; those with other certificates are closed."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable:
+                if connection.context is context:
+                    return connection
+                connection.close()
+        return None
+
+    def _put_back(self, connection: ApiConnection) -> None:
+        connection.idle_since = self._loop.time()
+        self._idle.append(connection)
+        if self._expiry is None:
+            self._expiry = self._loop.call_later(IDLE_SECONDS, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """Close what nobody used lately; the longest unused ones are the first."""
+        self._expiry = None
+        last = self._loop.time() - IDLE_SECONDS
+        kept = [one for one in self._idle if one.usable and one.idle_since > last]
+        for connection in self._idle:
+            if connection.idle_since <= last:
+                connection.close()
+        self._idle = kept
+        if kept:
+            left = kept[0].idle_since - last
+            self._expiry = self._loop.call_later(left, self._close_idle)
+
+    async def _connect(self, context: ssl.SSLContext | None) -> ApiConnection:
+        address = self._address
+        name = (self._server_name or address.host) if context is not None else None
+        try:
+            async with asyncio.timeout(self._connect_seconds):
+                transport, connection = await self._loop.create_connection(
+                    lambda: ApiConnection(self._loop, context),
+                    address.host,
+                    address.port,
+                    ssl=context,
+                    server_hostname=name,
+                )
+        except OSError as error:
+            if isinstance(error, TimeoutError) and error.errno is None:
+                raise  # ours
+            raise NotConnected(error) from error
+        keep_alive(transport)
+        if self._closed:
+            connection.close()
+        if not connection.usable:
+            raise NotConnected(ConnectionResetError(ECONNRESET, strerror(ECONNRESET)))
+        return connection

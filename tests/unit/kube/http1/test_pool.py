@@ -1,0 +1,240 @@
+"""What becomes of requests and connections, whatever a server does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+import uvloop
+
+from mooring.errors import KubeError
+from mooring.kube.http1.connection import ApiReply
+from mooring.kube.http1.pool import IDLE_SECONDS, ConnectionPool
+from mooring.kube.http1.transport_errors import (
+    InvalidResponse,
+    NotConnected,
+    ServerClosed,
+    Truncated,
+)
+from tests.unit.kube.http1.scripted_server import CLOSE, SILENCE, ScriptedServer, scripted_server
+
+Story = Callable[[ScriptedServer, ConnectionPool], Awaitable[None]]
+#: Nobody waits so long.
+LONG = 300.0
+
+
+def run(story: Story, *answers: bytes, most: int = 4) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(LONG), scripted_server(*answers) as server:
+            pool = ConnectionPool(server.address, most, LONG)
+            try:
+                await story(server, pool)
+            finally:
+                pool.close()
+
+    for loop_factory in (uvloop.new_event_loop, asyncio.new_event_loop):
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(main())
+
+
+async def ask(server: ScriptedServer, pool: ConnectionPool, body: bytes = b"a") -> ApiReply:
+    return await pool.send(server.request(body), None, LONG)
+
+
+def test_one_connection_is_used_again_and_again() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        for number in range(5):
+            assert await ask(server, pool, b"%d" % number) == ApiReply(200, b"ok")
+        assert server.requests == [b"0", b"1", b"2", b"3", b"4"]
+        assert server.connections == 1
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "connections"),
+    [
+        (b"HTTP/1.1 201 C\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n",
+         ApiReply(201, b"abc"), 1),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", ApiReply(204, b""), 1),
+        (b"HTTP/1.1 429 Busy\r\nretry-After: 7\r\nContent-Length: 0\r\n\r\n",
+         ApiReply(429, b"", "7"), 1),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+         ApiReply(200, b"a"), 1),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
+         ApiReply(200, b"a"), 2),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", ApiReply(200, b"a"), 2),
+        (b"HTTP/1.1 200 OK\r\n\r\nuntil the end" + CLOSE, ApiReply(200, b"until the end"), 2),
+        # what nobody asked for follows
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 204 No Content\r\n\r\n",
+         ApiReply(200, b"a"), 2),
+    ],
+)  # fmt: skip
+def test_answers_in_every_form(answer: bytes, reply: ApiReply, connections: int) -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        assert await ask(server, pool) == reply
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+        assert server.connections == connections
+
+    run(story, answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (CLOSE, ServerClosed),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf" + CLOSE, Truncated),
+        (b"HTTP/1.1 200 OK\r\nConte" + CLOSE, Truncated),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n" + CLOSE, Truncated),
+        (b"220 smtp.example ESMTP\r\n", InvalidResponse),
+    ],
+)
+def test_what_is_no_answer_is_an_error_and_ends_the_connection(
+    answer: bytes, error: type[Exception]
+) -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        with pytest.raises(error):
+            await ask(server, pool)
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+        assert server.connections == 2
+
+    run(story, answer)
+
+
+def test_bytes_that_nobody_waits_for_end_the_connection() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        await ask(server, pool)
+        server.writers[0].write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+        await server.until_closed(0)
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+        assert server.connections == 2
+
+    run(story)
+
+
+def test_a_server_that_is_silent_for_too_long() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        await ask(server, pool)
+        for _ in range(2):  # over a connection that is there, and over a new one
+            with pytest.raises(TimeoutError):
+                await pool.send(server.request(b"a"), None, 0.01)
+            await server.until_closed(0)
+
+    run(story, b"HTTP/1.1 204 -\r\n\r\n", SILENCE, SILENCE)
+
+
+def test_who_gives_up_takes_the_connection_along() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        await ask(server, pool)
+        asking = asyncio.create_task(ask(server, pool, b"given up"))
+        await server.until_asked(2)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await server.until_closed(0)
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+
+    run(story, b"HTTP/1.1 204 -\r\n\r\n", SILENCE)
+
+
+def test_there_are_never_more_connections_than_allowed() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        server.gate.clear()
+        asking = [asyncio.create_task(ask(server, pool, b"%d" % n)) for n in range(20)]
+        await server.until_asked(4)
+        server.gate.set()
+        assert await asyncio.gather(*asking) == [ApiReply(200, b"ok")] * 20
+        assert server.most == 4
+        assert sorted(server.requests) == sorted(b"%d" % n for n in range(20))
+
+    run(story)
+
+
+def test_waiting_for_a_connection_counts_as_time_of_the_request() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        asking = asyncio.create_task(ask(server, pool))
+        await server.until_asked(1)
+        with pytest.raises(TimeoutError):
+            await pool.send(server.request(b"late"), None, 0.01)
+        asking.cancel()
+        assert server.requests == [b"a"]
+
+    run(story, SILENCE, most=1)
+
+
+def test_a_guard_stops_a_request_and_leaves_the_connection() -> None:
+    def guard() -> None:
+        raise KubeError("not the leader")
+
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        for _ in range(2):
+            with pytest.raises(KubeError, match="not the leader"):
+                await pool.send(server.request(b"no"), None, LONG, guard)
+        await ask(server, pool)
+        assert server.requests == [b"a"]
+        assert server.connections == 1
+
+    run(story)
+
+
+def test_nobody_at_the_address() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        nobody = ConnectionPool(server.address._replace(port=1), 1, LONG)
+        with pytest.raises(NotConnected) as caught:
+            await nobody.send(b"x", None, LONG)
+        assert isinstance(caught.value.os_error, ConnectionRefusedError)
+
+    run(story)
+
+
+def test_closing_tells_those_who_wait() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        asking = asyncio.create_task(ask(server, pool))
+        await server.until_asked(1)
+        pool.close()
+        with pytest.raises(ServerClosed):
+            await asking
+
+    run(story, SILENCE)
+
+
+def test_a_closed_pool_makes_no_connection_for_those_who_waited() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        server.gate.clear()
+        asked = [asyncio.create_task(ask(server, pool)) for _ in range(5)]
+        await server.until_asked(2)
+        pool.close()
+        server.gate.set()
+        with pytest.raises(ServerClosed):
+            await asked[0]
+        for one in asked[2:]:
+            with pytest.raises(NotConnected):
+                await one
+        await server.until_closed(0)
+        with pytest.raises(NotConnected):
+            await ask(server, pool)
+        assert server.connections == len(server.requests) == 2
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    run(story, most=2)
+
+
+def test_connections_that_nobody_needs_any_more_are_closed() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        await asyncio.gather(*(ask(server, pool) for _ in range(3)))
+        old, *fresh = pool._idle
+        old.idle_since -= IDLE_SECONDS
+        pool._close_idle()
+        assert pool._idle == fresh
+        await server.until_closed(2)
+        assert pool._expiry is not None
+
+    run(story)
+
+
+def test_an_answer_without_end_is_given_up() -> None:
+    async def story(server: ScriptedServer, pool: ConnectionPool) -> None:
+        with pytest.raises(InvalidResponse):
+            await ask(server, pool)
+        assert await ask(server, pool) == ApiReply(200, b"ok")
+
+    run(story, b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n" + b"a" * (17 << 20))
