@@ -17,7 +17,7 @@ QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,colu
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-check bench-all bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -88,6 +88,12 @@ bench-scheduler: setup ## moor run against kube-scheduler; ARGS=--quick for a sh
 bench-core: setup ## decisions in process, without I/O; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.core $(ARGS)
 
+bench-check: setup ## has a decision become dearer? instructions against recorded ones; ARGS="--base REV"
+	$(BIN)/python -m benchmarks.check $(ARGS)
+
+bench-all: setup ## everything docs/performance.md shows, into docs/benchmarks: about three hours
+	$(BIN)/python -m benchmarks.performance $(ARGS)
+
 bench-embedded: setup ## moor cluster beside the real kube-apiserver; ARGS=--alone without it
 	$(BIN)/python -m benchmarks.embedded $(ARGS)
 
@@ -111,10 +117,10 @@ conformance: setup ## Kubernetes' own end-to-end tests of scheduling on moor clu
 	tools/kube/build-e2e.sh
 	$(BIN)/python -m tools.conformance $(ARGS)
 
-release-check: setup ## wheel, sdist, chart, alerts and dashboard; needs Go, the package index and Debian's prometheus
+release-check: setup ## wheel, sdist, images, chart, alerts, dashboard; needs Linux, Go, the package index, Debian's prometheus
 	$(BIN)/python -m pytest -q -p no:cacheprovider $(PYTEST_ARGS) tools/release
 
-docs: setup ## write docs/reference, the dashboard, chart and kustomization anew from the code
+docs: setup ## write docs/reference, the dashboard, chart, kustomization and examples' manifests anew
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tools.dashboard
 	$(BIN)/python -m tools.deploy_files

@@ -41,8 +41,9 @@ class Deployed:
         self.documents: list[dict[str, Any]] = list(
             yaml.safe_load_all((folder / "deploy.yaml").read_text())
         )
+        self.name = f"mooring-{folder.name[3:]}"
         config: dict[str, Any] = yaml.safe_load(
-            self.get("ConfigMap", "kube-scheduler")["data"]["config.yaml"]
+            self.get("ConfigMap", f"{self.name}-config")["data"]["config.yaml"]
         )
         self.scheduler_name: str = config["profiles"][0]["schedulerName"]
         self.extender: dict[str, Any] = config["extenders"][0]
@@ -66,7 +67,9 @@ class Deployed:
 def commands(folder: Path, program: str) -> list[list[str]]:
     """The README's commands that use a program, split into words."""
     blocks = re.findall(r"```sh\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
-    lines = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    lines = [
+        shlex.split(line) for block in blocks for line in block.replace("\\\n", "").splitlines()
+    ]
     return [line for line in lines if program in line]
 
 
@@ -156,7 +159,8 @@ def test_the_commands_of_the_readme_give_the_reply(
 
 @each_example
 def test_deploy_yaml_has_the_policy_unchanged(folder: Path) -> None:
-    data = Deployed(folder).get("ConfigMap", "policy")["data"]
+    deployed = Deployed(folder)
+    data = deployed.get("ConfigMap", f"{deployed.name}-policy")["data"]
     assert data == {"policy.py": (folder / "policy.py").read_text()}
 
 
@@ -197,6 +201,7 @@ def test_the_containers_have_probes_resources_and_no_privileges(folder: Path) ->
         "runAsNonRoot": True,
         "runAsUser": 65532,
         "runAsGroup": 65532,
+        "fsGroup": 65532,
         "seccompProfile": {"type": "RuntimeDefault"},
     }
     for container in deployed.containers.values():
@@ -226,16 +231,22 @@ def test_the_images_are_those_that_were_tested(folder: Path) -> None:
 @each_example
 def test_one_name_is_used_everywhere(folder: Path) -> None:
     deployed = Deployed(folder)
-    name = f"mooring-{folder.name[3:]}"
+    name = deployed.name
     assert deployed.scheduler_name == name
-    assert deployed.get("Pod", "test-pod")["spec"]["schedulerName"] == name
+    pods = [one for one in deployed.documents if one["kind"] == "Pod"]
+    pods += [yaml.safe_load(file.read_text()) for file in folder.glob("pod.yaml")]
+    (pod,) = pods
+    assert pod["spec"]["schedulerName"] == name
+    assert pod["metadata"]["name"] in (folder / "README.md").read_text()
     assert deployed.pod_spec["serviceAccountName"] == name
     assert name in (folder / "README.md").read_text()
     for document in deployed.documents:
         metadata = document["metadata"]
         if document["kind"] == "Namespace":
             assert metadata["name"] == name
-        elif document["kind"] == "ClusterRoleBinding" or metadata["namespace"] == "kube-system":
-            assert metadata["name"].startswith(f"{name}-")
+        elif metadata.get("namespace", "kube-system") == "kube-system":
+            # Beside those of other installations, so the namespace is a part of their names.
+            assert metadata["name"].startswith(name)
+            assert metadata["name"].endswith(f".{name}")
         else:
             assert metadata["namespace"] == name

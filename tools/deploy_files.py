@@ -1,16 +1,23 @@
-"""Writes deploy/chart and deploy/kustomize: `moor run` with a policy, to begin with.
+"""Writes deploy/chart and deploy/kustomize, and the manifests of the examples.
 
-`make docs` calls it as ``python -m tools.deploy_files``. They are what ``moor manifests`` writes
-for the policy of examples/06-fair-gpus; with another policy.py in the folder, they run that one.
+`make docs` calls it as ``python -m tools.deploy_files``. The first are `moor run` with a policy, to
+look at: what ``moor manifests`` writes for examples/06-fair-gpus, with a role for that policy. Each
+example's README has the commands that write its manifests.
 """
 
+import contextlib
+import io
+import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Final
 
+from mooring.cli.main import app as command_line
 from mooring.deploy.manifests.choices import ManifestFormat, Mode
 from mooring.deploy.manifests.helm_writer import chart
-from mooring.deploy.manifests.installation import DeployedPolicy, Installation, check_installation
+from mooring.deploy.manifests.installation import DeployedPolicy, Installation
+from mooring.deploy.manifests.installation_checks import check_installation
 from mooring.deploy.manifests.kustomize_writer import kustomization
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.framework.loading import load
@@ -19,9 +26,13 @@ ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "deploy"
 POLICY: Final = ROOT / "examples" / "06-fair-gpus" / "policy.py"
 NAME: Final = "mooring-scheduler"
+#: A command in the README of an example, with continued lines put together.
+_COMMAND: Final = re.compile(
+    r"^(?:\$ )?moor (manifests .*) > (deploy\.yaml|nodeport\.yaml)$", re.MULTILINE
+)
 _HEADING: Final = (
-    "moor run with the policy in policy.py; put yours there.\n"
-    "Written by `make docs`: do not edit. moor manifests writes the same for any policy and mode."
+    "moor run with the policy in policy.py, and the permissions that this one needs.\n"
+    "Written by `make docs`: do not edit. moor manifests writes the same for your policy."
 )
 
 
@@ -34,6 +45,7 @@ def installation(form: ManifestFormat) -> Installation:
         name=NAME,
         namespace=NAME,
         scheduler_name=NAME,
+        test_pod=form is ManifestFormat.HELM,
     )
     check_installation(made)
     return made
@@ -50,6 +62,19 @@ def made_files() -> dict[str, str]:
     }
 
 
+def example_files() -> dict[Path, str]:
+    """The manifests of all examples, by what the commands in their READMEs print."""
+    found = {}
+    for readme in sorted((ROOT / "examples").glob("*/README.md")):
+        text = readme.read_text().replace("\\\n", "")
+        for command, name in _COMMAND.findall(text):
+            printed = io.StringIO()
+            with contextlib.chdir(readme.parent), contextlib.redirect_stdout(printed):
+                command_line(shlex.split(command), standalone_mode=False)
+            found[readme.parent / name] = printed.getvalue()
+    return found
+
+
 def main() -> None:
     """Write them anew."""
     for name in ("chart", "kustomize"):
@@ -57,6 +82,8 @@ def main() -> None:
     for path, text in made_files().items():
         file = FOLDER / path
         file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    for file, text in example_files().items():
         file.write_text(text)
 
 

@@ -29,6 +29,7 @@ from mooring.cli import main as cli
 from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework import arrays, hook
 from mooring.live import metrics as scheduler_metrics
+from mooring.process.tallied_histogram import TalliedHistogram
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
@@ -325,11 +326,16 @@ def metrics_page() -> Iterator[str]:
 def _metrics(owner: object) -> Iterator[str]:
     rows = []
     for metric in vars(owner).values():
-        if isinstance(metric, MetricWrapperBase):
-            (family,) = metric.describe()
-            name = f"{family.name}_total" if family.type == "counter" else family.name
-            labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001
-            rows.append((f"`{name}`", family.type, labels, family.documentation))
+        if isinstance(metric, TalliedHistogram):
+            names = metric.label_names
+        elif isinstance(metric, MetricWrapperBase):
+            names = tuple(metric._labelnames)  # noqa: SLF001
+        else:
+            continue
+        (family,) = metric.describe()
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = ", ".join(f"`{label}`" for label in names)
+        rows.append((f"`{name}`", family.type, labels, family.documentation))
     yield from table(("Metric", "Type", "Labels", ""), *rows)
 
 

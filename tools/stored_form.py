@@ -27,8 +27,8 @@ _FIELD: Final = re.compile(r"^\s*(?:\w+\s+)?(\S+)\s+`json:\"([^\"]*)\"")
 _PACKAGES: Final = {
     f"k8s.io/api/{name}/v1": name
     for name in (
-        "apps", "batch", "coordination", "core", "events", "node", "policy", "rbac", "resource",
-        "scheduling", "storage",
+        "apps", "batch", "coordination", "core", "events", "networking", "node", "policy", "rbac",
+        "resource", "scheduling", "storage",
     )
 } | {"k8s.io/apimachinery/pkg/apis/meta/v1": "meta"}  # fmt: skip
 # Types with a written form of their own.

@@ -1,4 +1,4 @@
-"""What `logging` does not know of log lines: a level below DEBUG, and what makes two lines alike.
+"""What `logging` does not know of log lines: a level below DEBUG, YAML, and what makes two alike.
 
 A place in the code does not always say that. The log limits how many lines of one kind there are in
 a minute (`cli/log_floods`), and one line of the code may tell of many plugins: a noisy one must not
@@ -16,6 +16,7 @@ from mooring.errors import PluginError, PolicyError
 TRACE: Final = 5
 _NAME: Final = "mooring_kind"
 _ONCE: Final = "mooring_once"
+_YAML: Final = "mooring_yaml"
 
 
 def alike(*words: str) -> dict[str, object]:
@@ -48,6 +49,17 @@ def _class(thing: object) -> str:
     """The name of its class; what a class says of itself may be anybody's code."""
     name: str = type.__dict__["__name__"].__get__(type(thing))
     return name
+
+
+def with_yaml(text: str) -> dict[str, object]:
+    """For a line with YAML that somebody may want to copy, as its own lines below it."""
+    return {_YAML: text}
+
+
+def yaml_of(record: logging.LogRecord) -> str:
+    """The YAML that belongs to a line; empty if there is none."""
+    text = vars(record).get(_YAML)
+    return text if type(text) is str else ""
 
 
 def kind_of(record: logging.LogRecord) -> tuple[str, ...]:

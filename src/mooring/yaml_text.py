@@ -1,4 +1,4 @@
-"""YAML as Kubernetes reads it. Imported only where YAML is read, since the parser starts slowly."""
+"""YAML as Kubernetes reads it. Imported only where YAML is read or written: it starts slowly."""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +8,9 @@ import yaml
 
 from mooring.yaml_depth import TooDeep, check_depth
 
+#: How much a text with aliases may hold once they are written out.
+MOST_ALIASED_VALUES: Final = 200_000
+_ALIAS: Final = re.compile(r"[&*][^\s,\[\]{}]")
 _DOCUMENT: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 
@@ -22,8 +25,28 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+class Dumper(yaml.SafeDumper):
+    """A safe dumper that quotes texts which Go would read as numbers or switches."""
+
+
+# parity v1.36.4: sigs.k8s.io/yaml goyaml.v2 resolve.go. PyYAML alone leaves 1e3, 089, 0o17 and y.
+Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?$"),
+    [*"-+.0123456789"],
+)
+Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?0[bBoOxX][0-9a-fA-F_]+$"), [*"-+0"]
+)
+Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), [*"yYnN"])
+
+
 class YamlProblem(ValueError):  # noqa: N818 - reads as the sentence it is part of
-    """A text is no YAML; the message says what is wrong and in which line."""
+    """A text is not YAML; the message says what is wrong and in which line."""
+
+
+class ExcessiveAliasing(YamlProblem):
+    """A short text stands for a huge object, or for one that contains itself."""
 
 
 def parse(text: str, first_line: int = 0) -> Any:
@@ -34,13 +57,15 @@ def parse(text: str, first_line: int = 0) -> Any:
         first_line: the number of its first line in the file, counted from 0.
 
     Raises:
-        YamlProblem: it is no YAML.
+        YamlProblem: it is not YAML.
     """
     try:
         check_depth(text)
-        return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+        found = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+        _check_aliases(text, found)
     except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
         raise _problem(error, first_line) from error
+    return found
 
 
 def _problem(error: Exception, first_line: int) -> YamlProblem:
@@ -51,7 +76,8 @@ def _problem(error: Exception, first_line: int) -> YamlProblem:
         return YamlProblem(f"{problem}{where}")
     if isinstance(error, TooDeep):
         return YamlProblem(f"{error}, in line {first_line + error.line + 1}")
-    return YamlProblem(f"{error}, in a document from line {first_line + 1} on")
+    kind = ExcessiveAliasing if isinstance(error, ExcessiveAliasing) else YamlProblem
+    return kind(f"{error}, in a document from line {first_line + 1} on")
 
 
 def documents(text: str) -> Iterator[tuple[int, str]]:
@@ -65,15 +91,42 @@ def documents(text: str) -> Iterator[tuple[int, str]]:
         document = text[place:end]
         if document.strip():
             yield line, document
-        line += document.count("\n")
+        line += len(f"{document}.".splitlines()) - 1  # as YAML counts: also after CR, NEL and LS
         place = end if found is None else found.end()
 
 
-def compose(text: str) -> list[tuple[yaml.Node, Any]]:
+def _check_aliases(text: str, data: Any) -> None:
+    """See that data are not large once aliases are written out: whoever walks them does that."""
+    if _ALIAS.search(text) is None:
+        return
+    values = 0
+    todo: list[Iterator[Any]] = [iter((data,))]
+    while todo:
+        one = next(todo[-1], todo)  # which is no value of it
+        if one is todo:
+            todo.pop()
+            continue
+        values += 1
+        if values > MOST_ALIASED_VALUES:
+            raise ExcessiveAliasing(
+                f"it holds more than {MOST_ALIASED_VALUES} values once its aliases are written "
+                "out, or refers to itself"
+            )
+        if isinstance(one, dict):
+            todo.append(iter(one.values()))
+        elif isinstance(one, list):
+            todo.append(iter(one))
+
+
+def compose(text: str, first_line: int = 0) -> list[tuple[yaml.Node, Any]]:
     """Every document of a text: its nodes, which know where they are in it, and its data.
 
+    Args:
+        text: the text.
+        first_line: the number of its first line in the file, counted from 0.
+
     Raises:
-        YamlProblem: it is no YAML.
+        YamlProblem: it is not YAML.
     """
     found = []
     try:
@@ -81,7 +134,9 @@ def compose(text: str) -> list[tuple[yaml.Node, Any]]:
         loader = _Loader(text)
         while loader.check_node():
             node = loader.get_node()
-            found.append((node, loader.construct_document(node)))
+            data = loader.construct_document(node)
+            _check_aliases(text, data)
+            found.append((node, data))
     except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
-        raise _problem(error, 0) from error
+        raise _problem(error, first_line) from error
     return found

@@ -32,6 +32,7 @@ _SAME: Final = [
     (re.compile(r"https?://(127\.0\.0\.1|localhost):\d+"), "SERVER"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} UTC"), "TIME"),
     (re.compile(r"((?:resourceVersion|Resource Version)\"?: *\"?)\d+"), r"\1N"),
     (re.compile(r"\b10\.(0|96)\.\d+\.\d+\b"), "CLUSTER-IP"),
     (re.compile(r"/tmp/[\w./-]+(\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4})?"), "FILE"),

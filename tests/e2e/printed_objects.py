@@ -207,6 +207,8 @@ OTHER_OBJECTS = [
         status={"disruptionsAllowed": 3, "currentHealthy": 5, "desiredHealthy": 2,
                 "expectedPods": 5}),
     obj("PodDisruptionBudget", "most", "policy/v1", spec={"maxUnavailable": 1, "selector": APP}),
+    obj("NetworkPolicy", "all", "networking.k8s.io/v1", spec={"podSelector": {}}),
+    obj("NetworkPolicy", "some", "networking.k8s.io/v1", spec={"podSelector": APP}),
     obj("Lease", "lease", "coordination.k8s.io/v1",
         spec={"holderIdentity": "me", "leaseDurationSeconds": 15}),
     obj("Lease", "free", "coordination.k8s.io/v1"),

@@ -105,6 +105,10 @@ def _min_available(obj: Obj) -> None:
     obj["spec"]["minAvailable"] = "50%"
 
 
+def _egress(obj: Obj) -> None:
+    obj["spec"]["egress"] = [{"ports": [{"port": 53}]}]
+
+
 _CHANGES = [
     (name, change)
     for names, changes in [
@@ -120,6 +124,7 @@ _CHANGES = [
         (["Job/job", "CronJob/cron"], [_suspend]),
         (["Namespace/space"], [_finalizers]),
         (["PodDisruptionBudget/pdb"], [_min_available]),
+        (["NetworkPolicy/closed"], [_egress, _annotation]),
         (["ConfigMap/full", "PriorityClass/high"], [_annotation]),
     ]
     for name, change in itertools.product(names, changes)

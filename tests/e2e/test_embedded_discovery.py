@@ -255,7 +255,7 @@ def test_kubectl_lists_the_resources(kubectl: Kubectl, asked: list[str]) -> None
         for line in lines
     )
     assert sorted(asked) == ["/api", "/apis"], "the aggregated form is enough"
-    assert len(lines) == 48
+    assert len(lines) == 49
 
 
 def test_kubectl_explains(kubectl: Kubectl) -> None:

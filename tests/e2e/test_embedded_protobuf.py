@@ -123,6 +123,14 @@ OBJECTS: list[Obj] = [
         },
     },
     {
+        "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "a"},
+        "spec": {
+            "podSelector": {}, "policyTypes": ["Ingress"],
+            "ingress": [{}, {"ports": [{"port": "web"}, {"port": 1, "endPort": 2}]}],
+            "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}]}],
+        },
+    },
+    {
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"},
         "spec": {"minAvailable": 0, "selector": {}},
     },

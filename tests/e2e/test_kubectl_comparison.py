@@ -1,5 +1,7 @@
 """What the comparison with kube-apiserver leaves out, and what it does not."""
 
+import pytest
+
 from tests.e2e.kubectl_scripts import Answer, Command, comparable, without_repairs
 
 SERVICE = """\
@@ -52,3 +54,18 @@ def test_repairs_do_not_count_in_tables_and_lists() -> None:
     around = "apiVersion: v1\nitems:\n", 'kind: List\nmetadata:\n  resourceVersion: ""\n'
     whole = f"{around[0]}{item}{repair}{item}{around[1]}"
     assert without_repairs(whole) == f"{around[0]}{item}{item}{around[1]}"
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-11-18T13:45:{}Z",  # kubectl get -o yaml
+        "Wed, 18 Nov 2026 13:45:{} +0000",  # kubectl describe pod
+        "2026-11-18 13:45:{} +0000 UTC",  # kubectl describe networkpolicy
+    ],
+)
+def test_two_servers_may_create_an_object_in_different_seconds(time: str) -> None:
+    one, other = (
+        said("describe netpol guard", f"Created on: {time.format(second)}\n") for second in (14, 15)
+    )
+    assert one == other

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,95 +22,10 @@ from mooring.testing.child_process import Program
 from mooring.testing.moor_run import MoorRun
 from mooring.testing.real_kubernetes import ControlPlane, KubeScheduler
 from tests.e2e.pod_helpers import node_of, nodes, pod
+from tests.unit.deploy.migration.old_versions import GROUP, OLD_VERSIONS
+from tests.unit.deploy.source_documents import files_of
 
 pytestmark = pytest.mark.kube
-
-DATA = Path(__file__).parents[1] / "unit" / "deploy" / "migration" / "data"
-GROUP = "kubescheduler.config.k8s.io"
-RATIO = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
-#: What Kubernetes has changed since, in each version.
-OLD_VERSIONS: dict[str, dict[str, Any]] = {
-    "v1alpha1": {
-        "schedulerName": "old-v1alpha1",
-        "algorithmSource": {"provider": "ClusterAutoscalerProvider"},
-        "hardPodAffinitySymmetricWeight": 20,
-        "bindTimeoutSeconds": 30,
-        "disablePreemption": True,
-        "plugins": {
-            "postFilter": {"disabled": [{"name": "TaintToleration"}]},
-            "score": {"disabled": [{"name": "TaintToleration"}]},
-        },
-    },
-    "v1alpha2": {
-        "profiles": [
-            {
-                "schedulerName": "old-v1alpha2",
-                "plugins": {
-                    "score": {
-                        "enabled": [{"name": "RequestedToCapacityRatio", "weight": 3}],
-                        "disabled": [
-                            {"name": "NodeResourcesLeastAllocated"},
-                            {"name": "DefaultPodTopologySpread"},
-                        ],
-                    },
-                    "filter": {"disabled": [{"name": "EBSLimits"}]},
-                },
-                "pluginConfig": [{"name": "RequestedToCapacityRatio", "args": RATIO}],
-            }
-        ],
-    },
-    "v1beta1": {
-        "profiles": [
-            {
-                "schedulerName": "old-v1beta1",
-                "plugins": {
-                    "filter": {"enabled": [{"name": "NodeLabel"}, {"name": "CinderLimits"}]},
-                    "score": {
-                        "enabled": [
-                            {"name": "NodeResourcesMostAllocated", "weight": 2},
-                            {"name": "NodePreferAvoidPods", "weight": 10000},
-                        ],
-                        "disabled": [{"name": "NodeResourcesLeastAllocated"}],
-                    },
-                },
-                "pluginConfig": [{"name": "NodeLabel", "args": {"presentLabels": ["disk"]}}],
-            }
-        ],
-    },
-    "v1beta2": {
-        "profiles": [
-            {
-                "schedulerName": "old-v1beta2",
-                "pluginConfig": [
-                    {
-                        "name": "InterPodAffinity",
-                        "args": {
-                            "apiVersion": f"{GROUP}/v1beta2",
-                            "kind": "InterPodAffinityArgs",
-                            "hardPodAffinityWeight": 5,
-                        },
-                    }
-                ],
-            }
-        ],
-    },
-    "v1beta3": {
-        "profiles": [
-            {
-                "schedulerName": "old-v1beta3",
-                "plugins": {
-                    "multiPoint": {
-                        "enabled": [
-                            {"name": "SelectorSpread"},
-                            {"name": "NodeAffinity", "weight": 7},
-                        ],
-                        "disabled": [{"name": "GCEPDLimits"}, {"name": "ImageLocality"}],
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 class Extender(http.server.BaseHTTPRequestHandler):
@@ -215,17 +129,16 @@ def test_every_old_version(plane: ControlPlane, version: str) -> None:
         ("001", "default-scheduler", ["/filter", "/prioritize"]),
         (
             "002",
-            "second-scheduler",
+            "my-scheduler",
             ["/scheduler/predicates/always_true", "/scheduler/priorities/zero_score"],
         ),
-        ("004", "image-scheduler", ["/my_scheduler_extension/my_new_priorities/image_score"]),
+        ("004", "extended-scheduler", ["/my_scheduler_extension/my_new_priorities/image_score"]),
     ],
 )
 def test_the_extenders_of_guides(
     plane: ControlPlane, folder: str, profile: str, paths: list[str]
 ) -> None:
-    files = sorted((DATA / folder).iterdir())
-    config = migrated(*((one.name, one.read_text()) for one in files))
+    config = migrated(*files_of(folder))
     with extender() as (port, asked):
         for one in config["extenders"]:
             address = f"http://localhost:{port}"
@@ -239,7 +152,6 @@ def test_the_extenders_of_guides(
 
 def test_the_plugin_of_a_guide(plane: ControlPlane) -> None:
     """kube-scheduler has no such plugin; mooring has it."""
-    file = DATA / "003" / "scheduler-config.yaml"
-    config = migrated((file.name, file.read_text()))
+    config = migrated(*files_of("003"))
     config["profiles"][0]["schedulerName"] = "of-003"
     assert placed(plane, MoorRun(plane, config), "of-003", "of-003") in ("a", "b")

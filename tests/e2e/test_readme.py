@@ -193,11 +193,22 @@ def test_moor_run_packs(plane: FullEmbeddedControlPlane, policy: Path) -> None:
 def test_kube_scheduler_packs(plane: FullEmbeddedControlPlane, policy: Path) -> None:
     too_many = shown(r"than are free still gets `(.*?)`")
     with MoorServe(policy, ["--kubeconfig", plane.kubeconfig]) as server:
-        printed = shown_in(server.log(), r"for kube-scheduler's configuration: (.*)$")
+        printed = shown_in(server.log(), r"for kube-scheduler's configuration:\n((?:[a-z -].*\n)+)")
         extenders = [{**CONFIG["extenders"][0], "urlPrefix": server.url}]
         assert yaml.safe_load(printed) == {"extenders": extenders}
-        with KubeScheduler(plane, {**CONFIG, "extenders": extenders}):
+        assert Path(CONFIG["clientConnection"]["kubeconfig"]).is_absolute()
+        config = {
+            **CONFIG,
+            "extenders": extenders,
+            "clientConnection": {"kubeconfig": str(plane.kubeconfig)},
+            "leaderElection": {"leaderElect": True, **CONFIG["leaderElection"]},
+        }
+        with KubeScheduler(plane, config):
             place_the_workload(plane, SCHEDULER, PACKED, NEARLY)
+            leases = plane.list_objects(
+                "Lease", "kube-system", api_version="coordination.k8s.io/v1"
+            )
+            assert [one["metadata"]["name"] for one in leases] == [SCHEDULER]
             huge = {"name": "main", "image": "app:1", "resources": {"limits": {GPU: "9"}}}
             plane.create({
                 "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "huge"},

@@ -5,6 +5,9 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from mooring.deploy.manifests.choices import Mode
 from mooring.deploy.scaffold.project import project_files
 from tests.e2e.installed_package import ROOT, InstalledPackage
 
@@ -41,7 +44,7 @@ def test_a_new_project_passes_its_tests_and_shows_its_policy(
     run(installed, tmp_path, "moor", "init", "spot-first")
     project = tmp_path / "spot-first"
     done = subprocess.run(
-        ["make", "test", "demo", f"PYTHON={installed.scripts / 'python'}"],
+        ["make", "test", "demo", f"VENV={installed.scripts.parent}"],
         capture_output=True, text=True, check=False, cwd=project, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done
@@ -56,6 +59,22 @@ def test_a_new_project_passes_its_tests_and_shows_its_policy(
         "cheap-2": "5",
         "red": "0",
     }
+
+
+@pytest.mark.parametrize("mode", [Mode.SIDECAR, Mode.EXTENDER, Mode.STATIC_POD])
+def test_a_new_project_in_another_mode_passes_its_tests(
+    installed: InstalledPackage, tmp_path: Path, mode: Mode
+) -> None:
+    run(installed, tmp_path, "moor", "init", "spot-first", "--mode", mode)
+    project = tmp_path / "spot-first"
+    done = subprocess.run(
+        ["make", "test", f"VENV={installed.scripts.parent}"],
+        capture_output=True, text=True, check=False, cwd=project, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    assert "2 passed" in done.stdout
+    written = {str(file.relative_to(project)) for file in project.rglob("*") if file.is_file()}
+    assert set(project_files("spot-first", mode)) <= written
 
 
 def test_the_wheel_has_no_waste(installed: InstalledPackage) -> None:

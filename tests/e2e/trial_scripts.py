@@ -31,6 +31,7 @@ import re
 import select
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -45,6 +46,11 @@ _COLUMNS, _LINES = 80, 50
 
 _STEP: Final = re.compile(r"(?P<terminal>\d?)(?P<mark>\$\*|\$|\||\^C)(?: (?P<text>.*))?")
 _EXIT: Final = re.compile(r"# exit (\d+)")
+#: Starts a program that SIGHUP ends, which everything that nohup starts would ignore.
+_HEED_HANGUPS: Final = (
+    "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 #: What bash says between two commands: the exit code of the one before.
 _PROMPT: Final = "[exit $?]"
 _PROMPTED: Final = re.compile(r"\[exit (\d+)\]$")
@@ -112,7 +118,7 @@ class Terminal:
             f"PS1='{_PROMPT}' PS2= exec bash --norc --noprofile --noediting -i <{tty} >{tty} 2>&1"
         )
         self._bash = subprocess.Popen(
-            ["bash", "-c", shell],
+            [sys.executable, "-c", _HEED_HANGUPS, "bash", "-c", shell],
             cwd=folder, start_new_session=True, stdin=subprocess.DEVNULL, stdout=theirs,
             stderr=theirs, env={**env, "HISTFILE": "/dev/null"},
         )  # fmt: skip

@@ -12,6 +12,9 @@ from mooring.config.policy_say import policy_say
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.explaining.explainer import Explainer
 from mooring.framework.decisions.recording import record_decision
+from mooring.framework.policy_checks.pure_reads import DECLARED, TEMPLATE, Read
+from mooring.framework.policy_checks.purity import rule_purity
+from mooring.framework.policy_checks.sources import Sources
 from mooring.plugins.in_tree import default_registry
 from mooring.scheduler.queued_pod import SubQueue
 from mooring.state.cluster import Cluster
@@ -65,6 +68,26 @@ def test_both_ways_to_pack_gpus_agree() -> None:
     assert single.filter(without) == arrays.filter(without)
     assert single.filter(without).failed == {}
     assert set(single.prioritize(without).values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("pure_function.py", DECLARED),
+        ("fair_gpus.py", frozenset([("namespace",), ("requests", "nvidia.com/gpu")])),
+    ],
+)
+def test_the_guide_says_which_functions_are_kept(name: str, reads: frozenset[Read]) -> None:
+    rule = mr.load(ROOT / "docs" / "samples" / name).rules[0]
+    assert rule_purity(rule, Sources()).reads == reads
+    guide = (ROOT / "docs" / "guide" / "policies.md").read_text()
+    of_the_pod, of_others = (
+        line
+        for line in guide.splitlines()
+        if line.startswith(("| of the pod |", "| of the pods on"))
+    )
+    assert all(f"`{one}`" in of_the_pod for one in (*TEMPLATE, "annotations"))
+    assert "the same without `annotations`" in of_others
 
 
 def test_the_guide_says_how_much_say_a_policy_has() -> None:

@@ -5,7 +5,10 @@ import logging
 import re
 from pathlib import Path
 
+from mooring.cli import policy_loading
+from mooring.cli.deploy import given_files
 from mooring.cli.log_floods import FloodHandler
+from mooring.deploy.migration.texts import MOST_BYTES
 from mooring.embedded import store, yaml_body
 from mooring.embedded.http import app as embedded_app
 from mooring.extender import address, bodies, decision_turns, health_listener
@@ -21,6 +24,7 @@ from mooring.log_kinds import once
 from mooring.process import file_descriptors as descriptors
 from mooring.process import metric_labels
 from mooring.yaml_depth import MOST_LEVELS
+from mooring.yaml_text import MOST_ALIASED_VALUES
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "security.md"
 SERVE = ServeOptions(policy="")
@@ -74,6 +78,14 @@ LIMITS = {
     "time a client may take to read a reply": seconds(protocol.WholeBodyProtocol.reply_seconds),
     "body of a request to `moor cluster`": size(embedded_app.MAX_BODY),
     "YAML: levels, parts": f"{number(MOST_LEVELS)}, {number(yaml_body._MOST_PARTS)}",
+    "values of YAML in a file once its aliases are written out": number(MOST_ALIASED_VALUES),
+    "files of `moor migrate` and `moor doctor`: size, number, size of all": (
+        f"{size(MOST_BYTES)}, {number(given_files.MOST_FILES)}, "
+        f"{size(given_files.MOST_BYTES_TOGETHER)}"
+    ),
+    "import of a policy in `moor check`, `moor manifests` and `moor doctor`": (
+        seconds(policy_loading.LOAD_SECONDS)
+    ),
     "changes of a resource that `moor cluster` remembers": number(store.HISTORY),
     "time of a plugin's hooks in `moor run`": seconds(HOOKS.decision_seconds),
     "time of a hook that awaits around a binding": seconds(HOOKS.binding_seconds),

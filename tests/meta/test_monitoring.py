@@ -15,6 +15,7 @@ from prometheus_client.metrics import Histogram, MetricWrapperBase
 
 from mooring.extender.metrics import ExtenderMetrics
 from mooring.live.metrics import SchedulerMetrics
+from mooring.process.tallied_histogram import TalliedHistogram
 from tools import dashboard
 
 ROOT = Path(__file__).parents[2]
@@ -42,11 +43,14 @@ def exported() -> dict[str, set[str]]:
     }  # fmt: skip
     for owner in (ExtenderMetrics(), SchedulerMetrics()):
         for metric in vars(owner).values():
-            if not isinstance(metric, MetricWrapperBase):
+            if isinstance(metric, MetricWrapperBase):
+                labels = set(metric._labelnames)
+            elif isinstance(metric, TalliedHistogram):
+                labels = set(metric.label_names)
+            else:
                 continue
             (family,) = metric.describe()
-            labels = set(metric._labelnames)
-            if isinstance(metric, Histogram):
+            if isinstance(metric, (Histogram, TalliedHistogram)):
                 series[f"{family.name}_bucket"] = {*labels, "le"}
                 series |= {f"{family.name}_{part}": labels for part in ("sum", "count")}
             else:

@@ -68,7 +68,8 @@ def by_name(made: Any) -> dict[tuple[str, str], Any]:
 def test_helm_makes_the_same_objects(
     helm: Path, tmp_path: Path, mode: Mode, service_monitor: bool
 ) -> None:
-    charted = installation(mode, format=ManifestFormat.HELM, service_monitor=service_monitor)
+    options = {"service_monitor": service_monitor, "test_pod": True}
+    charted = installation(mode, format=ManifestFormat.HELM, **options)
     for path, text in chart(charted, manifest_set(charted)).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
@@ -76,9 +77,26 @@ def test_helm_makes_the_same_objects(
     made = run(
         helm, "template", "any", tmp_path, "--namespace=placing", "--kube-version=1.36.4"
     )  # fmt: skip
-    plainly = manifest_set(installation(mode, service_monitor=service_monitor))
+    plainly = manifest_set(installation(mode, **options))
     expected = [plain(one.object) for one in plainly if one.kind != "Namespace"]
-    assert by_name(yaml.safe_load_all(made)) == by_name(expected)
+    rendered = by_name(yaml.safe_load_all(made))
+    hook = rendered["Pod", "gpu-packing-test"]["metadata"].pop("annotations")
+    assert hook["helm.sh/hook"] == "test"
+    assert rendered == by_name(expected)
+
+
+def test_no_pod_names_a_priority_class_that_does_not_exist(helm: Path) -> None:
+    folder = ROOT / "deploy" / "chart"
+    for values, classes, used in (
+        ([], ["mooring-scheduler.default"], "mooring-scheduler.default"),
+        (["--set=priorityClass.name=mine"], ["mine"], "mine"),
+        (["--set=priorityClass.create=false"], [], ""),
+    ):
+        said = run(helm, "template", "any", folder, "--kube-version=1.36.4", *values)
+        made = by_name(yaml.safe_load_all(said))
+        assert [name for kind, name in made if kind == "PriorityClass"] == classes
+        pod = made["Deployment", "mooring-scheduler"]["spec"]["template"]["spec"]
+        assert pod["priorityClassName"] == used
 
 
 def test_values_that_fit_no_schema_are_rejected(helm: Path) -> None:

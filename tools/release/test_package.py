@@ -84,5 +84,14 @@ def test_the_installed_package_shows_its_demo(installed: Path, tmp_path: Path) -
 
 def test_a_new_project_passes_its_tests(installed: Path, tmp_path: Path) -> None:
     run(installed / "moor", "init", "spot-first", folder=tmp_path)
-    python = f"PYTHON={installed / 'python'}"
-    assert "2 passed" in run("make", "test", python, folder=tmp_path / "spot-first")
+    environment = f"VENV={installed.parent}"
+    assert "2 passed" in run("make", "test", environment, folder=tmp_path / "spot-first")
+
+
+def test_a_new_project_is_set_up_with_the_wheel(
+    installed: Path, wheel: Path, tmp_path: Path
+) -> None:
+    run(installed / "moor", "init", "spot-first", folder=tmp_path)
+    project = tmp_path / "spot-first"
+    run("make", "setup", f"MOORING={wheel}", folder=project)
+    assert "2 passed" in run("make", "test", folder=project)

@@ -1,19 +1,17 @@
 """``moor bind``: a pod to a node, by hand."""
 
 import asyncio
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mooring.cli.cluster_reader import (
-    CONTEXT_HELP,
-    KUBECONFIG_HELP,
     as_input_error,
     find_cluster,
     read_live,
 )
-from mooring.cli.pod_names import NAMESPACE_HELP, read_pod_name
+from mooring.cli.pod_names import read_pod_name
+from mooring.cli.shared_options import KubeconfigFile, KubeContext, PodNamespace
 from mooring.cli.standard_streams import print_error
 from mooring.errors import ApiError, InputError, MooringError
 from mooring.wording import escaped
@@ -32,12 +30,9 @@ def bind(
         typer.Argument(help="The pod: NAME, pod/NAME or NAMESPACE/NAME."),
     ],
     node: Annotated[str, typer.Argument(help="Name of the node.")],
-    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
-    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
-    namespace: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads it at run time
-        typer.Option("--namespace", "-n", help=NAMESPACE_HELP),
-    ] = None,
+    kubeconfig: KubeconfigFile = None,
+    context: KubeContext = None,
+    namespace: PodNamespace = None,
     force: Annotated[
         bool, typer.Option("--force", help="Bind it even if it does not fit.")
     ] = False,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 #: A file may import a lot; one that takes longer hangs.
-_LOAD_SECONDS = 60
 
 
 def check(
@@ -77,13 +76,10 @@ def check(
 
 
 def _loaded(place: str) -> "Policy":
-    from mooring.cli.hook_limit import hook_limit
-    from mooring.framework.loading import load
+    from mooring.cli.policy_loading import load_limited
 
     try:
-        with hook_limit(_LOAD_SECONDS) as deadline:
-            deadline.begin(what="loading it")
-            return load(place)
+        return load_limited(place)
     except PolicyFileError as error:
         for problem in error.problems:
             print_error(problem)
@@ -140,15 +136,19 @@ def as_dict(
     import msgspec
 
     from mooring.framework.policy_checks.policy_check import policy_functions
+    from mooring.framework.policy_checks.policy_signature import why_called
     from mooring.framework.policy_checks.sources import Sources
 
-    sources = Sources(place)
-    functions = []
+    sources, called = Sources(place), why_called(policy)
+    functions: list[dict[str, Any]] = []
     for one in policy_functions(policy):
         where = sources.place_of(one.function)
         functions.append(
             {"kind": one.kind, "name": one.name, "file": where.file, "line": where.line}
         )
+        why = called.get((one.kind, one.name))
+        if why is not None:
+            functions[-1] |= {"kept": not why, **({"calledBecause": why} if why else {})}
     return {
         "policy": policy.name,
         "functions": functions,

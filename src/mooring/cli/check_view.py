@@ -1,6 +1,6 @@
 """What ``moor check`` prints for people: the made-up cluster, and what each function said of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rich.table import Table
@@ -12,6 +12,7 @@ from mooring.explaining.policy_trial import PodTrial
 from mooring.explaining.sample_cluster import ZONE, special_labels
 from mooring.framework import hook
 from mooring.framework.policy import Policy
+from mooring.framework.policy_checks.policy_signature import why_called
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -60,6 +61,10 @@ class CheckView:
     def print_all(self) -> None:
         """Print everything."""
         self._out.print(self._title())
+        kept = list(_kept(self._policy))
+        if kept:
+            self._out.heading("Results between decisions:")
+            self._out.print(_lines(kept))
         self._out.heading(f"Results on a synthetic cluster{self._profile}:")
         self._out.print(self._nodes())
         for one in self._pods:
@@ -120,6 +125,13 @@ class CheckView:
         elif one.failures:
             text = one.failed or "a function failed"
             yield "stays pending", Text(text, style="red")
+
+
+def _kept(policy: Policy) -> Iterator[tuple[str, Text]]:
+    """Of which functions a scheduler keeps the results."""
+    for (kind, name), why in why_called(policy).items():
+        said = f"called every time: {why}" if why else "kept until a node or its pods change"
+        yield f"{kind} {name}", Text(said)
 
 
 def _destination(one: PodTrial) -> Text:

@@ -12,6 +12,8 @@ from mooring.cli.logging_setup import LogFormat, set_up_logging
 from mooring.cli.shared_options import (
     AllowHosts,
     HookTimeout,
+    ListenHost,
+    ListenPort,
     LogLines,
     Reload,
     TlsCert,
@@ -78,10 +80,8 @@ def cluster(
             help="Objects to start with: output of moor snapshot or kubectl get ... -o json|yaml.",
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
-    ] = 8880,
+    host: ListenHost = "127.0.0.1",
+    port: ListenPort = 8880,
     allow_host: AllowHosts = None,
     kubeconfig: Annotated[
         Path, typer.Option(metavar="FILE", help="File to write the kubeconfig to.")

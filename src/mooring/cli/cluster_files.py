@@ -1,9 +1,10 @@
 """The files of ``moor cluster``: the kubeconfig it writes, and the tokens it reads."""
 
 import csv
+import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ def check_kubeconfig(path: Path) -> Path:
     """Where the kubeconfig will be, in full.
 
     Raises:
-        InputError: somebody else's file is there, or nothing can be written there.
+        InputError: the file of somebody else or of a running cluster is there, or nothing can be
+            written there.
     """
     full = path.expanduser().absolute()
     standard = Path("~/.kube/config").expanduser().absolute()
@@ -37,6 +39,7 @@ def check_kubeconfig(path: Path) -> Path:
             f"{path} was not written by moor cluster and is not overwritten; specify another file "
             f"with --kubeconfig"
         )
+    _check_unused(full)
     return full
 
 
@@ -44,7 +47,9 @@ def check_kubeconfig(path: Path) -> Path:
 def written_kubeconfig(
     path: Path, url: str, *, token: str = "", authority: bytes = b""
 ) -> Iterator[None]:
-    """A kubeconfig that is there for the length of a block.
+    """A kubeconfig that is there for the length of a block, and locked against other clusters.
+
+    The lock ends with the process, however it ends; a killed cluster's file can be replaced.
 
     Args:
         path: where; it was checked before.
@@ -53,19 +58,25 @@ def written_kubeconfig(
         authority: whom to trust for TLS, in PEM.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written, or another cluster has begun to use it.
     """
+    _check_unused(path)
     text = kubeconfig_text(url, token=token, authority=authority, comment=_COMMENT)
     try:
         write_private(path, text)
+        handle = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
     try:
+        # Some file systems have no locks; the kubeconfig is useful without.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        # Another cluster may have written its own there meanwhile.
+        # Somebody may have put another file there meanwhile.
         if _content(path) == text:
             path.unlink(missing_ok=True)
+        os.close(handle)
 
 
 def read_tokens(path: Path) -> dict[str, str]:
@@ -100,6 +111,24 @@ def shown(path: Path) -> str:
     text = str(path)
     plain = all(one.isalnum() or one in "/._-+@:," for one in text)
     return text if plain else "'" + text.replace("'", "'\\''") + "'"
+
+
+def _check_unused(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(
+            f"{path} is used by another moor cluster that is running; stop that one, or specify "
+            "another file with --kubeconfig"
+        ) from None
+    except OSError:
+        return
+    finally:
+        os.close(handle)
 
 
 def _is_ours(path: Path) -> bool:

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from mooring.snapshot.snapshot import Snapshot
 
 #: What to call the kubeconfig's option in every command.
-KUBECONFIG_HELP: Final = (
-    "Path to the kubeconfig. If unset: KUBECONFIG, the in-cluster service account, or "
-    "~/.kube/config."
-)
-CONTEXT_HELP: Final = "Kubeconfig context; if unset, the current context."
 
 _REQUIRED: Final = ("nodes", "pods")
 _FORBIDDEN, _NOT_FOUND = 403, 404

@@ -18,6 +18,8 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
+from mooring.process.garbage_collection import no_collection
+
 _VARIABLE: Final = "PYTHONMALLOC"
 #: What completion scripts call; it is no command for people.
 _COMPLETE: Final = "__complete"
@@ -31,7 +33,8 @@ def main() -> None:
             sys.argv[1:2] = []
             complete()
         _prepare()
-        from mooring.cli import main as command_line
+        with no_collection():
+            from mooring.cli import main as command_line
     try:
         command_line.main()
     finally:

@@ -13,7 +13,7 @@ import msgspec
 
 from mooring.cli.log_floods import FloodHandler
 from mooring.cli.log_lines import TracebackFormatter
-from mooring.log_kinds import TRACE
+from mooring.log_kinds import TRACE, yaml_of
 from mooring.wording import escaped, escaped_json
 
 _LEVELS: Final = {
@@ -36,7 +36,7 @@ class LogFormat(StrEnum):
 
 
 class TextFormatter(TracebackFormatter):
-    """One line for each record, and a traceback below it.
+    """One line for each record, and its YAML or traceback below it.
 
     Names, reasons and messages come from requests and objects: a line break in one must not look
     like a record of ours, nor may anything else there move the cursor of a terminal. The same holds
@@ -49,20 +49,23 @@ class TextFormatter(TracebackFormatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's
         """The line without the traceback."""
         record.message = escaped(record.message)
-        return super().formatMessage(record)
+        lines = [super().formatMessage(record), *map(escaped, yaml_of(record).splitlines())]
+        return "\n".join(lines)
 
 
 class JsonFormatter(logging.Formatter):
     """One JSON object for each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON, with the traceback as one text."""
+        """The record as JSON, with its YAML and its traceback as one text each."""
         fields = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if text := yaml_of(record):
+            fields["yaml"] = text
         if record.exc_text:
             fields["traceback"] = record.exc_text
         return escaped_json(msgspec.json.encode(fields).decode())

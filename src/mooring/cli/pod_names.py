@@ -9,7 +9,6 @@ from mooring.errors import InputError
 
 #: What may stand before a pod's name, as with kubectl.
 POD_WORDS: Final = ("pod", "pods", "po")
-NAMESPACE_HELP: Final = "The pod's namespace; if unset, that of the kubeconfig context."
 
 
 def read_pod_name(text: str, namespace: str | None, usual: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from mooring.cli.shared_options import (
     TlsKey,
     Verbose,
 )
+from mooring.process.garbage_collection import no_collection
 
 
 def run(
@@ -85,12 +86,13 @@ def run(
     code 0; when it loses the Lease, it exits with code 1 immediately. On SIGUSR2, it compares its
     state with the cluster and logs the result.
     """
-    from mooring.cli.input_files import read_mapping
-    from mooring.http.origin import read_allowed_hosts
-    from mooring.live.options import HookLimits, RunOptions
-    from mooring.live.run import main
-    from mooring.process.exiting import exit_soon
-    from mooring.process.file_descriptors import allow_descriptors
+    with no_collection():
+        from mooring.cli.input_files import read_mapping
+        from mooring.http.origin import read_allowed_hosts
+        from mooring.live.options import HookLimits, RunOptions
+        from mooring.live.run import main
+        from mooring.process.exiting import exit_soon
+        from mooring.process.file_descriptors import allow_descriptors
 
     set_up_logging(log_format, verbose)
     allow_descriptors()

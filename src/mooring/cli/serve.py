@@ -13,7 +13,19 @@ from typing import Annotated, Optional
 import typer
 
 from mooring.cli.logging_setup import LogFormat, set_up_logging
-from mooring.cli.shared_options import AllowHosts, LogLines, Reload, TlsCert, TlsKey, Verbose
+from mooring.cli.shared_options import (
+    AllowHosts,
+    ListenHost,
+    ListenPort,
+    LogLines,
+    PredicatesPrefix,
+    PrioritiesPrefix,
+    Reload,
+    TlsCert,
+    TlsKey,
+    Verbose,
+    VerbPrefix,
+)
 from mooring.errors import InputError
 from mooring.kube.cluster_config import ClusterConfig
 
@@ -25,17 +37,11 @@ _STOP_SECONDS = 15
 
 def serve(
     policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
-    ] = 8888,
-    prefix: Annotated[str, typer.Option(help="Path prefix of all verbs, as in urlPrefix.")] = "",
-    predicates_prefix: Annotated[
-        str, typer.Option(help="Path prefix of single filters.")
-    ] = "/predicates",
-    priorities_prefix: Annotated[
-        str, typer.Option(help="Path prefix of single scores.")
-    ] = "/priorities",
+    host: ListenHost = "127.0.0.1",
+    port: ListenPort = 8888,
+    prefix: VerbPrefix = "",
+    predicates_prefix: PredicatesPrefix = "/predicates",
+    priorities_prefix: PrioritiesPrefix = "/priorities",
     node_cache: Annotated[
         Optional[bool],  # noqa: UP045 - typer reads it at run time
         typer.Option(
@@ -97,8 +103,7 @@ def serve(
         typer.Option(
             min=0.1,
             help="The caller's httpTimeout in seconds. A function may take 80% of it; every "
-            "request "
-            "is answered within it.",
+            "request is answered within it.",
         ),
     ] = 5.0,
     drain: Annotated[

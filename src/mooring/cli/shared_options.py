@@ -11,6 +11,30 @@ import typer
 
 from mooring.cli.logging_setup import LogFormat
 
+KubeconfigFile = Annotated[
+    Optional[Path],  # noqa: UP045 - typer reads it at run time
+    typer.Option(
+        help="Path to the kubeconfig. If unset: KUBECONFIG, the in-cluster service account, or "
+        "~/.kube/config."
+    ),
+]
+KubeContext = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="Kubeconfig context; if unset, the current context."),
+]
+PodNamespace = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--namespace", "-n", help="The pod's namespace; if unset, that of the kubeconfig context."
+    ),
+]
+ListenHost = Annotated[str, typer.Option(help="Address to listen on.")]
+ListenPort = Annotated[
+    int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")
+]
+VerbPrefix = Annotated[str, typer.Option(help="Path prefix of all verbs, as in urlPrefix.")]
+PredicatesPrefix = Annotated[str, typer.Option(help="Path prefix of single filters.")]
+PrioritiesPrefix = Annotated[str, typer.Option(help="Path prefix of single scores.")]
 AllowHosts = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads it at run time
     typer.Option(metavar="NAME", help="Also accept this name in the Host header; repeatable."),

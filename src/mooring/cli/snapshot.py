@@ -12,8 +12,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import find_cluster
 from mooring.cli.output_files import same_place, written
+from mooring.cli.shared_options import KubeconfigFile, KubeContext
 from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError
 from mooring.wording import are, counted, escaped
@@ -37,8 +38,8 @@ def snapshot(
             "--output", "-o", metavar="FILE|-", help="File to write; - is standard output."
         ),
     ] = "-",
-    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
-    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    kubeconfig: KubeconfigFile = None,
+    context: KubeContext = None,
     redact: Annotated[
         bool,
         typer.Option(

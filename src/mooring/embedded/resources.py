@@ -152,6 +152,7 @@ LEASES: Final = _in("coordination.k8s.io", "Lease", "leases")
 POD_DISRUPTION_BUDGETS: Final = _in(
     "policy", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", subresources=_STATUS
 )
+NETWORK_POLICIES: Final = _in("networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol")
 PRIORITY_CLASSES: Final = _in(
     "scheduling.k8s.io", "PriorityClass", "priorityclasses", "pc", namespaced=False
 )
@@ -196,8 +197,9 @@ RESOURCES: Final = (
     PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, VOLUME_ATTACHMENTS, DEVICE_CLASSES,
     RESOURCE_SLICES, RESOURCE_CLAIMS, RESOURCE_CLAIM_TEMPLATES, SERVICES, ENDPOINTS,
     POD_TEMPLATES, CONTROLLER_REVISIONS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS,
-    REPLICATION_CONTROLLERS, CRON_JOBS, JOBS, POD_DISRUPTION_BUDGETS, PODS, BINDINGS, CORE_EVENTS,
-    EVENTS, LEASES, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS,
+    REPLICATION_CONTROLLERS, CRON_JOBS, JOBS, POD_DISRUPTION_BUDGETS, NETWORK_POLICIES, PODS,
+    BINDINGS, CORE_EVENTS, EVENTS, LEASES, ROLES, ROLE_BINDINGS, CLUSTER_ROLES,
+    CLUSTER_ROLE_BINDINGS,
 )  # fmt: skip
 #: By group, version and plural, as they are in a path.
 BY_PATH: Final[Mapping[tuple[str, str, str], Resource]] = {

@@ -6,7 +6,7 @@
 from typing import Final
 
 from mooring.embedded.status_errors import bad_request
-from mooring.yaml_text import YamlProblem, parse
+from mooring.yaml_text import ExcessiveAliasing, YamlProblem, parse
 
 #: No object has more parts; aliases can stand for any number of them.
 _MOST_PARTS: Final = 200_000
@@ -17,12 +17,14 @@ def read_yaml(body: bytes) -> object:
     """A body in YAML as plain data.
 
     Raises:
-        StatusError: it is no YAML, or stands for more than anybody should send.
+        StatusError: it is not YAML, or stands for more than anybody should send.
     """
     try:
         found: object = parse(body.decode())
     except UnicodeDecodeError as error:
         raise bad_request(f"error converting YAML to JSON: {error}") from error
+    except ExcessiveAliasing as problem:
+        raise bad_request(_TOO_MUCH) from problem
     except YamlProblem as problem:
         raise bad_request(f"error converting YAML to JSON: yaml: {problem}") from problem
     _check_size(found)

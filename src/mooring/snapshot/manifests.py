@@ -25,7 +25,7 @@ def read_objects(text: str | bytes, source: str = "the manifest") -> list[dict[s
         source: what to call it in messages, such as the file's name.
 
     Raises:
-        InputError: it is no YAML, or something in it is no Kubernetes object.
+        InputError: it is not YAML, or something in it is no Kubernetes object.
     """
     found: list[dict[str, Any]] = []
     for document in _documents(text, source):

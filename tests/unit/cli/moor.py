@@ -43,7 +43,7 @@ def check(pod, node):
 def rate(pod, node):
     return 50
 """
-_PORT = re.compile(r"server starting on the port :(\d+)")
+_PORT = re.compile(r"listening on \S+:(\d+), urlPrefix")
 _WORKER = re.compile(r"started worker (\d+)")
 
 

@@ -132,6 +132,11 @@ def test_a_check_prints_what_each_function_said(moor: Run) -> None:
         == """\
 ✓ policy team-racks: 5 functions, no problems found
 
+Results between decisions:
+  filter racks  kept until a node or its pods change
+  score gpus    kept until a node or its pods change
+  score same    kept until a node or its pods change
+
 Results on a synthetic cluster:
 node     zone  cpu free  memory free   pods  also
 node-a1  a     8 of 8    32Gi of 32Gi  0
@@ -201,6 +206,26 @@ def test_at_80_columns_nothing_is_wider(moor: Run, monkeypatch: pytest.MonkeyPat
     assert max(map(len, plain.splitlines())) <= 80
 
 
+def test_functions_that_are_called_every_time(moor: Run) -> None:
+    write("policy.py", POLICY.replace("10 if node", "10 if hash(node.name) or node"))
+    code, out, err = moor("check", "policy.py")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2:6] == [
+        "Results between decisions:",
+        "  filter racks  called every time: so is score gpus",
+        "  score gpus    called every time: it calls hash (line 17)",
+        "  score same    called every time: so is score gpus",
+    ]
+    found = json.loads(moor("check", "policy.py", "-o", "json")[1])["functions"]
+    assert [(one["name"], one.get("kept"), one.get("calledBecause")) for one in found] == [
+        ("racks", False, "so is score gpus"),
+        ("gpus", False, "it calls hash (line 17)"),
+        ("same", False, "so is score gpus"),
+        ("spare", None, None),
+        ("tell", None, None),
+    ]
+
+
 FAILING = """\
 import mooring as mr
 
@@ -253,7 +278,7 @@ def test_what_hangs_is_interrupted(moor: Run) -> None:
 def test_a_file_that_hangs_is_interrupted(
     moor: Run, monkeypatch: pytest.MonkeyPatch, hangs: str
 ) -> None:
-    monkeypatch.setattr("mooring.cli.check._LOAD_SECONDS", 0.3)
+    monkeypatch.setattr("mooring.cli.policy_loading.LOAD_SECONDS", 0.3)
     write("neighbour_that_hangs.py", "while True: pass\n")
     write("policy.py", f"import time\ntry:\n    {hangs}\nexcept Exception: pass\n")
     assert moor("check", "policy.py") == (2, "", (
@@ -347,7 +372,7 @@ def test_json(moor: Run) -> None:
     found = json.loads(out)
     assert (found["policy"], found["problems"]) == ("team-racks", [])
     assert found["functions"][0] == {
-        "kind": "filter", "name": "racks", "file": "policy.py", "line": 9,
+        "kind": "filter", "name": "racks", "file": "policy.py", "line": 9, "kept": True,
     }  # fmt: skip
     plain, special = found["pods"]
     assert (plain["pod"], special["pod"]) == ("default/plain", "default/special")

@@ -17,15 +17,35 @@ class TestKubeconfig:
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
             config = load_kubeconfig(file)
             assert (config.server, config.namespace) == ("http://127.0.0.1:8880", "default")
-            assert check_kubeconfig(file) == file  # a second cluster may take it over
         assert list(tmp_path.iterdir()) == []
 
-    def test_another_clusters_file_stays(self, tmp_path: Path) -> None:
+    def test_the_file_of_a_running_cluster_is_not_taken_over(self, tmp_path: Path) -> None:
         file = tmp_path / "k"
         with written_kubeconfig(file, "http://127.0.0.1:1"):
-            with written_kubeconfig(file, "http://127.0.0.1:2"):
+            before = file.read_text()
+            with pytest.raises(InputError, match=r"used by another moor cluster.*--kubeconfig"):
+                check_kubeconfig(file)
+            # Both may have been checked before either wrote.
+            with (
+                pytest.raises(InputError, match="used by another moor cluster"),
+                written_kubeconfig(file, "http://127.0.0.1:2"),
+            ):
                 pass
-            assert not file.exists()
+            assert file.read_text() == before
+        assert list(tmp_path.iterdir()) == []
+
+    def test_the_file_of_a_killed_cluster_is_taken_over(self, tmp_path: Path) -> None:
+        file = tmp_path / "k"
+        with written_kubeconfig(file, "http://127.0.0.1:1"):
+            left = file.read_text()
+        file.write_text(left)
+        assert check_kubeconfig(file) == file
+        with written_kubeconfig(file, "http://127.0.0.1:2"):
+            assert load_kubeconfig(file).server == "http://127.0.0.1:2"
+
+    def test_what_replaced_it_stays(self, tmp_path: Path) -> None:
+        file = tmp_path / "k"
+        with written_kubeconfig(file, "http://127.0.0.1:1"):
             file.write_text("mine")
         assert file.read_text() == "mine"
 

@@ -4,7 +4,7 @@ import logging
 import pytest
 
 from mooring.cli.logging_setup import JsonFormatter, LogFormat, set_up_logging
-from mooring.log_kinds import TRACE
+from mooring.log_kinds import TRACE, with_yaml
 
 OURS = logging.getLogger("mooring.extender")
 
@@ -92,6 +92,22 @@ def test_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert lines[1]["level"] == "ERROR"
     assert lines[1]["traceback"].startswith("Traceback (most recent call last):")
     assert lines[1]["traceback"].endswith("ValueError: the disk is gone")
+
+
+def test_yaml_stands_below_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.TEXT)
+    OURS.info("to copy:", extra=with_yaml("a:\n- b: 1\n  c: \x1b[2J\n"))
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first.endswith(" INFO    mooring.extender: to copy:")
+    assert others == ["a:", "- b: 1", r"  c: \x1b[2J"]
+
+
+def test_yaml_is_a_field_of_a_json_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logging(LogFormat.JSON)
+    OURS.info("to copy:", extra=with_yaml("a:\n- b: 1\n"))
+    [line] = capsys.readouterr().err.splitlines()
+    fields = json.loads(line)
+    assert (fields["message"], fields["yaml"]) == ("to copy:", "a:\n- b: 1\n")
 
 
 def test_the_time_has_milliseconds() -> None:

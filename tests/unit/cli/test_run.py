@@ -23,6 +23,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("mooring.live.run.keep_little_memory", lambda: None)
+    monkeypatch.setattr("mooring.live.run.collect_in_short_pauses", lambda: None)
 
 
 @pytest.fixture

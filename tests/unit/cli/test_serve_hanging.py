@@ -271,7 +271,7 @@ class TestWorkers:
     @pytest.mark.parametrize("way", ["sleeps", "deaf"])
     def test_end_although_a_function_hangs(self, serve: Serve, policy: Path, way: str) -> None:
         moor = serve(policy, "--workers", "2", "--timeout", "300", "--drain", "0")
-        wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
+        wait_for(lambda: moor.log().count("listening on 127.0.0.1:") == 2, "both workers")
         with ThreadPoolExecutor(1) as pool:
             asked = ask(pool, moor, policy, way)
             moor.signal(signal.SIGTERM)
@@ -283,7 +283,7 @@ class TestWorkers:
         # It is answered for after 0.94 of the time-out, and ends after twice the time-out: a busy
         # machine needs a while in between, and for answers that take no time at all.
         moor = serve(policy, "--workers", "2", "--timeout", "6", "--drain", "0")
-        wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
+        wait_for(lambda: moor.log().count("listening on 127.0.0.1:") == 2, "both workers")
         assert "has not returned" in error_of(moor.post("/filter", filter_body("deaf")))
         found = moor.wait_log(r"worker (\d+) exited with code 1; starting another")
         wait_for(lambda: len(moor.workers) == 3, "another worker")

@@ -147,7 +147,7 @@ def test_no_file_descriptor_left(serve: Serve, policy: Path) -> None:
 
 def test_workers_bear_it_together(serve: Serve, policy: Path) -> None:
     moor = serve(policy, "--workers", "2", "--timeout", "2", "--drain", "0", "--max-waiting", "5")
-    wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
+    wait_for(lambda: moor.log().count("listening on 127.0.0.1:") == 2, "both workers")
     with contextlib.ExitStack() as stack:
         for number in range(90):
             # Half a body, half of the headers, or a request that nobody waits for.

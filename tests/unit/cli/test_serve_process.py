@@ -220,7 +220,7 @@ class TestWorkers:
 
     def test_end_when_their_parent_is_killed(self, serve: Serve, policy: Path) -> None:
         moor = serve(policy, "--workers", "2", "--drain", "0")
-        wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
+        wait_for(lambda: moor.log().count("listening on 127.0.0.1:") == 2, "both workers")
         workers = list(moor.workers)
         moor.signal(signal.SIGKILL)
         assert moor.wait() == -signal.SIGKILL
@@ -229,7 +229,7 @@ class TestWorkers:
     def test_stop_together_on_sigint(self, serve: Serve, policy: Path) -> None:
         moor = serve(policy, "--workers", "2", "--drain", "600")
         assert moor.get("/readyz").status == 200
-        wait_for(lambda: moor.log().count("server starting") == 2, "both workers")
+        wait_for(lambda: moor.log().count("listening on 127.0.0.1:") == 2, "both workers")
         moor.signal(signal.SIGINT)
         assert moor.wait() == 0
         assert moor.log().count("mooring.extender: stopped") == 2
@@ -328,7 +328,7 @@ def test_probes_and_metrics_have_a_listener_of_their_own(
         "--workers", workers, "--drain", "0",
     )  # fmt: skip
     assert rejected_by(moor, trusting(authority))
-    assert f"probes and metrics are also on the port :{health}\n" in moor.log()
+    assert f"probes and metrics are also on 127.0.0.1:{health}\n" in moor.log()
 
     def status(path: str, method: str = "GET") -> int:
         connection = http.client.HTTPConnection("127.0.0.1", health, timeout=30)

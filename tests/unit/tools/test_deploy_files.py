@@ -1,4 +1,4 @@
-"""The chart and the kustomization in deploy/ are what the code writes."""
+"""Chart and kustomization in deploy/ and the examples' manifests are what the code writes."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mooring.deploy.manifests.choices import ManifestFormat
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.deploy.manifests.plain_objects import plain
 from tests.unit.deploy.manifests.chart_rendering import ChartRenderer
-from tools.deploy_files import FOLDER, NAME, installation, made_files
+from tools.deploy_files import FOLDER, NAME, ROOT, example_files, installation, made_files
 
 
 def test_the_files_are_up_to_date() -> None:
@@ -21,6 +21,13 @@ def test_the_files_are_up_to_date() -> None:
     assert there == made_files(), "run `make docs`"
 
 
+def test_the_examples_have_what_their_readmes_say_byte_for_byte() -> None:
+    made = example_files()
+    there = [*ROOT.glob("examples/*/deploy.yaml"), *ROOT.glob("examples/*/nodeport.yaml")]
+    assert len(there) == 8
+    assert {file: file.read_text() for file in there} == made, "run `make docs`"
+
+
 def test_the_chart_makes_the_objects_of_plain_yaml() -> None:
     files = {
         path.removeprefix("chart/"): text
@@ -29,7 +36,10 @@ def test_the_chart_makes_the_objects_of_plain_yaml() -> None:
     }
     expected = [plain(each.object) for each in manifest_set(installation(ManifestFormat.YAML))]
     rendered = ChartRenderer(files, NAME).objects()
-    assert by_name(rendered) == by_name(one for one in expected if one["kind"] != "Namespace")
+    made = by_name(rendered)
+    hook = made.pop(("Pod", f"{NAME}-test"))["metadata"]["annotations"]
+    assert hook["helm.sh/hook"] == "test"
+    assert made == by_name(one for one in expected if one["kind"] != "Namespace")
 
 
 def by_name(made: Any) -> dict[tuple[str, str], Any]:

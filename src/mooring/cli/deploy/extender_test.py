@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP
 from mooring.cli.output_formats import print_json
-from mooring.cli.pod_names import NAMESPACE_HELP
+from mooring.cli.shared_options import KubeconfigFile, KubeContext, PodNamespace
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,15 +102,12 @@ def extender_test(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="NODE", help="The node for --bind."),
     ] = None,
-    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
-    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
-    namespace: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--namespace", "-n", help=NAMESPACE_HELP),
-    ] = None,
+    kubeconfig: KubeconfigFile = None,
+    context: KubeContext = None,
+    namespace: PodNamespace = None,
     timeout: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(min=0.01, help="How long an answer may take. As configured, or 5."),
+        typer.Option(min=0.01, max=3600, help="How long an answer may take. As configured, or 5."),
     ] = None,
     output: Annotated[
         ExtenderTestOutput, typer.Option("--output", "-o", help="A table, JSON or JUnit XML.")
@@ -195,6 +191,8 @@ def _by_url(
         entry[name] = name.removesuffix("Verb") if given is None else given.lstrip("/")
     if not any(entry[name] for name in verbs):
         raise InputError("there is no verb left to test; give at least one")
+    if bool(tls["certFile"]) != bool(tls["keyFile"]):
+        raise InputError("--cert-file and --key-file belong together")
     settings = {key: value if value is True else str(value) for key, value in tls.items() if value}
     if settings:
         entry["tlsConfig"] = settings

@@ -1,12 +1,12 @@
 """``moor init``: a policy project to begin with."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mooring.deploy.manifests.choices import Mode
-from mooring.errors import InputError
 
 
 def init(
@@ -24,22 +24,13 @@ def init(
 ) -> None:
     """Create a policy project in a new directory: policy, tests, image, manifests, CI workflow.
 
-    In the folder, make test passes right away, make demo shows the policy at work on an embedded
-    cluster, and make deploy applies it to a cluster. Existing files are never overwritten.
+    In the folder, make test passes after make setup, make demo shows the policy at work on
+    an embedded cluster, and make deploy applies it to a cluster. Existing files are never
+    overwritten.
     """
     from mooring.cli.deploy.file_trees import write_files
     from mooring.deploy.scaffold.project import project_files
 
-    if mode is Mode.STATIC_POD:
-        raise InputError(
-            "a static pod cannot be applied; choose another --mode, or write its files with "
-            "moor manifests later"
-        )
-    if mode is Mode.EXTENDER:
-        raise InputError(
-            "--mode extender has private keys, which do not belong into a project; choose another "
-            "--mode, or write its objects with moor manifests later"
-        )
     folder = Path(project)
     here = folder == Path()
     name = Path.cwd().name if here else folder.name
@@ -48,8 +39,8 @@ def init(
     typer.echo(
         f"{name if here else folder} has a policy, its tests, an image, manifests and a CI "
         "workflow.\n\n"
-        + ("" if here else f"    cd {folder}\n")
-        + "    make setup    installs pytest and what the policy needs, once\n"
+        + ("" if here else f"    cd {shlex.quote(project)}\n")
+        + "    make setup    makes .venv with mooring and pytest, once\n"
         "    make test     checks the policy and runs its tests\n"
         "    make demo     shows what it changes, on a cluster in memory\n"
         "    make deploy   applies it to a cluster; README.md says how"

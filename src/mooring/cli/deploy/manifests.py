@@ -1,20 +1,29 @@
 """``moor manifests``: everything that a cluster needs to run a policy, as files."""
 
-import contextlib
-import sys
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from mooring.cli.shared_options import (
+    PredicatesPrefix,
+    PrioritiesPrefix,
+    VerbPrefix,
+)
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.errors import InputError
+from mooring.version import __version__
 
 if TYPE_CHECKING:
-    from mooring.deploy.manifests.installation import DeployedPolicy, Installation
+    from mooring.deploy.manifests.installation import DeployedPolicy
+
+#: Options that do not change what is written.
+_NOT_CONTENT = ("policy", "directory", "overwrite")
 
 
 def manifests(
+    context: typer.Context,
     policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
     mode: Annotated[
         Mode,
@@ -52,8 +61,13 @@ def manifests(
         str, typer.Option(metavar="VERSION", help="The cluster's version.")
     ] = "1.36",
     image: Annotated[
-        str, typer.Option(metavar="IMAGE", help="Image with mooring and the policy's libraries.")
-    ] = "",
+        str,
+        typer.Option(
+            metavar="IMAGE",
+            help="Image with mooring and the policy's libraries, which you build; nodes that do "
+            "not have the default one would look for it on Docker Hub.",
+        ),
+    ] = f"mooring:{__version__}",
     kube_scheduler_image: Annotated[
         str,
         typer.Option(
@@ -82,7 +96,14 @@ def manifests(
         bool,
         typer.Option("--service-monitor", help="Add a ServiceMonitor for the Prometheus operator."),
     ] = False,
-    test_pod: Annotated[bool, typer.Option(help="Add a pod to try it with.")] = True,
+    test_pod: Annotated[
+        Optional[bool],  # noqa: UP045
+        typer.Option(
+            "--test-pod/--no-test-pod",
+            help="Add a pod to try it with; on in a chart, for helm test, and for static pods, as "
+            "a file of its own.",
+        ),
+    ] = None,
     config: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(help="KubeSchedulerConfiguration to start from."),
@@ -115,8 +136,13 @@ def manifests(
         ),
     ] = None,
     service: Annotated[
-        ServiceType, typer.Option(help="Type of the Service of --mode extender.")
-    ] = ServiceType.CLUSTER_IP,
+        Optional[ServiceType],  # noqa: UP045
+        typer.Option(
+            help="Type of the Service of --mode extender, which needs this or --url; a "
+            "kube-scheduler that is a static pod reaches a NodePort, but not a ClusterIP by its "
+            "name."
+        ),
+    ] = None,
     node_port: Annotated[
         int, typer.Option(show_default=False, help="Port for --service NodePort.")
     ] = 0,
@@ -124,32 +150,55 @@ def manifests(
         str,
         typer.Option(metavar="URL", help="Address of the extender, if not that of its Service."),
     ] = "",
-    prefix: Annotated[str, typer.Option(help="In front of every verb, as in moor serve.")] = "",
-    timeout: Annotated[float, typer.Option(min=0.1, help="The extender's httpTimeout.")] = 5.0,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Port that the extender listens on.")
+    ] = 8888,
+    prefix: VerbPrefix = "",
+    predicates_prefix: PredicatesPrefix = "/predicates",
+    priorities_prefix: PrioritiesPrefix = "/priorities",
+    verb: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="VERB=PATH",
+            help="Path that kube-scheduler asks for filter, prioritize, preempt or bind, such as "
+            "filter=predicates/fits; repeatable.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=3600, help="The extender's httpTimeout.")
+    ] = 5.0,
 ) -> None:
     """Write the objects that run a policy on a cluster.
 
     The objects include a service account with exactly the permissions that the policy and the
     enabled plugins use, the scheduler's configuration, a Deployment without privileges, a
-    disruption budget, a network policy and a pod to try it with; with --mode extender, also a
-    Service and certificates. For Kubernetes before 1.23, the configuration is a Policy.
+    disruption budget, a network policy and, on request, a pod to try it with; with --mode
+    extender, also a Service and certificates. For Kubernetes before 1.23, the configuration is a
+    Policy.
     """
-    from mooring.deploy.manifests.installation import (
-        Installation,
-        check_installation,
-        default_scheduler_name,
-    )
+    from mooring.cli.deploy.manifest_files import write_manifests
+    from mooring.deploy.manifests.extender_paths import ExtenderPaths, read_prefix, read_verbs
+    from mooring.deploy.manifests.installation import Installation, default_scheduler_name
+    from mooring.deploy.manifests.installation_checks import check_installation, only_for_extenders
     from mooring.deploy.manifests.kubernetes_version import read_version
-    from mooring.version import __version__
 
-    with contextlib.redirect_stdout(sys.stderr):  # what the policy prints is no manifest
-        loaded = _policy_file(policy)
+    loaded = _policy_file(policy)
     configuration = _configuration(config)
     chosen = name or object_name(loaded.policy.name)
+    is_chart = output_format is ManifestFormat.HELM
+    if tls is not None and mode is not Mode.EXTENDER:
+        raise only_for_extenders(f"--tls {tls}", mode)
+    if service is not None and mode is not Mode.EXTENDER:
+        raise only_for_extenders(f"--service {service}", mode)
+    if service is None and mode is Mode.EXTENDER and not (url or node_port):
+        raise InputError(
+            "kube-scheduler has to reach the extender: give --service NodePort --node-port PORT, "
+            "--url URL, or --service ClusterIP if it resolves the names of Services, which it does "
+            "not as a static pod of kubeadm"
+        )
     if tls is None:
         tls = TlsSource.NONE
         if mode is Mode.EXTENDER:
-            is_chart = output_format is ManifestFormat.HELM
             tls = TlsSource.CERT_MANAGER if is_chart else TlsSource.SELF_SIGNED
     static = mode is Mode.STATIC_POD
     installation = Installation(
@@ -158,21 +207,26 @@ def manifests(
         policy=loaded,
         name=chosen,
         namespace=namespace or ("kube-system" if static else chosen),
-        scheduler_name=scheduler_name
-        or _configured_name(configuration)
+        scheduler_name=_one_name(scheduler_name, configuration)
         or default_scheduler_name(mode, chosen),
         configuration=configuration,
         kubernetes=read_version(kubernetes),
-        image=image or f"mooring:{__version__}",
+        image=image,
         kube_scheduler_image=kube_scheduler_image,
         pull_secrets=tuple(pull_secret or ()),
         replicas=replicas,
         node_cache=node_cache,
         tls=tls,
-        service=service,
+        service=service or ServiceType.CLUSTER_IP,
         node_port=node_port,
         url=url,
-        prefix=f"/{prefix.strip('/')}" if prefix.strip("/") else "",
+        paths=ExtenderPaths(
+            port=port,
+            prefix=read_prefix(prefix),
+            predicates=read_prefix(predicates_prefix),
+            priorities=read_prefix(priorities_prefix),
+            verbs=read_verbs(verb or ()),
+        ),
         timeout=timeout,
         ignorable=ignorable,
         managed_resources=tuple(managed_resource or ()),
@@ -180,10 +234,11 @@ def manifests(
         reload=reload,
         network_policy=network_policy,
         service_monitor=service_monitor,
-        test_pod=test_pod,
+        test_pod=test_pod if test_pod is not None else static or is_chart,
     )
     check_installation(installation)
-    _write(installation, directory, policy, overwrite=overwrite)
+    written_by = f"moor manifests {Path(policy).name}{_given_options(context)}"
+    write_manifests(installation, directory, written_by, overwrite=overwrite)
 
 
 def object_name(policy_name: str) -> str:
@@ -193,76 +248,38 @@ def object_name(policy_name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", policy_name.lower()).strip("-")[:40].strip("-") or "policy"
 
 
-def _write(
-    installation: "Installation", directory: Path | None, policy: str, *, overwrite: bool
-) -> None:
-    from mooring.cli.deploy.file_trees import write_files
-    from mooring.deploy.manifests.manifest_set import manifest_set
-    from mooring.deploy.manifests.static_pod_files import static_pod_files
-    from mooring.deploy.manifests.yaml_writer import yaml_stream
-
-    heading = _heading(installation, policy)
-    is_stream = (
-        installation.format is ManifestFormat.YAML and installation.mode is not Mode.STATIC_POD
-    )
-    if is_stream and directory is None:
-        typer.echo(yaml_stream(manifest_set(installation), heading), nl=False)
-        return
-    if directory is None:
-        what = installation.mode if installation.mode is Mode.STATIC_POD else installation.format
-        raise InputError(f"{what} is several files; say where they go with --directory DIR")
-    if installation.mode is Mode.STATIC_POD:
-        files = static_pod_files(installation, heading)
-    elif is_stream:
-        files = {"manifests.yaml": yaml_stream(manifest_set(installation), heading)}
-    elif installation.format is ManifestFormat.KUSTOMIZE:
-        from mooring.deploy.manifests.kustomize_writer import kustomization
-
-        files = kustomization(installation, manifest_set(installation), heading)
-    else:
-        from mooring.deploy.manifests.helm_writer import chart
-
-        files = chart(installation, manifest_set(installation), heading)
-    write_files(directory, files, overwrite=overwrite)
-    typer.echo(f"{directory} has {len(files)} files.\n\n{_next(installation, directory)}")
-
-
-def _heading(installation: "Installation", policy: str) -> str:
-    what = {
-        Mode.EXTENDER: "an extender with a Service, for the cluster's kube-scheduler",
-        Mode.SIDECAR: "a second scheduler: kube-scheduler with the policy in its pod",
-        Mode.SCHEDULER: "a scheduler: moor run",
-        Mode.STATIC_POD: "the cluster's kube-scheduler with the policy in its pod",
-    }[installation.mode]
-    return (
-        f"Policy {installation.policy.policy.name} as {what}.\n"
-        f"Written by: moor manifests {Path(policy).name} --mode {installation.mode}\n"
-        f"Kubernetes 1.{installation.kubernetes.minor}; schedulerName: "
-        f"{installation.scheduler_name}"
-    )
-
-
-def _next(installation: "Installation", directory: Path) -> str:
-    if installation.mode is Mode.STATIC_POD:
-        return "Copy the folder to each control-plane node and run install.sh there, as root."
-    command = {
-        ManifestFormat.YAML: f"kubectl apply -f {directory}",
-        ManifestFormat.KUSTOMIZE: f"kubectl apply -k {directory}",
-        ManifestFormat.HELM: f"helm install {installation.name} {directory} "
-        f"--namespace {installation.namespace} --create-namespace",
-    }[installation.format]
-    return f"Apply it:\n\n    {command}"
+def _given_options(context: typer.Context) -> str:
+    """The options of this command line that say what is written, as they would be typed."""
+    words = []
+    for option in context.command.params:
+        name = option.name or ""
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE" or name in _NOT_CONTENT:
+            continue
+        value = context.params[name]
+        if isinstance(value, bool):
+            words.append(option.opts[0] if value else option.secondary_opts[0])
+        else:
+            values = value if isinstance(value, list | tuple) else [value]
+            words += [f"{option.opts[0]} {shlex.quote(str(one))}" for one in values]
+    return "".join(f" {word}" for word in words)
 
 
 def _policy_file(place: str) -> "DeployedPolicy":
+    from mooring.cli.policy_loading import load_quietly
     from mooring.deploy.manifests.installation import DeployedPolicy
-    from mooring.framework.loading import load
 
-    loaded = load(place)
-    if not place.endswith(".py"):
+    loaded = load_quietly(place)
+    file, _, variable = place.partition(":")
+    if not file.endswith(".py"):
         return DeployedPolicy(loaded, module=place)
-    text = Path(place).read_text(encoding="utf-8")
-    return DeployedPolicy(loaded, text=text.rstrip("\n") + "\n")
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8, which a ConfigMap has; save it as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}") from error
+    return DeployedPolicy(loaded, text=text.rstrip("\n") + "\n", variable=variable)
 
 
 def _configuration(file: Path | None) -> dict[str, Any]:
@@ -279,7 +296,12 @@ def _configuration(file: Path | None) -> dict[str, Any]:
     return found
 
 
-def _configured_name(configuration: dict[str, Any]) -> str:
-    for profile in configuration.get("profiles") or ():
-        return str(profile.get("schedulerName") or "")
-    return ""
+def _one_name(given: str, configuration: dict[str, Any]) -> str:
+    """The scheduler's name that was given, or that of the only profile; else empty."""
+    names = [str(one.get("schedulerName") or "") for one in configuration.get("profiles") or ()]
+    if given and len(names) > 1:
+        raise InputError(
+            f"--scheduler-name {given} is for one profile, and --config has {len(names)}: "
+            f"{', '.join(names)}; leave one of them in it, or leave the option out"
+        )
+    return given or (names[0] if len(names) == 1 else "")

@@ -48,7 +48,8 @@ def migrate(
 
     Exit code 0 if everything could be read, 2 if something is wrong.
     """
-    from mooring.cli.deploy.migrate_files import read_files, replace_with_backup
+    from mooring.cli.deploy.given_files import read_files
+    from mooring.cli.deploy.replaced_files import Replacement, replace_with_backups
     from mooring.deploy.migration import migrate_all
 
     if in_place and "-" in files:
@@ -63,9 +64,14 @@ def migrate(
         )
     backups: dict[str, str] = {}
     if in_place:
-        for source, result in zip(read, results, strict=True):
-            if result.text != source.text and source.path is not None:
-                backups[source.name] = replace_with_backup(source.path, source.raw, result.text)
+        changed = [
+            Replacement(source.path, source.raw, None if merged else result.text)
+            for source, result in zip(read, results, strict=True)
+            if source.path is not None
+            and ((merged := result.state == "merged") or result.text != source.text)
+        ]
+        names = [str(one.path) for one in changed]
+        backups = dict(zip(names, replace_with_backups(changed), strict=True))
     if output is MigrateOutput.JSON:
         _print_json(results, backups)
         return
@@ -77,6 +83,8 @@ def migrate(
 
 
 def _joined(results: "list[Migrated]") -> str:
+    from mooring.wording import escaped
+
     kept = [one for one in results if one.state != "merged"]
     if len(kept) == 1:
         return kept[0].text
@@ -84,7 +92,7 @@ def _joined(results: "list[Migrated]") -> str:
     for one in kept:
         text = one.text if one.text.endswith("\n") else f"{one.text}\n"
         start = "" if text.startswith("---") else "---\n"
-        parts.append(f"# Source: {one.source}\n{start}{text}")
+        parts.append(f"# Source: {escaped(one.source)}\n{start}{text}")
     return "".join(parts)
 
 
@@ -101,12 +109,16 @@ def _summary(result: "Migrated", backup: str) -> str:
         line = {
             "migrated": "its Policy is part of the configuration now",
             "current": "is kubescheduler.config.k8s.io/v1 already",
-            "merged": "its Policy is part of the configuration now; the file is not needed",
+            "noted": "nothing could be migrated",
+            "merged": "its Policy is part of the configuration now"
+            + ("" if backup else "; the file is not needed"),
             "other": "nothing to migrate",
         }[result.state]
     line += f"; {backup} is the old file" if backup else ""
     said = len(actions) - len(rest)
-    line += f"; {counted(said, 'thing')} to do, see its comments" if said else ""
+    if said:
+        where = f": {said} in its comments and these" if rest else ", see its comments"
+        line += f"; {counted(len(actions), 'thing')} to do{where}"
     lines = [_wrapped(f"{result.source}: {line}", "")]
     lines += [_wrapped(f"to do: {one}", "- ") for one in rest]
     return "\n".join(lines)

@@ -1,30 +1,29 @@
 """``moor doctor``: what is wrong with configurations, manifests, a policy and a cluster."""
 
 import asyncio
-import contextlib
 import dataclasses
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import find_cluster
 from mooring.cli.output_formats import TableOrJson
-from mooring.cli.shared_options import PolicyPlace
-from mooring.cli.standard_streams import print_error
+from mooring.cli.shared_options import KubeconfigFile, KubeContext, PolicyPlace
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
+    from mooring.cli.deploy.given_files import GivenFile
     from mooring.deploy.doctor.evidence import Evidence
     from mooring.deploy.doctor.findings import CheckResult
     from mooring.framework.policy import Policy
     from mooring.kube.cluster_config import ClusterConfig
 
-_SUFFIXES = (".json", ".yaml", ".yml")
 #: A plugin or a function of the policy that does not return is interrupted after so long.
 _HOOK_SECONDS = 5.0
+#: What makes a folder a Helm chart.
+_CHART = "Chart.yaml"
 
 
 def doctor(
@@ -66,8 +65,8 @@ def doctor(
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
     ] = TableOrJson.TABLE,
-    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
-    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    kubeconfig: KubeconfigFile = None,
+    context: KubeContext = None,
 ) -> None:
     """Find what is wrong with schedulers, extenders and their manifests.
 
@@ -75,24 +74,39 @@ def doctor(
     section in docs/guide/doctor.md. Looks at the files that are given and at the cluster that is
     configured; what a check needs and does not get is not checked, and -v says so.
 
-    Exit code 0 if no check found an error, 1 if one did, 2 if something in the input is wrong.
+    Exit code 0 if no check found an error, 1 if one did, 2 if the input is invalid, such as a
+    --config that is not YAML. A manifest that cannot be parsed is an error that a check finds.
     """
     if list_checks:
         from mooring.cli.doctor.view import print_checks
 
         print_checks(as_json=output is TableOrJson.JSON)
         return
+    if fix and Path("-") in (config, *(manifest or ())):
+        raise InputError("--fix corrects files, and - is none; name the file")
+    if as_user and no_cluster:
+        raise InputError("--no-cluster and --as are mutually exclusive; use one of them")
     cluster = _cluster(kubeconfig, context, no_cluster)
-    files = _read_files(config, manifest or ())
+    files = read_manifest_files(config, manifest or ())
     if not files and policy is None and cluster is None:
         raise InputError(
             "there is nothing to look at: give --config FILE, --manifest FILE|DIR, --policy POLICY "
             "or --kubeconfig FILE"
         )
     results = _examine(files, str(config or ""), policy, cluster, as_user, ask=ask_extenders)
-    if fix and _fix(files, results, quiet=output is TableOrJson.JSON):
-        files = _read_files(config, manifest or ())
-        results = _examine(files, str(config or ""), policy, cluster, as_user, ask=ask_extenders)
+    if fix:
+        from mooring.cli.doctor.fixes import fix_files, without_migrations
+
+        fixed = fix_files(files, results, quiet=output is TableOrJson.JSON)
+        if fixed.changed:
+            # A Policy that is part of another file now is a backup alone.
+            config = config if config is not None and config.exists() else None
+            manifest = [one for one in manifest or () if one.exists()]
+            files = read_manifest_files(config, manifest or ())
+            results = _examine(
+                files, str(config or ""), policy, cluster, as_user, ask=ask_extenders
+            )
+        results = without_migrations(results, fixed.left)
     from mooring.cli.doctor.view import print_results
 
     print_results(results, verbose=verbose, as_json=output is TableOrJson.JSON)
@@ -118,53 +132,43 @@ def _cluster(
     return find_config(None, default_file=True, context=None)
 
 
-def _read_files(config: Path | None, manifests: Sequence[Path]) -> dict[str, str]:
-    """The files by name, with their texts.
+def read_manifest_files(config: Path | None, manifests: Sequence[Path]) -> "dict[str, GivenFile]":
+    """The files by name.
 
     Raises:
-        InputError: one cannot be read.
+        InputError: one cannot be read, is a chart, or there is too much of them.
     """
-    found: dict[str, str] = {}
-    for place in ([config] if config is not None else []) + list(manifests):
-        for file in _files(place):
-            try:
-                found.setdefault(str(file), file.read_bytes().decode("utf-8-sig"))
-            except FileNotFoundError:
-                raise InputError(f"{file} does not exist; give a file or a folder") from None
-            except UnicodeDecodeError:
-                raise InputError(f"{file} is not valid UTF-8") from None
-            except OSError as error:
-                raise InputError(f"{file} cannot be read: {error.strerror}") from error
-    return found
+    from mooring.cli.deploy.given_files import read_files
+    from mooring.cli.doctor.kustomized_files import kustomized_files
+
+    for place in manifests:
+        if (place / _CHART).is_file():
+            raise InputError(
+                f"{place} is a Helm chart; give what it makes: helm template {place} | "
+                "moor doctor --manifest -"
+            )
+    places = ([config] if config is not None else []) + list(kustomized_files(manifests))
+    return {one.name: one for one in read_files(map(str, places), _is_manifest)}
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _is_manifest(file: Path) -> bool:
+    from mooring.cli.deploy.given_files import SUFFIXES
     from mooring.deploy.static_pods import is_static_folder
 
-    if not place.is_dir():
-        yield place
-        return
-    found = False
-    for file in sorted(place.rglob("*")):
-        if file.name.startswith(".") or not file.is_file() or _is_of_a_tool(file):
-            continue
-        # The kubelet reads its folder whatever the endings are.
-        if file.suffix in _SUFFIXES or is_static_folder(str(file.absolute())):
-            found = True
-            yield file
-    if not found:
-        raise InputError(f"{place} has no .json, .yaml or .yml files")
+    # The kubelet reads its folder whatever the endings are.
+    wanted = file.suffix in SUFFIXES or is_static_folder(str(file.absolute()))
+    return wanted and not _is_of_a_tool(file)
 
 
 def _is_of_a_tool(file: Path) -> bool:
-    """Whether it is no manifest yet: what Helm and kustomize make manifests of."""
+    """Whether it is not a manifest yet: what Helm and kustomize make manifests of."""
     if file.stem == "kustomization":
         return True
-    return any((folder / "Chart.yaml").exists() for folder in file.parents[:3])
+    return any((folder / _CHART).exists() for folder in file.parents[:3])
 
 
 def _examine(
-    files: dict[str, str],
+    files: "Mapping[str, GivenFile]",
     config: str,
     policy: str | None,
     cluster: "ClusterConfig | None",
@@ -175,13 +179,17 @@ def _examine(
     from mooring.deploy.doctor import gathering
     from mooring.deploy.doctor.registry import run_checks
 
-    evidence = gathering.evidence_of(files.items(), config)
+    texts = [(one.name, one.text) for one in files.values()]
+    evidence = gathering.evidence_of(texts, config)
+    broken = next((one for one in evidence.broken if one.file == config), None)
+    if broken is not None:
+        what = "a configuration" if broken.is_yaml else "YAML"
+        raise InputError(f"{config} is not {what}: {broken.problem}; correct it")
     loaded = None
     if policy is not None:
-        from mooring.framework.loading import load
+        from mooring.cli.policy_loading import load_quietly
 
-        with contextlib.redirect_stdout(sys.stderr):
-            loaded = load(policy)
+        loaded = load_quietly(policy)
         evidence = dataclasses.replace(
             evidence, policy=gathering.policy_evidence(evidence, loaded, policy)
         )
@@ -205,7 +213,8 @@ def _with_cluster(
     cluster, objects = asyncio.run(read_cluster(config, evidence, as_user))
     evidence = gathering.with_objects(evidence, objects)
     evidence = dataclasses.replace(evidence, cluster=cluster)
-    if cluster.problem or not gathering.has_pods_to_place(evidence):
+    readable = not cluster.problem and cluster.may_read("nodes") and cluster.may_read("pods")
+    if not readable or not gathering.has_pods_to_place(evidence):
         return evidence
     from mooring.cli.cluster_reader import read_live
     from mooring.cli.hook_limit import hook_limit
@@ -214,25 +223,3 @@ def _with_cluster(
     with hook_limit(_HOOK_SECONDS) as deadline:
         found = gathering.outlooks(evidence, snapshot, policy, deadline.begin)
     return dataclasses.replace(evidence, cluster=dataclasses.replace(cluster, outlooks=found))
-
-
-def _fix(files: dict[str, str], results: "Sequence[CheckResult]", *, quiet: bool) -> bool:
-    """Correct the files; whether any was changed."""
-    from mooring.cli.doctor.fixes import write_fixes
-    from mooring.deploy.doctor.fixes import fixed_texts
-
-    findings = [one for result in results for one in result.findings]
-    changed = fixed_texts(files, findings, _migrated)
-    write_fixes(files, changed, quiet=quiet)
-    return bool(changed)
-
-
-def _migrated(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts of all files, with old configurations rewritten as v1."""
-    from mooring.deploy.migration import migrate_all
-
-    results = migrate_all(texts.items())
-    for one in results:
-        if one.state == "merged":
-            print_error(f"{one.source} is part of the configuration now; delete the file")
-    return {one.source: one.text for one in results}

@@ -38,7 +38,7 @@ def read_configz(url: str) -> dict[str, Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        raise InputError(f"{shown} is no configuration: its answer is no JSON") from None
+        raise InputError(f"{shown} is not a configuration: its answer is not JSON") from None
     if not isinstance(found, dict):
         raise InputError(f"{shown} is not a configuration: it is not a JSON object")
     return found
@@ -82,7 +82,7 @@ async def _get(address: str) -> bytes:
     except aiohttp.ClientResponseError as error:
         raise _UnreadableError("it does not answer in HTTP") from error
     except (aiohttp.InvalidURL, ValueError) as error:
-        raise _UnreadableError("it is no address") from error
+        raise _UnreadableError("it is not an address") from error
     except (aiohttp.ClientError, OSError) as error:
         raise _UnreadableError(" ".join(str(error).split()) or type(error).__name__) from error
 

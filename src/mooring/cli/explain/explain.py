@@ -4,14 +4,13 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
-from mooring.cli.cluster_reader import CONTEXT_HELP, KUBECONFIG_HELP, find_cluster
+from mooring.cli.cluster_reader import find_cluster
 from mooring.cli.output_formats import print_json
-from mooring.cli.shared_options import HookTimeout, PolicyPlace
+from mooring.cli.shared_options import HookTimeout, KubeconfigFile, KubeContext, PolicyPlace
 from mooring.cli.standard_streams import print_error, print_note
 from mooring.errors import InputError, PluginError, PolicyError
 from mooring.wording import are, counted
@@ -89,8 +88,8 @@ def explain(
         ExplainOutput,
         typer.Option("--output", "-o", help="A table, a table of all nodes, or JSON."),
     ] = ExplainOutput.TABLE,
-    kubeconfig: Annotated[Optional[Path], typer.Option(help=KUBECONFIG_HELP)] = None,  # noqa: UP045
-    context: Annotated[Optional[str], typer.Option(help=CONTEXT_HELP)] = None,  # noqa: UP045
+    kubeconfig: KubeconfigFile = None,
+    context: KubeContext = None,
     hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Explain where a pod goes, or why it is pending and what would help.

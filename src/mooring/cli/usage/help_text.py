@@ -31,7 +31,7 @@ _GROUPS: Final = {
         "priorities_prefix", "workers", "drain",
     ),
     "Extender": (
-        "ignorable", "managed_resource", "tls", "service", "node_port", "url",
+        "ignorable", "managed_resource", "verb", "tls", "service", "node_port", "url",
     ),
     "Limits": ("timeout", "max_body", "max_held", "max_waiting", "max_connections"),
     "Output": ("output", "log_format", "verbose"),

@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from mooring.deploy.doctor.evidence import Permission, PermissionAnswer
+from mooring.deploy.doctor.evidence import Permission, PermissionAnswer, mapping
+from mooring.deploy.doctor.responses import decoded
 from mooring.errors import ApiError
 from mooring.kube.client import Client
 
@@ -77,9 +76,9 @@ async def _allowed(client: Client, user: str, permission: Permission) -> bool:
         kind = "SubjectAccessReview"
         spec |= {"user": user, "groups": _groups(user)}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
-    answer = await client.request("POST", f"{_PATH}/{kind.lower()}s", body=review)
-    status = msgspec.json.decode(answer, type=dict[str, Any]).get("status") or {}
-    return bool(status.get("allowed"))
+    path = f"{_PATH}/{kind.lower()}s"
+    answer = await client.request("POST", path, body=review)
+    return mapping(decoded(answer, dict[str, Any], path).get("status")).get("allowed") is True
 
 
 def _groups(user: str) -> list[str]:

@@ -6,42 +6,47 @@ nothing. Of pods, only what checks look at is kept.
 
 import datetime
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
 
+from mooring.deploy.container_programs import MOOR_RUN
 from mooring.deploy.doctor.access_reviews import Asker, ask_permissions
-from mooring.deploy.doctor.checks.configuration import usable_settings
+from mooring.deploy.doctor.election import lease_of
 from mooring.deploy.doctor.evidence import (
     ClusterEvidence,
     Evidence,
     FoundObject,
+    Permission,
     mapping,
     sequence,
 )
-from mooring.deploy.doctor.permissions import permissions_of
-from mooring.deploy.doctor.schedulers import (
-    MOOR_RUN,
-    MOOR_SERVE,
-    configuration_of,
-    elects,
-    lease_of,
-    processes,
-    templates,
-)
+from mooring.deploy.doctor.permissions import needed_permissions, scheduler_permissions
+from mooring.deploy.doctor.responses import decoded
+from mooring.deploy.doctor.schedulers import processes, templates
+from mooring.deploy.doctor.usable_configuration import usable_settings
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client, api_path
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.listing import list_pages
 from mooring.kube.session import DEFAULT_LIMITS, ApiRequest, Session
 
-_HIDDEN: Final = (403, 404)
-#: What the specification of a pod that runs a scheduler contains.
-_SCHEDULER_WORDS: Final = (b"kube-scheduler", b'"moor"')
+_ACCOUNT: Final = "system:serviceaccount"
+_FORBIDDEN, _NOT_FOUND = 403, 404
+#: One of these is in every pod that runs a scheduler; `processes` sees which of them do.
+_SCHEDULER_WORDS: Final = (
+    b"kube-scheduler",
+    b"hyperkube",
+    b"moor",
+    b"policy-config",
+    b"policy_config",
+)
 #: Events are only looked through for the names of schedulers.
-_EVENTS: Final = 500
+_MOST_EVENTS: Final = 500
+_NODES, _PODS, _EVENTS = "/api/v1/nodes", "/api/v1/pods", "/api/v1/events"
 
 
 class _Meta(msgspec.Struct):
@@ -94,15 +99,14 @@ async def read_cluster(
     try:
         version, skew = await _version(config)
         async with Client(config) as client:
-            nodes = [
-                msgspec.to_builtins(msgspec.json.decode(one, type=_Node))
-                async for page in list_pages(client, "/api/v1/nodes")
-                for one in page
-            ]
-            pods, full = await _pods(client)
-            events, unreadable = await _events(client)
-            found = await _objects(client, evidence, full)
-            answers, unknown = await ask_permissions(client, list(_askers(evidence, user)))
+            unreadable: list[Permission] = []
+            nodes = await _nodes(client, unreadable)
+            pods, full = await _pods(client, unreadable)
+            events = await _events(client, unreadable)
+            found = await _objects(client, evidence, full, unreadable)
+            answers, unknown = await ask_permissions(
+                client, list(dict.fromkeys(_askers(evidence, user)))
+            )
     except KubeError as error:
         return ClusterEvidence(source=source, problem=str(error)), ()
     cluster = ClusterEvidence(
@@ -150,32 +154,64 @@ def _skew(date: str, now: float) -> float | None:
     return there.timestamp() + 0.5 - now
 
 
-async def _pods(client: Client) -> tuple[list[Any], list[Mapping[str, Any]]]:
+@contextmanager
+def _allowed_to_fail(needed: Permission, unreadable: list[Permission]) -> Iterator[None]:
+    """Go on without what is forbidden, and note the permission that it needs."""
+    try:
+        yield
+    except ApiError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        unreadable.append(needed)
+
+
+async def _nodes(client: Client, unreadable: list[Permission]) -> list[Any]:
+    found: list[Any] = []
+    with _allowed_to_fail(Permission("list", "nodes"), unreadable):
+        async for page in list_pages(client, _NODES):
+            found += [msgspec.to_builtins(decoded(one, _Node, _NODES)) for one in page]
+    return found
+
+
+async def _pods(
+    client: Client, unreadable: list[Permission]
+) -> tuple[list[Any], list[Mapping[str, Any]]]:
     """All pods with little of each, and in full those that run a scheduler."""
     slim: list[Any] = []
     full: list[Mapping[str, Any]] = []
-    async for page in list_pages(client, "/api/v1/pods"):
-        for one in page:
-            slim.append(msgspec.to_builtins(msgspec.json.decode(one, type=_Pod)))
+    with _allowed_to_fail(Permission("list", "pods"), unreadable):
+        async for one in _each(client, _PODS):
+            slim.append(msgspec.to_builtins(decoded(one, _Pod, _PODS)))
             data = bytes(one)
             if any(word in data for word in _SCHEDULER_WORDS):
                 full.append({"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(data)})
     return slim, full
 
 
-async def _events(client: Client) -> tuple[list[Any], list[str]]:
-    params: dict[str, str | int] = {"fieldSelector": "reason=Scheduled", "limit": _EVENTS}
+async def _each(client: Client, path: str) -> AsyncIterator[msgspec.Raw]:
+    async for page in list_pages(client, path):
+        for one in page:
+            yield one
+
+
+async def _events(client: Client, unreadable: list[Permission]) -> list[Any]:
+    params: dict[str, str | int] = {"fieldSelector": "reason=Scheduled", "limit": _MOST_EVENTS}
     try:
-        answer = await client.request("GET", "/api/v1/events", params=params)
+        with _allowed_to_fail(Permission("list", "events"), unreadable):
+            answer = await client.request("GET", _EVENTS, params=params)
+            items = sequence(decoded(answer, dict[str, Any], _EVENTS).get("items"))
+            return [one for one in items if isinstance(one, Mapping)]
     except ApiError as error:
-        if error.status not in _HIDDEN:
+        if error.status != _NOT_FOUND:
             raise
-        return [], ["events: we may not list them"]
-    return sequence(msgspec.json.decode(answer, type=dict[str, Any]).get("items")), []
+    return []
 
 
 async def _objects(
-    client: Client, evidence: Evidence, pods: Iterable[Mapping[str, Any]]
+    client: Client,
+    evidence: Evidence,
+    pods: Iterable[Mapping[str, Any]],
+    unreadable: list[Permission],
 ) -> list[FoundObject]:
     """Schedulers that run, if no manifest has one, and the ConfigMaps that are looked for."""
     found: list[FoundObject] = []
@@ -186,16 +222,16 @@ async def _objects(
     for namespace, name in sorted(_config_maps(known)):
         if known.find("ConfigMap", namespace, name) is not None:
             continue
+        path = api_path("api", "v1", "namespaces", namespace, "configmaps", name)
+        needed = Permission("get", "configmaps", "", namespace, name)
         try:
-            answer = await client.request(
-                "GET", api_path("api", "v1", "namespaces", namespace, "configmaps", name)
-            )
+            with _allowed_to_fail(needed, unreadable):
+                answer = await client.request("GET", path)
+                data = decoded(answer, dict[str, Any], path)
+                found.append(FoundObject(data={**data, "kind": "ConfigMap"}))
         except ApiError as error:
-            if error.status not in _HIDDEN:
+            if error.status != _NOT_FOUND:
                 raise
-            continue
-        data = msgspec.json.decode(answer, type=dict[str, Any])
-        found.append(FoundObject(data={**data, "kind": "ConfigMap"}))
     return found
 
 
@@ -209,23 +245,15 @@ def _config_maps(evidence: Evidence) -> set[tuple[str, str]]:
 
 
 def _askers(evidence: Evidence, user: str) -> Iterator[Asker]:
-    binds = any(one.settings.bind_verb for one in evidence.extenders)
-    found: dict[tuple[str, str, tuple[str, str] | None], None] = {}
-    for process in processes(evidence):
-        spec, namespace = process.template.spec, process.template.owner.namespace
-        if process.template.owner.file in evidence.static_files:
-            account = "system:kube-scheduler"  # kubeadm's scheduler.conf
-        else:
-            name = spec.get("serviceAccountName") or "default"
-            account = f"system:serviceaccount:{namespace}:{name}"
-        takes_part = process.program != MOOR_SERVE and elects(evidence, process)
-        lease = lease_of(process, configuration_of(evidence, process)) if takes_part else None
-        found[user or account, process.program, lease] = None
+    found = list(needed_permissions(evidence))
+    for one in found:
+        static = one.process.template.owner.file in evidence.static_files
+        # kubeadm's scheduler.conf is of this user
+        account = "system:kube-scheduler" if static else ":".join((_ACCOUNT, *one.account))
+        yield Asker(user or account, one.process.program, one.permissions)
     if not found:
         configuration = next(iter(evidence.configurations), None)
-        found[user, MOOR_RUN, lease_of(None, configuration)] = None
-    settings = usable_settings(evidence.configurations)
-    policy = evidence.policy.policy if evidence.policy is not None else None
-    for who, program, lease in found:
-        needed = permissions_of(program, settings, policy, lease=lease, binds=binds)
-        yield Asker(who, program, needed)
+        settings = usable_settings(evidence.configurations)
+        policy = evidence.policy.policy if evidence.policy is not None else None
+        lease = lease_of(None, configuration, MOOR_RUN)
+        yield Asker(user, MOOR_RUN, scheduler_permissions(settings, policy, lease=lease))

@@ -4,8 +4,8 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mooring.config.types import Extender
 from mooring.deploy.doctor.findings import FindingPlace
@@ -14,6 +14,9 @@ from mooring.deploy.doctor.located_yaml import LocatedDocument, Path
 if TYPE_CHECKING:
     from mooring.config.profiles import Profile
     from mooring.framework.policy import Policy
+
+#: Kinds that checks point to and that belong to no namespace.
+_OF_NO_NAMESPACE: Final = frozenset({"ClusterRole", "ClusterRoleBinding", "Namespace", "Node"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +56,8 @@ class FoundObject:
     @property
     def title(self) -> str:
         """What to call it."""
+        if self.kind in _OF_NO_NAMESPACE:
+            return f"{self.kind} {self.name}"
         return f"{self.kind} {self.namespace}/{self.name}"
 
     def place(self, path: Path = ()) -> FindingPlace:
@@ -121,7 +126,7 @@ class FoundExtender(NamedTuple):
 
 
 class BrokenFile(NamedTuple):
-    """A file, or a document of it, that is no YAML or no object.
+    """A file, or a document of it, that is not YAML or no object.
 
     Attributes:
         file: its name.
@@ -231,7 +236,7 @@ class ClusterEvidence:
         permissions: what was asked, and the answers.
         permissions_unknown: why nothing was asked.
         outlooks: of pods that the schedulers of the configuration place.
-        unreadable: what else could not be read, a clause each.
+        unreadable: the permissions that we lack to read the rest of it.
     """
 
     source: str = ""
@@ -244,7 +249,14 @@ class ClusterEvidence:
     permissions: tuple[PermissionAnswer, ...] = ()
     permissions_unknown: str = ""
     outlooks: tuple[PodOutlook, ...] = ()
-    unreadable: tuple[str, ...] = ()
+    unreadable: tuple[Permission, ...] = ()
+
+    def may_read(self, resource: str, namespace: str = "", name: str = "") -> bool:
+        """Whether nothing of this kind, or this object of it, was kept from us."""
+        return not any(
+            (one.resource, one.namespace, one.name) == (resource, namespace, name)
+            for one in self.unreadable
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -278,6 +290,7 @@ class Evidence:
         probes: what extenders answered; None if they were not asked.
         cluster: None if there is none.
         python: the version that runs.
+        extenders: those of the configurations.
     """
 
     objects: tuple[FoundObject, ...] = ()
@@ -289,7 +302,7 @@ class Evidence:
     probes: tuple[ExtenderProbe, ...] | None = None
     cluster: ClusterEvidence | None = None
     python: tuple[int, int] = (3, 11)
-    extenders: tuple[FoundExtender, ...] = field(default=())
+    extenders: tuple[FoundExtender, ...] = ()
 
     def of_kind(self, *kinds: str) -> Iterator[FoundObject]:
         """The objects of some kinds."""

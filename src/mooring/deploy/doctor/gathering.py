@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mooring.config.configuration import read_configuration
 from mooring.config.runtimes import build_profiles
-from mooring.deploy.doctor.checks.configuration import usable_settings
-from mooring.deploy.doctor.checks.scheduler_names import served_names
 from mooring.deploy.doctor.evidence import (
     Evidence,
     FoundObject,
@@ -19,8 +17,10 @@ from mooring.deploy.doctor.evidence import (
     PolicyEvidence,
     mapping,
 )
-from mooring.deploy.doctor.manifests import ReadFiles, configurations_in, extenders_of
+from mooring.deploy.doctor.manifest_reader import ReadFiles, configurations_in, extenders_of
 from mooring.deploy.doctor.schedulers import processes, templates
+from mooring.deploy.doctor.served_names import served_names
+from mooring.deploy.doctor.usable_configuration import usable_settings
 from mooring.errors import InputError, PluginError
 from mooring.plugins.in_tree import default_registry
 

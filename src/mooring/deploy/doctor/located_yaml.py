@@ -1,11 +1,12 @@
 """YAML with positions: which line a field is in, also inside a ConfigMap's value.
 
-`manifests` reads files with it, and checks ask it where to point and what to edit. No I/O.
+`manifest_reader` reads files with it, and checks ask it where to point and what to edit. No I/O.
 
 A value of a block style (``config.yaml: |``) is a document in a document: its lines are lines of
 the file, moved to the right by the indentation.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class LocatedDocument:
         indent: so many columns of the file are not part of the text.
 
     Raises:
-        yaml_text.YamlProblem: it is no YAML.
+        yaml_text.YamlProblem: it is not YAML.
     """
 
     def __init__(
@@ -50,10 +51,17 @@ class LocatedDocument:
         self._lines = lines
         self._first_line = first_line
         self._indent = indent
-        self.data: Any = yaml_text.parse(text, first_line)
         # JSON may be indented with tabs, YAML may not; a space keeps every column.
         spaced = text.replace("\t", " ") if text.lstrip().startswith("{") else text
-        self._root = yaml.compose(spaced, yaml.SafeLoader)
+        found = yaml_text.compose(spaced, first_line)
+        if len(found) > 1:
+            raise yaml_text.YamlProblem(
+                f"it has several documents that no --- separates, in line {first_line + 1}"
+            )
+        self.data: Any = None
+        self._root: yaml.Node | None = None
+        for self._root, self.data in found:
+            pass
 
     @property
     def first_line(self) -> int:
@@ -88,7 +96,7 @@ class LocatedDocument:
         """The document that the value at a path is; None unless it is a text in block style.
 
         Raises:
-            yaml_text.YamlProblem: it is no YAML.
+            yaml_text.YamlProblem: it is not YAML.
         """
         found = self._find(path)
         if found is None or getattr(found[1], "style", None) != "|":
@@ -131,8 +139,7 @@ class LocatedDocument:
 
         Args:
             before: the field.
-            field: the new one; further lines of it are indented as they are, and not for a document
-                in JSON.
+            field: the new one in block style; further lines of it are indented as they are.
         """
         where = self.position(before)
         if where is None:
@@ -140,9 +147,21 @@ class LocatedDocument:
         if not where.flow:
             indent = "\n" + " " * where.column
             return (Edit(self.file, where.line + 1, where.column, "", _joined(field, indent)),)
-        name, _, value = field.partition(": ")
-        quoted = f'"{name}": {value}' if where.quoted else field
-        return (Edit(self.file, where.line + 1, where.column, "", f"{quoted}, "),)
+        data = yaml_text.parse(field)
+        flow = json.dumps(data) if where.quoted else _flow(data)
+        return (Edit(self.file, where.line + 1, where.column, "", f"{flow[1:-1]}, "),)
+
+    def items_before(self, path: Path, items: Sequence[str]) -> tuple[Edit, ...]:
+        """The edit that writes items before one of a list in block style; none in flow style."""
+        where = self.position(path)
+        if where is None or where.flow:
+            return ()
+        line = self._lines[where.line]
+        dash = line.rfind("-", 0, where.column)
+        if line[:dash].strip():
+            return ()
+        text = "".join(f"{line[:dash]}- {one}\n" for one in items)
+        return (Edit(self.file, where.line + 1, 0, "", text),)
 
     def without_line(self, path: Path) -> tuple[Edit, ...]:
         """The edit that takes out the line of a field or an item that has one line to itself."""
@@ -168,6 +187,11 @@ class LocatedDocument:
             else:
                 return None
         return None if node is None else (key, node, flow)
+
+
+def _flow(data: object) -> str:
+    text: str = yaml.safe_dump(data, default_flow_style=True, sort_keys=False, width=float("inf"))
+    return text.strip()
 
 
 def _joined(field: str, indent: str) -> str:

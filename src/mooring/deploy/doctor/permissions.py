@@ -1,15 +1,27 @@
 """What schedulers and extenders have to be allowed: verbs on resources.
 
-`cluster_reading` asks the API server about each of them. What a scheduler needs is what the role of
-``moor manifests`` allows it.
+`cluster_reading` asks the API server about each of them, and a check compares them with the roles
+of manifests. What they need is what the roles of ``moor manifests`` allow.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mooring.deploy.doctor.evidence import Permission
-from mooring.deploy.doctor.schedulers import MOOR_SERVE
-from mooring.deploy.manifests.permissions import PolicyRule, lease_rules, scheduler_rules
+from mooring.deploy.container_programs import KUBE_SCHEDULER, MOOR_SERVE
+from mooring.deploy.doctor.election import elects, lease_of
+from mooring.deploy.doctor.evidence import Evidence, Permission
+from mooring.deploy.doctor.schedulers import (
+    SchedulerProcess,
+    configuration_of,
+    processes,
+)
+from mooring.deploy.doctor.usable_configuration import usable_settings
+from mooring.deploy.manifests.permissions import (
+    PolicyRule,
+    extender_rules,
+    lease_rules,
+    scheduler_rules,
+)
 from mooring.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -19,35 +31,73 @@ if TYPE_CHECKING:
 _OPTIONAL: Final = frozenset(one.resource for one in KINDS if one.optional)
 
 
-def permissions_of(
-    program: str,
+class ProgramPermissions(NamedTuple):
+    """What the program of one container needs.
+
+    Attributes:
+        process: the container.
+        permissions: what it needs.
+    """
+
+    process: SchedulerProcess
+    permissions: tuple[Permission, ...]
+
+    @property
+    def account(self) -> tuple[str, str]:
+        """Namespace and name of the service account that it has."""
+        spec, namespace = self.process.template.spec, self.process.template.owner.namespace
+        return namespace, str(spec.get("serviceAccountName") or "default")
+
+
+def needed_permissions(evidence: Evidence) -> Iterator[ProgramPermissions]:
+    """What all schedulers and extenders of the evidence need."""
+    policy = evidence.policy.policy if evidence.policy is not None else None
+    for process in processes(evidence):
+        if process.program == MOOR_SERVE:
+            yield ProgramPermissions(process, _of_extender(evidence, process, policy))
+            continue
+        own = configuration_of(evidence, process)
+        settings = usable_settings([own] if own is not None else evidence.configurations)
+        lease = lease_of(process, own) if elects(evidence, process) else None
+        part = None if process.program == KUBE_SCHEDULER else policy
+        yield ProgramPermissions(process, scheduler_permissions(settings, part, lease=lease))
+
+
+def scheduler_permissions(
     settings: Mapping[str, Any] | None = None,
     policy: "Policy | None" = None,
     *,
     lease: tuple[str, str] | None = None,
-    binds: bool = False,
 ) -> tuple[Permission, ...]:
-    """What a program needs.
+    """What a scheduler needs.
 
     Args:
-        program: one of `schedulers`.
-        settings: a scheduler's configuration; None is the default one.
+        settings: its configuration; None is the default one.
         policy: a policy that takes part.
-        lease: namespace and name of a scheduler's Lease; None without leader election.
-        binds: whether an extender binds pods.
+        lease: namespace and name of its Lease; None without leader election.
 
     Raises:
         InputError: the configuration cannot be used.
     """
-    if program == MOOR_SERVE:
-        read = [PolicyRule("", ("nodes", "pods"), ("list", "watch"), "")]
-        bind = [PolicyRule("", ("pods/binding",), ("create",), "")] if binds else []
-        return _permissions(read + bind)
     found = _permissions(scheduler_rules([policy] if policy is not None else [], settings))
     if lease is None:
         return found
     namespace, name = lease
     return found + _permissions(lease_rules(name), namespace)
+
+
+def _of_extender(
+    evidence: Evidence, process: SchedulerProcess, policy: "Policy | None"
+) -> tuple[Permission, ...]:
+    """What is certain; without the policy, the verbs that are configured tell about it."""
+    verbs = [one.settings for one in evidence.extenders]
+    binds = any(one.bind_verb for one in verbs)
+    reads = "no-node-cache" not in process.flags
+    reads_pods = policy.needs_pods if policy is not None else binds
+    reads_pods = reads_pods or any(one.preempt_verb for one in verbs)
+    return _permissions(
+        extender_rules(reads_nodes=reads, reads_pods=reads and reads_pods, binds=binds)
+    )
 
 
 def _permissions(rules: Iterable[PolicyRule], namespace: str = "") -> tuple[Permission, ...]:
@@ -71,4 +121,35 @@ def in_words(permissions: Iterable[Permission]) -> str:
         targets.setdefault(tuple(several), []).append(target)
     return "; ".join(
         f"{', '.join(several)} {', '.join(named)}" for several, named in targets.items()
+    )
+
+
+def as_rules(permissions: Iterable[Permission]) -> list[str]:
+    """Permissions as the rules of a role, each in one line of YAML."""
+    verbs: dict[tuple[str, str, str], list[str]] = {}
+    for one in permissions:
+        verbs.setdefault((one.group, one.resource, one.name), []).append(one.verb)
+    resources: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (group, resource, name), several in verbs.items():
+        resources.setdefault((group, name, tuple(several)), []).append(resource)
+    found = []
+    for (group, name, allowed), named in resources.items():
+        shown = group or '""'
+        names = f"resourceNames: [{name}], " if name else ""
+        found.append(
+            f"{{apiGroups: [{shown}], resources: [{', '.join(named)}], {names}"
+            f"verbs: [{', '.join(allowed)}]}}"
+        )
+    return found
+
+
+def as_roles(permissions: Iterable[Permission]) -> str:
+    """The roles that grant permissions, as ``a ClusterRole with the rules {...}``."""
+    by_namespace: dict[str, list[Permission]] = {}
+    for one in permissions:
+        by_namespace.setdefault(one.namespace, []).append(one)
+    return ", and ".join(
+        f"a {f'Role in {namespace}' if namespace else 'ClusterRole'} with the rules "
+        f"{'; '.join(as_rules(several))}"
+        for namespace, several in by_namespace.items()
     )

@@ -13,12 +13,11 @@ import msgspec
 
 from mooring.deploy.doctor.evidence import ExtenderProbe, FoundExtender, VerbProbe
 from mooring.deploy.doctor.schedulers import host_of
-from mooring.deploy.extender_test.findings import Verb
+from mooring.deploy.extender_test.findings import VERBS
 from mooring.deploy.extender_test.probes import probe_reachable, probe_verb, verb_path
 from mooring.errors import InputError
 from mooring.model.duration import Duration
 
-VERBS: Final[tuple[Verb, ...]] = ("filter", "prioritize", "preempt", "bind")
 #: How long the doctor waits for an answer, at least.
 _SECONDS: Final = 15.0
 _FEW_NODES: Final = 20
@@ -48,13 +47,13 @@ async def _ask(extender: FoundExtender, nodes: int) -> ExtenderProbe:
     settings = msgspec.structs.replace(extender.settings, http_timeout=Duration(int(limit * 10**9)))
     try:
         reached = await probe_reachable(settings)
-        if reached.check in ("tls", "reachable"):
+        if not reached.ok:
             timed_out = reached.seconds >= limit
             failed = VerbProbe(
                 "filter",
                 seconds=reached.seconds,
                 problem=reached.found,
-                tls=reached.check == "tls",
+                tls=reached.check != "reachable",
                 timed_out=timed_out,
             )
             return ExtenderProbe(extender, (failed,), nodes=nodes)

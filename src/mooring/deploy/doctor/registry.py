@@ -5,9 +5,12 @@ from typing import Final
 from mooring.deploy.doctor.checks import (
     answers,
     cluster,
+    config_maps,
     configuration,
     extenders,
-    manifests,
+    leader_election,
+    manifest_files,
+    roles,
     scheduler_names,
     scheduler_pods,
     scoring,
@@ -16,10 +19,13 @@ from mooring.deploy.doctor.evidence import Evidence
 from mooring.deploy.doctor.findings import CheckResult, DoctorCheck, run_check
 
 CHECKS: Final[tuple[DoctorCheck, ...]] = (
-    *manifests.CHECKS,
+    *manifest_files.CHECKS,
+    *config_maps.CHECKS,
+    *roles.CHECKS,
     *configuration.CHECKS,
     *scheduler_pods.CHECKS,
     *scheduler_names.CHECKS,
+    *leader_election.CHECKS,
     *extenders.CHECKS,
     *answers.CHECKS,
     *scoring.CHECKS,

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mooring.config.types import DEFAULT_SCHEDULER
+from mooring.deploy.container_programs import MOOR_SERVE, SWITCHES
 from mooring.deploy.doctor.evidence import (
     Evidence,
     FoundConfiguration,
@@ -19,18 +20,9 @@ from mooring.deploy.doctor.evidence import (
     mapping,
     sequence,
 )
-from mooring.deploy.doctor.findings import FindingPlace
+from mooring.deploy.doctor.findings import Edit, FindingPlace
+from mooring.deploy.doctor.program_flags import ProgramFlags, programs_of
 
-KUBE_SCHEDULER: Final = "kube-scheduler"
-MOOR_RUN: Final = "moor run"
-MOOR_SERVE: Final = "moor serve"
-#: Namespace and name of kube-scheduler's own Lease.
-KUBE_SCHEDULER_LEASE: Final = ("kube-system", "kube-scheduler")
-#: How both are set: an argument, a field, and the field of older versions.
-_LEASE_SETTINGS: Final = (
-    ("leader-elect-resource-namespace", "resourceNamespace", "lockObjectNamespace"),
-    ("leader-elect-resource-name", "resourceName", "lockObjectName"),
-)
 #: Where the template of a pod is in the objects that make pods.
 _TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "Pod": (),
@@ -90,13 +82,15 @@ class SchedulerProcess(NamedTuple):
         path: where it is in the object.
         program: `KUBE_SCHEDULER`, `MOOR_RUN` or `MOOR_SERVE`.
         flags: the arguments by name without dashes, with the path of each.
+        in_shell: whether they are words of a string for ``sh -c``, which is at that path.
     """
 
     template: PodTemplate
     container: Mapping[str, Any]
     path: tuple[str | int, ...]
     program: str
-    flags: Mapping[str, tuple[str, tuple[str | int, ...]]]
+    flags: ProgramFlags
+    in_shell: bool = False
 
     def flag(self, name: str) -> str | None:
         """The value of an argument; None if it is not given."""
@@ -106,6 +100,19 @@ class SchedulerProcess(NamedTuple):
     def place(self, path: tuple[str | int, ...] = ()) -> FindingPlace:
         """Where it is, or something in its object."""
         return self.template.owner.place(path or self.path)
+
+    def word(self, name: str) -> str:
+        """The item of ``command`` or ``args`` that a flag is in."""
+        path = self.flags[name][1]
+        return str(sequence(self.container.get(str(path[-2])))[int(path[-1])])
+
+    def replaced_flag(self, name: str, new: str) -> tuple[Edit, ...]:
+        """The edit that writes another word for a flag; none if it is not a word of its own."""
+        document = self.template.owner.document
+        alone = "=" in self.word(name) or name in SWITCHES[self.program]
+        if document is None or self.in_shell or not alone:
+            return ()
+        return document.replaced(self.flags[name][1], new)
 
 
 class MountedVolume(NamedTuple):
@@ -140,15 +147,8 @@ def processes(evidence: Evidence) -> Iterator[SchedulerProcess]:
     """All containers that run a scheduler or mooring."""
     for template in templates(evidence):
         for path, container in template.containers():
-            words = [
-                ((*path, part, index), str(word))
-                for part in ("command", "args")
-                for index, word in enumerate(sequence(container.get(part)))
-            ]
-            program = _program([word for _, word in words], str(container.get("image", "")))
-            if program:
-                flags = _flags(words)
-                yield SchedulerProcess(template, container, path, program, flags)
+            for program, flags, in_shell in programs_of(container, path):
+                yield SchedulerProcess(template, container, path, program, flags, in_shell)
 
 
 def schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
@@ -240,32 +240,6 @@ def names_of(evidence: Evidence, process: SchedulerProcess) -> list[str]:
     return [given] if given and found is None else scheduler_names(found)
 
 
-def elects(evidence: Evidence, process: SchedulerProcess) -> bool:
-    """Whether a scheduler takes part in leader election."""
-    flag = process.flag("leader-elect")
-    if "no-leader-elect" in process.flags:
-        return False
-    if flag is not None:
-        return flag != "false"
-    found = configuration_of(evidence, process)
-    election = mapping(found.data.get("leaderElection")) if found is not None else {}
-    return election.get("leaderElect") is not False
-
-
-def lease_of(
-    process: SchedulerProcess | None, configuration: FoundConfiguration | None
-) -> tuple[str, str]:
-    """Namespace and name of the Lease with which a scheduler elects a leader."""
-    data = configuration.data if configuration is not None else {}
-    election = mapping(data.get("leaderElection"))
-    found = []
-    for place, (flag, field, old) in enumerate(_LEASE_SETTINGS):
-        given = process.flag(flag) if process is not None else None
-        fields = election.get(field) or election.get(old)
-        found.append(str(given or fields or KUBE_SCHEDULER_LEASE[place]))
-    return found[0], found[1]
-
-
 def host_of(extender: FoundExtender) -> tuple[str, int]:
     """The host and the port of an extender's address."""
     try:
@@ -307,31 +281,3 @@ def pods_behind(evidence: Evidence, service: FoundObject) -> Iterator[PodTemplat
         near = bool(selector) and template.owner.namespace == service.namespace
         if near and all(template.labels.get(key) == value for key, value in selector.items()):
             yield template
-
-
-def _program(words: list[str], image: str) -> str:
-    names = [PurePosixPath(word).name for word in words]
-    if "moor" in names:
-        follows = names[names.index("moor") + 1 : names.index("moor") + 2]
-        return {"run": MOOR_RUN, "serve": MOOR_SERVE}.get(follows[0] if follows else "", "")
-    if KUBE_SCHEDULER in names[:3]:
-        return KUBE_SCHEDULER
-    if "hyperkube" in names[:1] and "scheduler" in names[1:2]:
-        return KUBE_SCHEDULER
-    bare = PurePosixPath(image.partition("@")[0]).name.partition(":")[0]
-    by_image = bare == KUBE_SCHEDULER and (not words or words[0].startswith("-"))
-    return KUBE_SCHEDULER if by_image else ""
-
-
-def _flags(
-    words: list[tuple[tuple[str | int, ...], str]],
-) -> dict[str, tuple[str, tuple[str | int, ...]]]:
-    found: dict[str, tuple[str, tuple[str | int, ...]]] = {}
-    for place, (path, word) in enumerate(words):
-        if not word.startswith("--"):
-            continue
-        name, equals, value = word.removeprefix("--").partition("=")
-        if not equals and place + 1 < len(words) and not words[place + 1][1].startswith("-"):
-            value = words[place + 1][1]
-        found[name] = (value if equals or value else "true", path)
-    return found

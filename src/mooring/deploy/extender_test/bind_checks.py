@@ -24,6 +24,8 @@ from mooring.deploy.extender_test.made_up_objects import NAMESPACE
 from mooring.deploy.extender_test.probes import verb_path
 from mooring.deploy.extender_test.questions import to_bind
 from mooring.deploy.extender_test.verb_checks import Subject
+from mooring.extender.address import one_line
+from mooring.wording import escaped
 
 _TRANSFER: Final = ("answers", "redirect", "encoding", "size")
 
@@ -56,7 +58,7 @@ async def check_bind(subject: Subject, real: RealBinding | None = None) -> None:
     findings = subject.findings
     if not await is_bind_served(subject):
         came = "status 404 or 405, whatever is sent"
-        findings.failed("served", "bind", sent="a body that is no JSON", came=came)
+        findings.failed("served", "bind", sent="a body that is not JSON", came=came)
         return
     findings.passed("served", "bind")
     name = f"moor-extender-test-{secrets.token_hex(4)}"
@@ -69,7 +71,7 @@ async def check_bind(subject: Subject, real: RealBinding | None = None) -> None:
             findings.failed(check, "bind", sent=sent, came=problems[check])
             return
         findings.passed(check, "bind")
-    _judge(subject, reply, sent)
+    error = _judge(subject, reply, sent)
     empty = await _post(subject, b"{}")
     if _claims_success(empty):
         came = "no error, so kube-scheduler would take the pod as bound"
@@ -78,24 +80,31 @@ async def check_bind(subject: Subject, real: RealBinding | None = None) -> None:
         findings.passed("bind-incomplete", "bind")
     if real is not None:
         await _bind_really(subject, real)
+        return
+    findings.skipped("bind-binds", "no pod to bind was named with --bind", "bind")
+    words = "Whether bind works was not judged; test it with --bind POD --bind-node NODE."
+    if error:
+        words += f" For a pod that does not exist, it says: {escaped(one_line(error))}"
+    findings.notes.append(words)
 
 
-def _judge(subject: Subject, reply: Reply, sent: str) -> None:
+def _judge(subject: Subject, reply: Reply, sent: str) -> str:
+    """Judge the reply about a pod that does not exist; the error that it reports, if any."""
     findings = subject.findings
     if not reply.usable:
         # A failure all the same, and that is right.
         findings.passed("bind-missing-pod", "bind")
         findings.failed("bind-error-form", "bind", sent=sent, came=status_words(reply))
-        return
+        return ""
     try:
         decoded = decode(reply.body)
         error = read_bind(decoded.value)
     except NotJson as problem:
         findings.failed("json", "bind", sent=sent, came=f"status 200 and {problem}")
-        return
+        return ""
     except WrongType as problem:
         findings.failed("types", "bind", sent=sent, came=str(problem))
-        return
+        return ""
     findings.passed("json", "bind")
     findings.passed("types", "bind")
     unknown = unknown_fields("bind", decoded.value)
@@ -109,6 +118,7 @@ def _judge(subject: Subject, reply: Reply, sent: str) -> None:
     else:
         came = "no error, so kube-scheduler takes the pod as bound"
         findings.failed("bind-missing-pod", "bind", sent=sent, came=came)
+    return error
 
 
 async def _bind_really(subject: Subject, real: RealBinding) -> None:

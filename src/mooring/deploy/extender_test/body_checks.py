@@ -25,7 +25,7 @@ _WRONG: Final = (
 )
 #: Bodies that must be rejected, whatever the verb.
 _BAD: Final = {
-    "body-not-json": (b"moor <not json>", "a body that is no JSON"),
+    "body-not-json": (b"moor <not json>", "a body that is not JSON"),
     "body-truncated": (b'{"Pod":{"metadata":{"name":"cut', "JSON that ends too early"),
     "body-empty": (b"", "an empty body"),
     "body-wrong-types": (_WRONG, "values of wrong types"),

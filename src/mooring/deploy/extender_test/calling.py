@@ -11,21 +11,27 @@ import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
 from mooring.config.types import Extender
 from mooring.errors import InputError
-from mooring.extender.address import is_address, server_of, shown, timeout_seconds, why
+from mooring.extender.address import NO_TLS, is_address, server_of, shown, timeout_seconds, why
 from mooring.extender.http_extender import MAX_REPLY_BYTES
 from mooring.kube.credentials import Credentials
 from mooring.kube.session import CONNECTION_ERRORS
 from mooring.kube.transport import Tls, proxy_for
 
 #: Why there is no answer; empty if there is one.
-Failure = Literal["", "unreachable", "tls", "closed", "timeout", "large", "encoding", "redirect"]
+Failure = Literal[
+    "", "unreachable", "no-tls", "tls", "closed", "timeout", "large", "encoding", "redirect"
+]
+#: Failures to connect, and the ids of the checks that they fail.
+_CONNECTION_CHECKS: Final[dict[str, str]] = {
+    "unreachable": "reachable", "no-tls": "speaks-tls", "tls": "tls",
+}  # fmt: skip
 
 _OK: Final = 200
 #: Redirects after which Go sends the same request again; after others it sends a GET without body.
@@ -65,6 +71,26 @@ class Reply:
         """Whether kube-scheduler would try to decode it."""
         return not self.failure and self.status == _OK
 
+    @property
+    def connection_check(self) -> str:
+        """The id of the check that there is no connection for; empty if there is one."""
+        return _CONNECTION_CHECKS.get(self.failure, "")
+
+
+def _without_closed_connections(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Leave out what the reply says already: the extender closed while the body was being sent."""
+    if not isinstance(context.get("exception"), aiohttp.ClientConnectionError):
+        loop.default_exception_handler(context)
+
+
+def _joined(url: str, where: str) -> str:
+    """Where a redirect leads; empty if nobody can ask there."""
+    try:
+        found = urljoin(url, where)
+    except ValueError:
+        return ""
+    return found if is_address(found) else ""
+
 
 class Caller:
     """Calls one extender; use it with ``async with``.
@@ -82,7 +108,7 @@ class Caller:
         self.name = shown(settings.url_prefix)
         if not is_address(settings.url_prefix):
             raise InputError(
-                f"{settings.url_prefix or 'an empty urlPrefix'} is no address; "
+                f"{settings.url_prefix or 'an empty urlPrefix'} is not an address; "
                 f"give one such as http://127.0.0.1:8888"
             )
         self.seconds = timeout_seconds(settings)
@@ -93,6 +119,7 @@ class Caller:
         self._http: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        asyncio.get_running_loop().set_exception_handler(_without_closed_connections)
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit_per_host=_CONNECTIONS, keepalive_timeout=30),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -203,7 +230,11 @@ class Caller:
             reply = replace(reply, redirected=passed)
             if not where:
                 return reply
-            passed += (f"{reply.status} to {shown(urljoin(url, where))}",)
+            url = _joined(url, where)
+            passed += (f"{reply.status} to {shown(url) if url else 'no address'}",)
+            if not url:
+                problem = f"it redirected with {passed[-1]}"
+                return replace(reply, failure="redirect", problem=problem, redirected=passed)
             if reply.status in _LOSES_BODY:
                 return replace(
                     reply,
@@ -214,7 +245,6 @@ class Caller:
             if len(passed) >= _MOST_REDIRECTS:
                 problem = f"it redirected {len(passed)} times"
                 return replace(reply, failure="redirect", problem=problem, redirected=passed)
-            url = urljoin(url, where)
 
     async def _post(self, url: str, body: bytes) -> tuple[Reply, str]:
         """Send a request; the reply, and where it is redirected to."""
@@ -236,7 +266,9 @@ class Caller:
         except aiohttp.ClientConnectorCertificateError as error:
             return Reply(failure="tls", problem=why(error)), ""
         except aiohttp.ClientConnectorSSLError as error:
-            return Reply(failure="tls", problem=why(error)), ""
+            problem = why(error)
+            failure: Failure = "no-tls" if problem == NO_TLS else "tls"
+            return Reply(failure=failure, problem=problem), ""
         except aiohttp.ClientConnectorError as error:
             return Reply(failure="unreachable", problem=why(error)), ""
         except CONNECTION_ERRORS as error:

@@ -54,6 +54,11 @@ CHECKS: Final[dict[str, ExtenderCheck]] = {
             "cannot call the extender at all", "start it, or correct urlPrefix",
         ),
         ExtenderCheck(
+            "speaks-tls", _B, "speaks TLS if urlPrefix is https",
+            "cannot call the extender at all",
+            "write http:// in urlPrefix and leave enableHTTPS out, or serve TLS there",
+        ),
+        ExtenderCheck(
             "tls", _B, "has a certificate that the configuration trusts",
             "refuses the connection",
             "issue the certificate for the host in urlPrefix (or tlsConfig.serverName) and set "

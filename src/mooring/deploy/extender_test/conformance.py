@@ -97,13 +97,13 @@ class _Run:
         subject = self._subject
         path = next((verb_path(subject.settings, one) for one in self._verbs()), "")
         reply = await subject.caller.post(path, b"{}")
-        if reply.failure in ("unreachable", "tls"):
-            check = "tls" if reply.failure == "tls" else "reachable"
-            url = subject.caller.shown_url(path)
-            subject.findings.failed(check, sent=f"POST {url}", came=reply.problem)
+        if reply.connection_check:
+            sent = f"POST {subject.caller.shown_url(path)}"
+            subject.findings.failed(reply.connection_check, sent=sent, came=reply.problem)
             return False
         subject.findings.passed("reachable")
         if subject.caller.secure:
+            subject.findings.passed("speaks-tls")
             subject.findings.passed("tls")
         return True
 

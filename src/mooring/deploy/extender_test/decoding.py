@@ -21,7 +21,7 @@ _SHOWN: Final = 240
 
 
 class NotJson(Exception):  # noqa: N818 - what Go says of the body
-    """The body is no JSON."""
+    """The body is not JSON."""
 
 
 class WrongType(Exception):  # noqa: N818 - what Go says of a value
@@ -74,7 +74,7 @@ def decode(body: bytes) -> Decoded:
         return Decoded(msgspec.json.decode(body), rest=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    # Go replaces bytes that are no UTF-8, and reads only the first value.
+    # Go replaces bytes that are not UTF-8, and reads only the first value.
     text = body.decode(errors="replace").lstrip(" \t\r\n")
     if not text:
         raise NotJson("an empty body")
@@ -186,7 +186,7 @@ def _node(value: Any, place: int) -> tuple[str, Mapping[str, Any]]:
         check_fields(node, msgspec.json.decode(msgspec.json.encode(value)), strict=False)
     except StatusError as error:
         problem = str(error).partition("cannot be handled as a Node: ")[2] or str(error)
-        raise WrongType(f"{where} is no Node: {shortened(problem)}") from error
+        raise WrongType(f"{where} is not a Node: {shortened(problem)}") from error
     return name if isinstance(name, str) else "", value
 
 
@@ -246,4 +246,4 @@ def _kind(value: Any) -> str:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

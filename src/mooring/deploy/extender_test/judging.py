@@ -95,7 +95,7 @@ def judge(question: ExtenderQuestion, reply: Reply) -> Judgement:
             found.meaning = read_bind(value)
     except NotJson as error:
         if reply.encoding:
-            packed = f"a body with Content-Encoding {shortened(reply.encoding)}, which is no JSON"
+            packed = f"a body with Content-Encoding {shortened(reply.encoding)}, which is not JSON"
             found.problems["encoding"] = packed
         else:
             found.problems["json"] = f"status 200 and {error}"
@@ -132,7 +132,7 @@ def transfer_problems(reply: Reply) -> dict[str, str]:
 
 def status_words(reply: Reply) -> str:
     """A status and what was said with it."""
-    said = shortened(reply.body[:200].decode(errors="replace"))
+    said = shortened(reply.body[:4096].decode(errors="replace"))
     return f"status {reply.status}{f': {said}' if said else ''}"
 
 

@@ -1,6 +1,6 @@
 """A run as JUnit XML, for CI systems that show test results.
 
-``moor extender-test -o junit`` prints it. A test case for each finding; hints are no failures, and
+``moor extender-test -o junit`` prints it. A test case for each finding; hints are not failures, and
 what XML cannot hold is replaced. No I/O.
 """
 

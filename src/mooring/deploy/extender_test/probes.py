@@ -80,8 +80,8 @@ async def probe_reachable(settings: Extender) -> Probe:
         path = next((found for verb in _ASKED if (found := verb_path(settings, verb))), "")
         # Too short to be a question, so that nobody takes it for one.
         reply = await caller.post(path, b"{}" if path else b"")
-    if reply.failure in ("unreachable", "tls"):
-        check = "tls" if reply.failure == "tls" else "reachable"
+    if reply.connection_check:
+        check = reply.connection_check
         return Probe(ok=False, check=check, found=reply.problem, seconds=reply.seconds)
     if reply.failure in ("timeout", "closed"):
         return Probe(ok=False, check="reachable", found=reply.problem, seconds=reply.seconds)

@@ -9,7 +9,7 @@ from typing import Final
 
 from mooring.deploy.manifests.choices import Mode
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.manifest import Manifest, labels, metadata
+from mooring.deploy.manifests.manifest import Manifest, labels, metadata, shared_name
 from mooring.deploy.manifests.nodes import Noted, Tree, setting
 from mooring.deploy.manifests.permissions import PolicyRule, cluster_rules, lease_rules
 from mooring.deploy.manifests.plain_objects import plain
@@ -65,7 +65,7 @@ def _role_manifests(installation: Installation) -> list[Manifest]:
             },
             "Exactly what it does with this policy and these plugins.",
         ),
-        Manifest(_FILE, _binding(installation, "ClusterRole", installation.name, "")),
+        Manifest(_FILE, _binding(installation, "ClusterRole", shared_name(installation), "")),
     ]
     if installation.mode is Mode.SCHEDULER:
         found += _lease_access(installation, lease_rules(lease_place(installation)[1]))
@@ -116,14 +116,14 @@ def _lease_access(
     installation: Installation, rules: Sequence[PolicyRule], comment: str = ""
 ) -> list[Manifest]:
     namespace = lease_place(installation)[0]
+    head = _metadata(installation, "-lease", namespace)
     role = {
         "apiVersion": _API,
         "kind": "Role",
-        "metadata": metadata(installation, "-lease") | {"namespace": namespace},
+        "metadata": head,
         "rules": [_rule(one) for one in rules],
     }
-    name = f"{installation.name}-lease"
-    binding = _binding(installation, "Role", name, "-lease", namespace=namespace)
+    binding = _binding(installation, "Role", head["name"], "-lease", namespace=namespace)
     return [Manifest(_FILE, role, comment), Manifest(_FILE, binding)]
 
 
@@ -137,11 +137,11 @@ def _rule(one: PolicyRule) -> dict[str, Tree]:
 
 
 def _binding(
-    installation: Installation, kind: str, role: str, ending: str, *, namespace: Tree = ""
+    installation: Installation, kind: str, role: Tree, ending: str, *, namespace: Tree = ""
 ) -> dict[str, Tree]:
     head = _cluster_metadata(installation, ending)
     if namespace:
-        head = metadata(installation, ending) | {"namespace": namespace}
+        head = _metadata(installation, ending, namespace)
     return {
         "apiVersion": _API,
         "kind": f"{kind}Binding",
@@ -158,4 +158,12 @@ def _binding(
 
 
 def _cluster_metadata(installation: Installation, ending: str = "") -> dict[str, Tree]:
-    return {"name": f"{installation.name}{ending}", "labels": labels(installation)}
+    return {"name": shared_name(installation, ending), "labels": labels(installation)}
+
+
+def _metadata(installation: Installation, ending: str, namespace: Tree) -> dict[str, Tree]:
+    """Of an object in the installation's namespace, or in one that others use, too."""
+    made = metadata(installation, ending)
+    if namespace == made["namespace"]:
+        return made
+    return made | {"name": shared_name(installation, ending), "namespace": namespace}

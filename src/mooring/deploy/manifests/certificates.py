@@ -1,48 +1,75 @@
 """Certificates of an extender and of the kube-scheduler that asks it.
 
 `manifest_set` calls it. Either `self_signed` makes them, once, by an authority whose key is thrown
-away, or cert-manager makes and renews them.
+away, or cert-manager makes and renews them. Those of the extender are in a Secret; kube-scheduler's
+own are for its nodes, and nothing in the cluster needs them.
 """
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from mooring.deploy.manifests.choices import TlsSource
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, metadata
-from mooring.deploy.manifests.nodes import Setting, Tree
+from mooring.deploy.manifests.nodes import Noted, Setting, Tree
 from mooring.deploy.manifests.scheduler_configuration import extender_url, host_of
 from mooring.errors import InputError
 
 _API: Final = "cert-manager.io/v1"
 _FILE: Final = "certificates"
+_KEY: Final = {"algorithm": "ECDSA"}
+#: Ten years. cert-manager renews a certificate when two thirds of its time are over.
+_LIFETIME: Final = "87600h"
+
+
+def with_certificates(
+    installation: Installation, there: Mapping[str, dict[str, str]] | None = None
+) -> Installation:
+    """The same with certificates, if they are to be self-signed.
+
+    Args:
+        installation: what is deployed.
+        there: those of an earlier run, which are kept: the nodes have their files already.
+
+    Raises:
+        InputError: the package cryptography is not installed, or those that are there do not fit.
+    """
+    if installation.tls is not TlsSource.SELF_SIGNED:
+        return installation
+    try:
+        from mooring.deploy.manifests.kept_certificates import check_kept  # noqa: PLC0415
+        from mooring.deploy.manifests.self_signed import self_signed  # noqa: PLC0415
+    except ImportError:
+        raise InputError(
+            "--tls self-signed needs the package cryptography: install mooring[deploy], or use "
+            "--tls cert-manager"
+        ) from None
+    names = _names(installation)
+    if there:
+        check_kept(there, names)
+        return msgspec.structs.replace(installation, certificates=dict(there))
+    server, client = self_signed(names, installation.name)
+    made = {"tls": server.files, "client": client.files}
+    return msgspec.structs.replace(installation, certificates=made)
+
+
+def certificate_files(installation: Installation) -> dict[str, str]:
+    """Self-signed certificates as files, by their paths."""
+    return {
+        f"{installation.name}-{whose}/{file}": text
+        for whose, files in installation.certificates.items()
+        for file, text in files.items()
+    }
 
 
 def certificate_manifests(installation: Installation) -> list[Manifest]:
-    """The Secrets, or what cert-manager makes them of.
-
-    Raises:
-        InputError: the package cryptography is not installed.
-    """
+    """The extender's Secret, or what cert-manager makes it of."""
     if installation.tls is TlsSource.SELF_SIGNED:
-        try:
-            from mooring.deploy.manifests.self_signed import self_signed  # noqa: PLC0415
-        except ImportError:
-            raise InputError(
-                "--tls self-signed needs the package cryptography: install mooring[deploy], or use "
-                "--tls cert-manager"
-            ) from None
-        server, client = self_signed(_names(installation), installation.name)
-        return [
-            _secret(installation, "-tls", server.files, "What the extender shows to its callers."),
-            _secret(
-                installation,
-                "-client",
-                client.files,
-                f"What kube-scheduler shows to the extender: its files go to\n"
-                f"{installation.files_folder} of every control-plane node.",
-            ),
-        ]
+        comment = "What the extender shows to its callers."
+        return [_secret(installation, "-tls", installation.certificates["tls"], comment)]
     if installation.tls is TlsSource.CERT_MANAGER:
         return _cert_manager(installation)
     return []
@@ -70,9 +97,17 @@ def _cert_manager(installation: Installation) -> list[Manifest]:
     ]
     bootstrap = _issuer(one, "-self-signed", {"selfSigned": {}})
     authority = _certificate(one, "-ca", "-self-signed", {"isCA": True, "commonName": one.name})
+    authority["spec"] |= {
+        "duration": Noted(_LIFETIME, "the nodes have a copy of it"),
+        "privateKey": {**_KEY, "rotationPolicy": Noted("Never", "so that copies stay valid")},
+    }
     issuer = _issuer(one, "", {"ca": {"secretName": f"{one.name}-ca"}})
     server = {"dnsNames": names, "ipAddresses": addresses, "usages": ["server auth"]}
-    client = {"commonName": one.name, "usages": ["client auth"]}
+    client = {
+        "commonName": one.name,
+        "duration": Noted(_LIFETIME, "renewed files have to be copied to the nodes"),
+        "usages": ["client auth"],
+    }
     return [
         Manifest(_FILE, bootstrap, "cert-manager: an authority of its own for these two."),
         Manifest(_FILE, authority),
@@ -86,7 +121,7 @@ def _cert_manager(installation: Installation) -> list[Manifest]:
             _FILE,
             _certificate(one, "-client", "", client),
             f"What kube-scheduler shows to the extender: its files go to\n{one.files_folder} of "
-            f"every control-plane node, after each renewal.",
+            f"every control-plane node.",
         ),
     ]
 
@@ -105,7 +140,7 @@ def _certificate(
         "metadata": metadata(one, ending),
         "spec": {
             **head,
-            "privateKey": {"algorithm": "ECDSA", "rotationPolicy": "Always"},
+            "privateKey": {**_KEY, "rotationPolicy": "Always"},
             **spec,
         },
     }

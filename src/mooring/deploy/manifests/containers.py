@@ -8,17 +8,21 @@ import hashlib
 from typing import Final
 
 from mooring.deploy.manifests.choices import Mode, TlsSource
+from mooring.deploy.manifests.extender_paths import HEALTH_PORT, SCHEDULER_PORT
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.nodes import Noted, Setting, Tree, setting
-from mooring.deploy.manifests.scheduler_configuration import PORT
+from mooring.deploy.manifests.nodes import (
+    ChartFile,
+    EmbeddedYaml,
+    Noted,
+    Setting,
+    Tree,
+    setting,
+)
+from mooring.deploy.manifests.scheduler_configuration import configuration_file
+from mooring.deploy.manifests.yaml_text import chart_file_text
 
-#: Where the extender serves probes and metrics, over plain HTTP.
-HEALTH_PORT: Final = 8889
-#: Where a scheduler serves them.
-SCHEDULER_PORT: Final = 10259
 CONFIG_FOLDER: Final = "/etc/kubernetes/kube-scheduler"
 TLS_FOLDER: Final = "/etc/extender"
-POLICY_ANNOTATION: Final = "checksum/policy"
 _USER: Final = 65532
 
 
@@ -44,12 +48,12 @@ def extender_container(installation: Installation) -> dict[str, Tree]:
     host: Tree = "--host=127.0.0.1" if local else "--host=0.0.0.0"
     if local:
         host = Noted(host, "kube-scheduler is in the same pod, and nobody else may ask")
-    args: list[Tree] = [host, f"--port={PORT}", f"--health-port={HEALTH_PORT}"]
+    args: list[Tree] = [host, f"--port={one.paths.port}", f"--health-port={HEALTH_PORT}"]
     if one.mode is Mode.STATIC_POD:
         args.append(Noted("--health-host=127.0.0.1", "this pod has the node's network"))
         args.append("--kubeconfig=/etc/kubernetes/scheduler.conf")
     args.append("--node-cache" if one.node_cache else "--no-node-cache")
-    args += [f"--prefix={one.prefix}"] if one.prefix else []
+    args += one.paths.arguments
     args += [f"--timeout={one.timeout:g}"] if one.timeout != 5.0 else []
     args += ["--reload"] if one.reload else []
     if one.tls is not TlsSource.NONE:
@@ -64,8 +68,9 @@ def extender_container(installation: Installation) -> dict[str, Tree]:
         "imagePullPolicy": setting("image.pullPolicy", ""),
         "command": ["moor", "serve", one.policy.place],
         "args": args,
+        "env": setting("env", []),
     }
-    ports = [] if local else [{"name": "extender", "containerPort": PORT}]
+    ports = [] if local else [{"name": "extender", "containerPort": one.paths.port}]
     if one.mode is not Mode.STATIC_POD:
         made["ports"] = [*ports, {"name": "health", "containerPort": HEALTH_PORT}]
     made |= _probes(installation, HEALTH_PORT, ("/livez", "/readyz"), scheme="HTTP", startup=local)
@@ -87,6 +92,7 @@ def moor_run_container(installation: Installation) -> dict[str, Tree]:
             f"--port={SCHEDULER_PORT}",
             *(["--reload"] if one.reload else []),
         ],
+        "env": setting("env", []),
         "ports": [{"name": "health", "containerPort": SCHEDULER_PORT}],
     }
     made |= _probes(installation, SCHEDULER_PORT, ("/livez", "/readyz"), scheme="HTTP")
@@ -101,7 +107,7 @@ def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:
     if not one.kubernetes.configuration_api:
         args = [
             f"--policy-config-file={CONFIG_FOLDER}/policy.cfg",
-            f"--scheduler-name={one.scheduler_name}",
+            f"--scheduler-name={one.scheduler_names[0]}",
             "--leader-elect=true",
         ]
         if not one.in_place:
@@ -158,14 +164,20 @@ def container_security() -> dict[str, Tree]:
     }
 
 
-def policy_checksum(installation: Installation) -> dict[str, Tree]:
-    """An annotation that makes new pods of a changed policy; none where pods reload it."""
-    text = installation.policy.text
-    if not text or installation.reload:
-        return {}
-    checksum = hashlib.sha256(text.encode()).hexdigest()
-    template = '{{ .Files.Get "policy.py" | sha256sum }}'
-    return {POLICY_ANNOTATION: Setting(checksum, {}, template.replace('"', "`"))}
+def checksums(installation: Installation) -> dict[str, Tree]:
+    """Annotations that make new pods of changed files, but of a policy that pods reload."""
+    one = installation
+    made: dict[str, Tree] = {}
+    if one.policy.text and not one.reload:
+        made["checksum/policy"] = _checksum(ChartFile("policy.py", one.policy.text))
+    if one.mode is not Mode.EXTENDER:
+        made["checksum/config"] = _checksum(configuration_file(one))
+    return made
+
+
+def _checksum(file: ChartFile | EmbeddedYaml) -> Setting:
+    checksum = hashlib.sha256(chart_file_text(file).encode()).hexdigest()
+    return Setting(checksum, {}, f"{{{{ .Files.Get `{file.name}` | sha256sum }}}}")
 
 
 def _extender_mounts(installation: Installation) -> list[Tree]:
@@ -214,11 +226,7 @@ def _limits(path: str) -> dict[str, Tree]:
         "requests": {"cpu": "100m", "memory": "128Mi"},
         "limits": {"memory": Noted("512Mi", "more for thousands of nodes")},
     }
-    plainly = {
-        "requests": {"cpu": "100m", "memory": "128Mi"},
-        "limits": {"memory": "512Mi"},
-    }
     return {
-        "resources": Setting(resources, {path: plainly}),
+        "resources": Setting(resources, {path: resources}),
         "securityContext": container_security(),
     }

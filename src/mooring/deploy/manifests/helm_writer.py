@@ -12,25 +12,33 @@ from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest
 from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
 from mooring.deploy.manifests.plain_objects import plain
-from mooring.deploy.manifests.yaml_text import comment_lines, with_indents, yaml_text
+from mooring.deploy.manifests.yaml_text import (
+    chart_file_text,
+    comment_lines,
+    with_indents,
+    yaml_text,
+)
 from mooring.version import __version__
 
 #: What values are for, by their path.
 _ABOUT = {
     "affinity": "Where its pods run.",
+    "env": "Environment variables of moor, such as [{name: LOG_LEVEL, value: DEBUG}].",
     "image": "The image with mooring and the libraries of the policy.",
     "imagePullSecrets": "Secrets to pull images with, such as [{name: registry}].",
     "kubeScheduler": "The kube-scheduler beside it: best the version of the cluster.",
     "networkPolicy": "Let only the ports in that somebody has to reach.",
     "nodeSelector": "Labels of the nodes its pods run on.",
+    "podAnnotations": "More annotations of its pods.",
     "podDisruptionBudget": "When nodes are drained, one pod at a time leaves.",
-    "priorityClass": "Pods that schedule others are not preempted by them.",
+    "podLabels": "More labels of its pods.",
+    "priorityClass": "Pods that schedule others are not preempted by them. With create: false,\n"
+    "the name is that of an existing class; if it is empty, the cluster's default.",
     "replicaCount": "Of several schedulers one works; of several extenders all do.",
     "resources": "More memory for thousands of nodes.",
     "service": "How kube-scheduler reaches the extender.",
     "serviceAccount": "Who asks the API server.",
     "serviceMonitor": "For Prometheus' operator.",
-    "testPod": "A pod to try it with.",
     "tolerations": "Taints that its pods tolerate.",
     "topologySpreadConstraints": "Replicas on different nodes, if possible.",
 }
@@ -57,7 +65,8 @@ def chart(
         parts = [_template(one) for one in every if one.file == name]
         files[f"templates/{name}.yaml"] = "---\n".join(parts)
     for one in every:
-        files |= {file.name: file.text for file in _found(one.object, ChartFile)}
+        for kind in (ChartFile, EmbeddedYaml):
+            files |= {file.name: chart_file_text(file) for file in _found(one.object, kind)}
     return files
 
 

@@ -28,6 +28,11 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
         return f"1.{self.minor}.{self.patch}"
 
     @property
+    def is_tested(self) -> bool:
+        """Whether mooring is tested with this version."""
+        return self.minor == _MINOR
+
+    @property
     def configuration_api(self) -> str:
         """The newest version of KubeSchedulerConfiguration; empty if it cannot have extenders."""
         # kubescheduler.config.k8s.io: v1 since 1.25, v1beta3 since 1.23; a Policy before.
@@ -51,6 +56,11 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
         return "policy/v1" if self.minor >= 21 else "policy/v1beta1"
 
     @property
+    def services_like_others(self) -> bool:
+        """Whether a Service's name may begin with a digit (RelaxedServiceNameValidation, 1.36)."""
+        return self.minor >= 36
+
+    @property
     def seccomp_profiles(self) -> bool:
         """Whether a security context has ``seccompProfile`` (since 1.19)."""
         return self.minor >= 19
@@ -60,11 +70,11 @@ def read_version(text: str) -> KubernetesVersion:
     """A version as people write it: 1.36, 1.36.4 or v1.36.4.
 
     Raises:
-        InputError: it is no version, or too old.
+        InputError: it is not a version, or too old.
     """
     found = _TEXT.fullmatch(text)
     if found is None:
-        raise InputError(f"--kubernetes {text!r} is no version; write for example 1.36")
+        raise InputError(f"--kubernetes {text!r} is not a version; write for example 1.36")
     minor = int(found[1])
     if minor < _OLDEST:
         raise InputError(f"--kubernetes {text} is too old; mooring needs 1.{_OLDEST} or newer")

@@ -1,11 +1,9 @@
 """One object to be deployed, with what people and charts have to know about it."""
 
-from collections.abc import Iterable
-
 import msgspec
 
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.nodes import Tree
+from mooring.deploy.manifests.nodes import Setting, Tree
 from mooring.deploy.manifests.scheduler_configuration import namespace_of
 
 
@@ -56,6 +54,7 @@ def metadata(
     return made | {"labels": labels(installation)}
 
 
-def enabled(manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Those that are there without a chart."""
-    return [one for one in manifests if not one.off]
+def shared_name(installation: Installation, ending: str = "") -> Setting:
+    """The name of an object that is beside those of other namespaces' installations."""
+    name = f"{installation.name}{ending}"
+    return Setting(f"{name}.{installation.namespace}", {}, f"{name}.{{{{ .Release.Namespace }}}}")

@@ -4,26 +4,28 @@ The writers take its result; the modules beside it make the objects. Static pods
 objects: `static_pod_files` makes them.
 """
 
+from typing import Final
+
 from mooring.deploy.manifests.access import access_manifests
 from mooring.deploy.manifests.certificates import certificate_manifests
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, metadata
-from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Tree
-from mooring.deploy.manifests.scheduler_configuration import policy_text, scheduler_configuration
+from mooring.deploy.manifests.monitoring import monitoring
+from mooring.deploy.manifests.nodes import ChartFile, Tree
+from mooring.deploy.manifests.pod_to_try import pod_to_try
+from mooring.deploy.manifests.scheduler_configuration import configuration_file
 from mooring.deploy.manifests.workloads import (
     deployment,
     disruption_budget,
-    monitoring,
     namespace_object,
     network_policy,
-    pod_to_try,
     priority_class,
     service,
 )
 
-#: What the kubeadm way of running kube-scheduler has.
-KUBEADM_CONFIG = "/etc/kubernetes/scheduler.conf"
+#: Namespaces that every cluster has.
+_OWN_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def manifest_set(installation: Installation) -> list[Manifest]:
@@ -34,17 +36,19 @@ def manifest_set(installation: Installation) -> list[Manifest]:
     """
     one = installation
     found = []
-    if one.format is not ManifestFormat.HELM and one.namespace not in ("default", "kube-system"):
+    if one.format is not ManifestFormat.HELM and one.namespace not in _OWN_NAMESPACES:
         found.append(namespace_object(one))
     found += access_manifests(one)
     found += certificate_manifests(one)
     found += config_maps(one)
-    if not one.priority_class:
+    if not one.existing_priority_class:
         found.append(priority_class(one))
     found.append(deployment(one))
     if one.mode is Mode.EXTENDER:
         found.append(service(one))
-    found += [disruption_budget(one), network_policy(one), *monitoring(one), pod_to_try(one)]
+    found += [disruption_budget(one), network_policy(one), *monitoring(one)]
+    if one.test_pod:
+        found.append(pod_to_try(one))
     return found if one.format is ManifestFormat.HELM else [each for each in found if not each.off]
 
 
@@ -62,23 +66,17 @@ def config_maps(installation: Installation) -> list[Manifest]:
             "For the cluster's kube-scheduler, which does not read it from here: copy it to every\n"
             f"control-plane node and start kube-scheduler with it{_files_too(one)}."
         )
-    found.append(Manifest("config", _config_map(one, "-config", configuration(one)), comment))
+    config = configuration_file(one)
+    made = _config_map(one, "-config", {config.name: config})
+    found.append(Manifest("config", made, comment))
     return found
 
 
-def configuration(installation: Installation) -> dict[str, Tree]:
-    """The files of the scheduler's configuration, by name."""
-    if installation.has_extender and not installation.kubernetes.configuration_api:
-        return {"policy.cfg": policy_text(installation)}
-    outside = installation.mode in (Mode.EXTENDER, Mode.STATIC_POD)
-    kubeconfig = KUBEADM_CONFIG if outside else ""
-    return {
-        "config.yaml": EmbeddedYaml(scheduler_configuration(installation, kubeconfig=kubeconfig))
-    }
-
-
 def _files_too(one: Installation) -> str:
-    return "" if one.tls is TlsSource.NONE else f",\nand the Secret {one.name}-client as files"
+    if one.tls is TlsSource.NONE:
+        return ""
+    secret = "the Secret " if one.tls is TlsSource.CERT_MANAGER else ""
+    return f",\nand the files of {secret}{one.name}-client"
 
 
 def _config_map(one: Installation, ending: str, data: dict[str, Tree]) -> dict[str, Tree]:

@@ -40,6 +40,13 @@ class Setting(msgspec.Struct, frozen=True):
         return only
 
 
+class MoreEntries(Setting, frozen=True):
+    """Entries that a chart's users may add to a mapping; plain manifests have none.
+
+    Its key in the mapping is written nowhere.
+    """
+
+
 class ChartFile(msgspec.Struct, frozen=True):
     """The text of a file that a chart and a kustomization keep as it is.
 
@@ -53,14 +60,25 @@ class ChartFile(msgspec.Struct, frozen=True):
 
 
 class EmbeddedYaml(msgspec.Struct, frozen=True):
-    """A YAML document as the text of a field, such as a configuration in a ConfigMap."""
+    """A YAML document as the text of a field, such as a configuration in a ConfigMap.
 
+    Attributes:
+        name: the file that a chart and a kustomization keep it in.
+        content: what is in it.
+    """
+
+    name: str
     content: Tree
 
 
 def setting(path: str, default: Tree) -> Setting:
     """A value of a chart under its own path."""
     return Setting(default, {path: default})
+
+
+def more_entries(path: str) -> MoreEntries:
+    """Further entries of a mapping, under a path of a chart's values."""
+    return MoreEntries({}, {path: {}})
 
 
 def is_left_out(value: Tree) -> bool:

@@ -53,7 +53,13 @@ def cluster_rules(installation: Installation, configuration: dict[str, object]) 
     """
     if installation.mode is Mode.SCHEDULER:
         return scheduler_rules([installation.policy.policy], configuration)
-    return _extender_rules(installation.policy.policy, node_cache=installation.node_cache)
+    policy, node_cache = installation.policy.policy, installation.node_cache
+    usual = extender_entry(policy, "", node_cache=node_cache)
+    return extender_rules(
+        reads_nodes=node_cache,
+        reads_pods=node_cache and policy.needs_pods,
+        binds="bindVerb" in usual or "bind" in installation.paths.verbs,
+    )
 
 
 def lease_rules(name: str) -> list[PolicyRule]:
@@ -65,20 +71,23 @@ def lease_rules(name: str) -> list[PolicyRule]:
     ]
 
 
-def _extender_rules(policy: Policy, *, node_cache: bool) -> list[PolicyRule]:
-    found = []
-    if node_cache:
-        watched = ("nodes", "pods") if policy.needs_pods else ("nodes",)
-        found.append(PolicyRule(CORE, watched, ("list", "watch"), "The node cache."))
-    if "bindVerb" in extender_entry(policy, "", node_cache=node_cache):
-        found += _binding_rules()
-    return found
+def extender_rules(*, reads_nodes: bool, reads_pods: bool, binds: bool) -> list[PolicyRule]:
+    """The rules of `moor serve` for all namespaces; ``moor doctor`` judges roles by them, too.
+
+    Args:
+        reads_nodes: it has a node cache.
+        reads_pods: with it, its policy needs the pods on them.
+        binds: kube-scheduler leaves binding to it.
+    """
+    watched = [name for name, read in (("nodes", reads_nodes), ("pods", reads_pods)) if read]
+    found = [PolicyRule(CORE, tuple(watched), ("list", "watch"), "The node cache.")]
+    return (found if watched else []) + (_binding_rules() if binds else [])
 
 
 def scheduler_rules(
     policies: Sequence[Policy], configuration: Mapping[str, object] | None
 ) -> list[PolicyRule]:
-    """The rules of `moor run` for all namespaces; ``moor doctor`` asks whether they are granted.
+    """The rules of `moor run` for all namespaces; ``moor doctor`` judges roles by them, too.
 
     Args:
         policies: those that take part.

@@ -9,17 +9,18 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mooring.config.configuration import read_configuration
-from mooring.config.types import API_VERSION, KIND
+from mooring.config.types import API_VERSION, KIND, KUBE_SCHEDULER_LEASE
 from mooring.deploy.manifests.choices import Mode, ServiceType, TlsSource
+from mooring.deploy.manifests.extender_paths import FIELDS
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.nodes import Noted, Setting, Tree
+from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.errors import InputError
+from mooring.extender.address import is_address, shown
 from mooring.extender.extender_entry import extender_entry
 
-PORT: Final = 8888
-#: Where kube-scheduler has its Lease.
-_OWN_NAMESPACE, _OWN_LEASE = "kube-system", "kube-scheduler"
+#: What the kubeadm way of running kube-scheduler has.
+KUBEADM_CONFIG: Final = "/etc/kubernetes/scheduler.conf"
 
 
 def namespace_of(installation: Installation) -> Setting:
@@ -30,13 +31,8 @@ def namespace_of(installation: Installation) -> Setting:
 def lease_place(installation: Installation) -> tuple[Tree, str]:
     """Namespace and name of the Lease."""
     if installation.in_place:
-        return _OWN_NAMESPACE, _OWN_LEASE
+        return KUBE_SCHEDULER_LEASE
     return namespace_of(installation), installation.name
-
-
-def scheduler_names(installation: Installation) -> list[str]:
-    """The ``schedulerName`` of each profile."""
-    return [one.scheduler_name for one in read_configuration(_base(installation)).profiles]
 
 
 def scheduler_configuration(installation: Installation, *, kubeconfig: str = "") -> dict[str, Tree]:
@@ -82,23 +78,36 @@ def scheduler_configuration(installation: Installation, *, kubeconfig: str = "")
     return made
 
 
+def configuration_file(installation: Installation) -> ChartFile | EmbeddedYaml:
+    """The configuration as a file: config.yaml, or policy.cfg for old versions."""
+    if installation.has_extender and not installation.kubernetes.configuration_api:
+        return ChartFile("policy.cfg", policy_text(installation))
+    outside = installation.mode in (Mode.EXTENDER, Mode.STATIC_POD)
+    kubeconfig = KUBEADM_CONFIG if outside else ""
+    made = scheduler_configuration(installation, kubeconfig=kubeconfig)
+    return EmbeddedYaml("config.yaml", made)
+
+
 def extender(installation: Installation) -> dict[str, Tree]:
     """The entry of ``extenders``."""
     one = installation
     entry: dict[str, Tree] = dict(
         extender_entry(
             one.policy.policy,
-            extender_url(one) + one.prefix,
+            extender_url(one) + one.paths.prefix,
             node_cache=one.node_cache,
             timeout=one.timeout,
         )
     )
     if one.mode is Mode.EXTENDER and not one.url and one.service is ServiceType.CLUSTER_IP:
-        scheme, port = extender_url(one).split(":")[0], PORT
-        template = f"{scheme}://{one.name}.{{{{ .Release.Namespace }}}}.svc:{port}{one.prefix}"
+        scheme, port = extender_url(one).split(":")[0], one.paths.port
+        template = (
+            f"{scheme}://{one.name}.{{{{ .Release.Namespace }}}}.svc:{port}{one.paths.prefix}"
+        )
         entry["urlPrefix"] = Setting(entry["urlPrefix"], {}, template)
+    entry = _with_verbs(entry, one.paths.verbs)
     entry.setdefault("httpTimeout", f"{one.timeout:g}s")
-    if "weight" in entry and one.policy.policy.weight is None:
+    if "weight" in entry and one.policy.policy.weight is None and _scores_as_usual(one):
         note = "half the say: as much as all default plugins together"
         entry["weight"] = Noted(entry["weight"], note)
     cached = one.node_cache
@@ -120,6 +129,23 @@ def extender(installation: Installation) -> dict[str, Tree]:
     return entry
 
 
+def _with_verbs(entry: dict[str, Tree], verbs: dict[str, str]) -> dict[str, Tree]:
+    """The entry with other paths, and with verbs that the policy could do without."""
+    entry = dict(entry)
+    cached = entry.pop("nodeCacheCapable")
+    for verb, path in verbs.items():
+        entry[FIELDS[verb]] = path
+    return entry | {"nodeCacheCapable": cached}
+
+
+def _scores_as_usual(one: Installation) -> bool:
+    """Whether the default plugins score with their usual weights."""
+    return not any(
+        {"score", "multiPoint"} & (profile.get("plugins") or {}).keys()
+        for profile in _base(one)["profiles"]
+    )
+
+
 def extender_url(installation: Installation) -> str:
     """Where kube-scheduler finds the extender, without the prefix of its verbs.
 
@@ -128,7 +154,7 @@ def extender_url(installation: Installation) -> str:
     """
     one = installation
     if one.mode is not Mode.EXTENDER:
-        return f"http://127.0.0.1:{PORT}"
+        return f"http://127.0.0.1:{one.paths.port}"
     scheme = "http" if one.tls is TlsSource.NONE else "https"
     if one.url:
         _check_url(one.url, scheme)
@@ -142,7 +168,7 @@ def extender_url(installation: Installation) -> str:
         return f"{scheme}://127.0.0.1:{one.node_port}"
     if one.service is ServiceType.LOAD_BALANCER:
         raise InputError("--service LoadBalancer has an address that only you know: give --url")
-    return f"{scheme}://{one.name}.{one.namespace}.svc:{PORT}"
+    return f"{scheme}://{one.name}.{one.namespace}.svc:{one.paths.port}"
 
 
 def host_of(url: str) -> str:
@@ -151,29 +177,38 @@ def host_of(url: str) -> str:
 
 
 def policy_text(installation: Installation) -> str:
-    """The scheduler policy for Kubernetes before 1.23, as JSON."""
+    """The scheduler policy for Kubernetes before 1.23, as JSON.
+
+    Raises:
+        InputError: the extender cannot be used.
+    """
     entry: dict[str, Any] = plain(extender(installation))
-    entry["httpTimeout"] = int(installation.timeout * 1e9)  # nanoseconds there
+    read_configuration({"extenders": [entry]})  # the same rules as ever since
+    entry["httpTimeout"] = round(installation.timeout * 1e9)  # nanoseconds there
     entry["enableHttps"] = entry.pop("enableHTTPS", False)
     made = {"kind": "Policy", "apiVersion": "v1", "extenders": [entry]}
     return json.dumps(made, indent=2) + "\n"
 
 
 def _base(installation: Installation) -> dict[str, Any]:
-    """The configuration to begin with, with the scheduler's name."""
-    base = dict(installation.configuration)
-    profiles = [dict(one) for one in base.get("profiles") or [{}]]
-    if installation.scheduler_name and len(profiles) == 1:
-        profiles[0] = {"schedulerName": installation.scheduler_name} | {
-            key: value for key, value in profiles[0].items() if key != "schedulerName"
-        }
-    base["profiles"] = profiles
-    return base
+    """The configuration to begin with, with the schedulers' names."""
+    base = {key: value for key, value in installation.configuration.items() if value is not None}
+    profiles = base.get("profiles") or [{}]
+    named = [
+        {"schedulerName": name} | {key: one[key] for key in one if key != "schedulerName"}
+        for name, one in zip(installation.scheduler_names, profiles, strict=True)
+    ]
+    return base | {"profiles": named}
 
 
 def _check_url(url: str, scheme: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != scheme or not parts.hostname or parts.path.strip("/") or parts.query:
+    parts = urlsplit(url) if is_address(url) else None
+    if parts is not None and ("@" in parts.netloc or parts.query or parts.fragment):
+        raise InputError(
+            f"--url {shown(url)} must have no user, query or fragment: everybody can read the "
+            f"configuration; leave them out"
+        )
+    if parts is None or parts.scheme != scheme or parts.path.strip("/"):
         raise InputError(
             f"--url {url!r} must be {scheme}://HOST:PORT without a path; --prefix sets the path"
         )

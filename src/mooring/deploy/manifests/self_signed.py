@@ -1,11 +1,12 @@
-"""Certificates of a server and of its client, by an authority whose key is thrown away.
+"""A certificate authority whose key is thrown away, and what it certifies, as texts.
 
 `certificates` imports it only where it is needed: the package cryptography is no dependency of
-mooring itself. Nothing is written to a disk here.
+mooring itself. The control planes for tests use it, too. Nothing is written to a disk here.
 """
 
 import datetime
 import ipaddress
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from cryptography import x509
@@ -33,18 +34,25 @@ class Certified(NamedTuple):
 
 def self_signed(names: list[str], client: str) -> tuple[Certified, Certified]:
     """Certificates of a server with these names and addresses, and of its client."""
-    authority = _Authority()
-    alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-    return (
-        authority.issue("mooring-extender", ExtendedKeyUsageOID.SERVER_AUTH, alternatives),
-        authority.issue(client, ExtendedKeyUsageOID.CLIENT_AUTH),
-    )
+    authority = CertificateAuthority("mooring-extender-ca", _LIFETIME)
+    return authority.server("mooring-extender", names), authority.client(client)
 
 
-class _Authority:
-    def __init__(self) -> None:
+class CertificateAuthority:
+    """Certifies servers and clients; its key is never written down.
+
+    Args:
+        name: its name.
+        lifetime: how long everything is valid.
+
+    Attributes:
+        pem: its own certificate.
+    """
+
+    def __init__(self, name: str, lifetime: datetime.timedelta) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _name("mooring-extender-ca")
+        self._name = _name(name)
+        self._lifetime = lifetime
         usage = x509.KeyUsage(
             digital_signature=True,
             content_commitment=False,
@@ -62,23 +70,26 @@ class _Authority:
             .add_extension(constraints, critical=True)
             .add_extension(usage, critical=True)
         )
-        self._pem = _pem(builder.sign(self._key, hashes.SHA256()))
+        self.pem = _pem(builder.sign(self._key, hashes.SHA256()))
 
-    def issue(
-        self, name: str, purpose: x509.ObjectIdentifier, *extensions: x509.ExtensionType
+    def server(self, name: str, names: Sequence[str]) -> Certified:
+        """The certificate of a server with these names and addresses."""
+        alternatives = x509.SubjectAlternativeName([_alternative(one) for one in names])
+        return self._issue(_name(name), ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
+
+    def client(self, user: str, groups: Sequence[str] = ()) -> Certified:
+        """The certificate of a client, for Kubernetes a user in these groups."""
+        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH)
+
+    def _issue(
+        self, subject: x509.Name, purpose: x509.ObjectIdentifier, *extensions: x509.ExtensionType
     ) -> Certified:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._builder(_name(name), key.public_key())
+        builder = self._builder(subject, key.public_key())
         for one in (x509.ExtendedKeyUsage([purpose]), *extensions):
             builder = builder.add_extension(one, critical=False)
-        private = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        return Certified(
-            _pem(builder.sign(self._key, hashes.SHA256())), private.decode(), self._pem
-        )
+        certificate = _pem(builder.sign(self._key, hashes.SHA256()))
+        return Certified(certificate, private_pem(key), self.pem)
 
     def _builder(
         self, subject: x509.Name, public_key: ec.EllipticCurvePublicKey
@@ -93,7 +104,7 @@ class _Authority:
             .public_key(public_key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _EARLIER)
-            .not_valid_after(now + _LIFETIME)
+            .not_valid_after(now + self._lifetime)
             .add_extension(own_key, critical=False)
             .add_extension(issuer_key, critical=False)
         )
@@ -106,8 +117,18 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+def _name(text: str, groups: Sequence[str] = ()) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def private_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    """A private key, not encrypted."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    ).decode()
 
 
 def _pem(certificate: x509.Certificate) -> str:

@@ -7,11 +7,14 @@ Secret or service account, so everything else is a file on the node, too. Called
 
 from typing import Final
 
-from mooring.deploy.manifests.containers import pod_security
+from mooring.deploy.manifests.containers import checksums, pod_security
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.manifest_set import KUBEADM_CONFIG, configuration
-from mooring.deploy.manifests.nodes import EmbeddedYaml, Tree
-from mooring.deploy.manifests.workloads import pod_to_try, sidecar_containers
+from mooring.deploy.manifests.manifest import labels
+from mooring.deploy.manifests.nodes import Tree
+from mooring.deploy.manifests.plain_objects import plain
+from mooring.deploy.manifests.pod_to_try import pod_to_try
+from mooring.deploy.manifests.scheduler_configuration import KUBEADM_CONFIG, configuration_file
+from mooring.deploy.manifests.workloads import sidecar_containers
 from mooring.deploy.manifests.yaml_text import comment_lines, yaml_text
 from mooring.deploy.manifests.yaml_writer import yaml_stream
 
@@ -27,14 +30,11 @@ def static_pod_files(installation: Installation, heading: str = "") -> dict[str,
     """
     one = installation
     files = {_POD: comment_lines(heading) + yaml_text(_pod(one))}
-    for name, content in configuration(one).items():
-        text = yaml_text(content.content) if isinstance(content, EmbeddedYaml) else content
-        files[name] = text
-    files["policy.py"] = one.policy.text
+    config = configuration_file(one)
+    files |= {config.name: plain(config), "policy.py": one.policy.text}
     if one.test_pod:
         files["test-pod.yaml"] = yaml_stream([pod_to_try(one)])
-    config = next(name for name in files if name in ("config.yaml", "policy.cfg"))
-    return files | {"install.sh": _install(one, config), "uninstall.sh": _uninstall(one)}
+    return files | {"install.sh": _install(one, config.name), "uninstall.sh": _uninstall(one)}
 
 
 def _pod(one: Installation) -> dict[str, Tree]:
@@ -49,11 +49,18 @@ def _pod(one: Installation) -> dict[str, Tree]:
             _host_path("kubeconfig", KUBEADM_CONFIG, "File"),
         ],
     }
-    labels = {"component": "kube-scheduler", "tier": "control-plane"}
+    # install.sh and uninstall.sh recognise their own manifest by the last ones.
+    marks = {"component": "kube-scheduler", "tier": "control-plane", **labels(one)}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "kube-scheduler", "namespace": "kube-system", "labels": labels},
+        "metadata": {
+            "name": "kube-scheduler",
+            "namespace": "kube-system",
+            "labels": marks,
+            # The kubelet starts a static pod anew when its file changes, and only then.
+            "annotations": checksums(one),
+        },
         "spec": spec,
     }
 
@@ -63,35 +70,59 @@ def _host_path(name: str, path: str, kind: str) -> dict[str, Tree]:
 
 
 def _install(one: Installation, config: str) -> str:
-    backup = _backup(one)
     return f"""#!/bin/sh
 # Replaces kube-scheduler of a control-plane node that kubeadm made. Run it as root on each of them,
 # one after the other, in the folder with these files.
 set -eu
 cd "$(dirname "$0")"
-mkdir -p {one.files_folder}/kube-scheduler {one.files_folder}/policy
-cp {config} {one.files_folder}/kube-scheduler/{config}
-cp policy.py {one.files_folder}/policy/policy.py
-# Not into {_MANIFESTS}: the kubelet would run a copy there as well.
-[ -e {backup} ] || cp {_MANIFESTS}/{_POD} {backup}
-# The kubelet must never see half a file.
-cp {_POD} {one.files_folder}/{_POD}
-mv {one.files_folder}/{_POD} {_MANIFESTS}/{_POD}
-echo "kube-scheduler is replaced; its old manifest is {backup}"
+{_variables(one)}
+if [ ! -e "$manifest" ] && [ ! -e "$backup" ]; then
+  echo "$manifest does not exist; run this on a control-plane node that kubeadm made" >&2
+  exit 2
+fi
+mkdir -p "$folder/kube-scheduler" "$folder/policy"
+cp {config} "$folder/kube-scheduler/{config}"
+cp policy.py "$folder/policy/policy.py"
+# kubeadm's manifest is kept, but not beside it: the kubelet would run the copy as well.
+# After kubeadm upgrade, the new one is kept. A manifest from here is not.
+if [ -e "$manifest" ] && ! is_ours; then
+  cp "$manifest" "$backup.new"
+  mv "$backup.new" "$backup"
+fi
+# The kubelet starts the pod anew when its manifest changes, so the manifest names what is in files.
+stamp() {{ sed "s/^\\( *checksum.$1: \\).*/\\1$(sha256sum <"$2" | cut -c 1-64)/"; }}
+stamp config {config} <{_POD} | stamp policy policy.py >"$folder/{_POD}"
+# It must never see half a file.
+mv "$folder/{_POD}" "$manifest"
+echo "kube-scheduler is replaced; its old manifest is $backup"
+echo "flags and volumes that were added to the old manifest are not in the new one"
 """
 
 
 def _uninstall(one: Installation) -> str:
-    backup = _backup(one)
     return f"""#!/bin/sh
 # Brings kube-scheduler of a control-plane node back. Run it as root.
 set -eu
-cp {backup} {one.files_folder}/{_POD}
-mv {one.files_folder}/{_POD} {_MANIFESTS}/{_POD}
-rm {backup}
-echo "kube-scheduler is as it was before; {one.files_folder} can be removed"
+{_variables(one)}
+if [ -e "$manifest" ] && ! is_ours; then
+  echo "$manifest is not from install.sh, so it stays as it is"
+  exit 0
+fi
+if [ ! -e "$backup" ]; then
+  echo "$backup does not exist, so there is no manifest to bring back" >&2
+  exit 2
+fi
+cp "$backup" "$folder/{_POD}"
+mv "$folder/{_POD}" "$manifest"
+rm "$backup"
+echo "kube-scheduler is as it was before; $folder can be removed"
 """
 
 
-def _backup(one: Installation) -> str:
-    return f"{one.files_folder}/kube-scheduler.yaml.backup"
+def _variables(one: Installation) -> str:
+    """Where things are on the node, and how a manifest is recognised that was installed before."""
+    label = yaml_text({"app.kubernetes.io/name": one.name}).strip()
+    return f"""folder={one.files_folder}
+manifest={_MANIFESTS}/{_POD}
+backup=$folder/{_POD}.backup
+is_ours() {{ grep -qsx " *{label}" "$manifest"; }}"""

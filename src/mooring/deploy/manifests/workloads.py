@@ -1,4 +1,4 @@
-"""What runs and how it is reached: Deployment, Service, budget, network, priority, metrics.
+"""What runs and how it is reached: Deployment, Service, budget, network, priority.
 
 `manifest_set` calls it. Containers are made in `containers`.
 """
@@ -8,22 +8,17 @@ from typing import Final
 from mooring.deploy.manifests.access import needs_the_api
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.containers import (
-    HEALTH_PORT,
-    SCHEDULER_PORT,
+    checksums,
     extender_container,
     kube_scheduler_container,
     moor_run_container,
     pod_security,
-    policy_checksum,
 )
+from mooring.deploy.manifests.extender_paths import HEALTH_PORT, SCHEDULER_PORT
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, labels, metadata, selector
-from mooring.deploy.manifests.nodes import Noted, Tree, setting
-from mooring.deploy.manifests.scheduler_configuration import (
-    PORT,
-    namespace_of,
-    scheduler_names,
-)
+from mooring.deploy.manifests.nodes import Noted, Setting, Tree, more_entries, setting
+from mooring.deploy.manifests.scheduler_configuration import namespace_of
 
 #: The highest value that a PriorityClass of users may have.
 _PRIORITY: Final = 1_000_000_000
@@ -53,17 +48,39 @@ def pod_spec(installation: Installation) -> dict[str, Tree]:
     spec: dict[str, Tree] = {"serviceAccountName": one.name}
     if not needs_the_api(one):
         spec["automountServiceAccountToken"] = Noted(value=False, note="nothing is read or bound")
-    spec["imagePullSecrets"] = setting(
-        "imagePullSecrets", [{"name": name} for name in one.pull_secrets]
-    )
-    spec["priorityClassName"] = setting("priorityClass.name", one.priority_class or one.name)
+    spec["imagePullSecrets"] = pull_secrets(one)
+    spec["priorityClassName"] = _priority_class_name(one)
     spec["securityContext"] = pod_security(one)
     spec["nodeSelector"] = setting("nodeSelector", {})
     spec["affinity"] = setting("affinity", {})
-    spec["tolerations"] = setting("tolerations", [])
+    spec["tolerations"] = setting("tolerations", _tolerations(one))
     spec["topologySpreadConstraints"] = setting("topologySpreadConstraints", _spread(one))
     spec |= _containers(one)
     return spec | {"volumes": _volumes(one)}
+
+
+def pull_secrets(one: Installation) -> Setting:
+    """What images are pulled with."""
+    return setting("imagePullSecrets", [{"name": name} for name in one.pull_secrets])
+
+
+def _priority_class_name(one: Installation) -> Setting:
+    """An existing class, or the one that is made; a chart's users may name another or want none."""
+    if one.existing_priority_class:
+        return setting("priorityClass.name", one.existing_priority_class)
+    template = (
+        "{{ .Values.priorityClass.name | default (ternary "
+        f"(printf `{one.name}.%s` .Release.Namespace) `` .Values.priorityClass.create) }}}}"
+    )
+    return Setting(f"{one.name}.{one.namespace}", {"priorityClass.name": ""}, template)
+
+
+def _tolerations(one: Installation) -> list[Tree]:
+    """Control-plane nodes are there when others are not, which have to be waited for."""
+    if not one.replaces_kube_scheduler:
+        return []
+    key = "node-role.kubernetes.io/control-plane"
+    return [{"key": key, "operator": "Exists", "effect": "NoSchedule"}]
 
 
 def _containers(one: Installation) -> dict[str, Tree]:
@@ -88,12 +105,15 @@ def sidecar_containers(one: Installation) -> dict[str, Tree]:
 
 
 def _pod_metadata(one: Installation) -> dict[str, Tree]:
-    made: dict[str, Tree] = {"labels": labels(one)}
-    # A kustomization gives the policy's ConfigMap another name when it changes.
-    checksum = {} if one.format is ManifestFormat.KUSTOMIZE else policy_checksum(one)
-    if checksum:
-        made["annotations"] = checksum
-    return made
+    # A kustomization gives ConfigMaps another name when they change.
+    found = {} if one.format is ManifestFormat.KUSTOMIZE else checksums(one)
+    annotations: Tree = setting("podAnnotations", {})
+    if found:
+        annotations = found | {"more": more_entries("podAnnotations")}
+    return {
+        "labels": {**labels(one), "more": more_entries("podLabels")},
+        "annotations": annotations,
+    }
 
 
 def _spread(one: Installation) -> list[Tree]:
@@ -116,26 +136,27 @@ def _volumes(one: Installation) -> list[Tree]:
     if one.policy.text:
         found.append({"name": "policy", "configMap": {"name": f"{one.name}-policy"}})
     if one.tls is not TlsSource.NONE:
-        found.append({"name": "tls", "secret": {"secretName": f"{one.name}-tls"}})
+        mode = Noted(0o440, "0440: nobody but the pod's user and group")
+        secret = {"secretName": f"{one.name}-tls", "defaultMode": mode}
+        found.append({"name": "tls", "secret": secret})
     return found
 
 
 def service(installation: Installation) -> Manifest:
     """How kube-scheduler reaches an extender of its own."""
     one = installation
-    port: dict[str, Tree] = {"name": "extender", "port": PORT, "targetPort": "extender"}
+    port: dict[str, Tree] = {"name": "extender", "port": one.paths.port, "targetPort": "extender"}
     if one.node_port:
         port["nodePort"] = setting("service.nodePort", one.node_port)
-    made = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(one),
-        "spec": {
-            "type": setting("service.type", str(one.service)),
-            "selector": selector(one),
-            "ports": [port],
-        },
+    spec: dict[str, Tree] = {
+        "type": setting("service.type", str(one.service)),
+        "selector": selector(one),
+        "ports": [port],
     }
+    if one.node_cache and one.policy.policy.usage:
+        note = "who bound the last pod knows where it is before a watch tells it"
+        spec["sessionAffinity"] = Noted("ClientIP", note)
+    made = {"apiVersion": "v1", "kind": "Service", "metadata": metadata(one), "spec": spec}
     comment = "Where kube-scheduler finds the extender."
     if one.service is ServiceType.NODE_PORT:
         comment = "Every node answers at the node port, so kube-scheduler asks its own node."
@@ -159,7 +180,7 @@ def network_policy(installation: Installation) -> Manifest:
     one = installation
     ports: list[Tree] = [{"port": health_port(one)}]
     if one.mode is Mode.EXTENDER:
-        ports.insert(0, {"port": PORT})
+        ports.insert(0, {"port": one.paths.port})
     elif one.mode is Mode.SIDECAR:
         ports.append({"port": SCHEDULER_PORT})
     made = {
@@ -173,7 +194,7 @@ def network_policy(installation: Installation) -> Manifest:
         },
     }
     comment = (
-        "Nothing else can be reached from outside. kube-scheduler and the kubelet are no pods\n"
+        "Nothing else can be reached from outside. kube-scheduler and the kubelet are not pods\n"
         "that could be selected, so ports are limited and not callers."
     )
     off = not one.network_policy
@@ -190,52 +211,13 @@ def priority_class(installation: Installation) -> Manifest:
     made = {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
-        "metadata": {"name": installation.name, "labels": labels(installation)},
+        "metadata": {"name": _priority_class_name(installation), "labels": labels(installation)},
         "value": setting("priorityClass.value", _PRIORITY),
         "globalDefault": False,
         "description": "Pods that schedule other pods.",
     }
     comment = "Pods that schedule others are not preempted by them."
     return Manifest("deployment", made, comment, "priorityClass.create")
-
-
-def monitoring(installation: Installation) -> list[Manifest]:
-    """A Service for metrics and a ServiceMonitor for Prometheus' operator."""
-    one = installation
-    wanted = {**selector(one), "app.kubernetes.io/component": "metrics"}
-    head = metadata(one, "-metrics")
-    head["labels"] = {**labels(one), "app.kubernetes.io/component": "metrics"}
-    metrics_service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": head,
-        "spec": {
-            "clusterIP": Noted("None", "each pod is scraped"),
-            "selector": selector(one),
-            "ports": [{"name": "metrics", "port": health_port(one), "targetPort": "health"}],
-        },
-    }
-    monitor = {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "ServiceMonitor",
-        "metadata": metadata(one),
-        "spec": {
-            "selector": {"matchLabels": wanted},
-            "endpoints": [
-                {
-                    "port": "metrics",
-                    "path": "/metrics",
-                    "interval": setting("serviceMonitor.interval", "30s"),
-                }
-            ],
-        },
-    }
-    toggle, off = "serviceMonitor.enabled", not one.service_monitor
-    comment = "Metrics, for Prometheus' operator."
-    return [
-        Manifest("monitoring", metrics_service, comment, toggle, off),
-        Manifest("monitoring", monitor, "", toggle, off),
-    ]
 
 
 def namespace_object(installation: Installation) -> Manifest:
@@ -254,37 +236,3 @@ def namespace_object(installation: Installation) -> Manifest:
         },
     }
     return Manifest("namespace", made)
-
-
-def pod_to_try(installation: Installation) -> Manifest:
-    """A pod to try it with."""
-    one = installation
-    limits = {"limits": dict.fromkeys(one.managed_resources, 1)} if one.managed_resources else {}
-    container: dict[str, Tree] = {
-        "name": "main",
-        "image": setting("testPod.image", "registry.k8s.io/pause:3.10"),
-    }
-    if limits:
-        container["resources"] = limits
-    security: dict[str, Tree] = {"runAsNonRoot": True, "runAsUser": 65532}
-    if one.kubernetes.seccomp_profiles:
-        security["seccompProfile"] = {"type": "RuntimeDefault"}
-    made = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata(one, "-test") | {"labels": {"app.kubernetes.io/part-of": "mooring"}},
-        "spec": {
-            "schedulerName": scheduler_names(one)[0],
-            "securityContext": security,
-            "containers": [
-                container
-                | {
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                    }
-                }
-            ],
-        },
-    }
-    return Manifest("test-pod", made, "A pod to try it with.", "testPod.enabled", not one.test_pod)

@@ -15,11 +15,14 @@ import yaml
 from mooring.deploy.manifests.nodes import (
     ChartFile,
     EmbeddedYaml,
+    MoreEntries,
     Noted,
     Setting,
     Tree,
     is_left_out,
 )
+from mooring.wording import escaped
+from mooring.yaml_text import Dumper
 
 #: Longer lists get a line for each item.
 _FLOW_WIDTH: Final = 60
@@ -37,16 +40,23 @@ def yaml_text(tree: Tree, *, chart: bool = False) -> str:
     return "".join(f"{line}\n" for line in _Writer(chart=chart).lines(tree))
 
 
+def chart_file_text(file: ChartFile | EmbeddedYaml) -> str:
+    """A file as a chart keeps it."""
+    if isinstance(file, ChartFile):
+        return file.text
+    return "".join(f"{line}\n" for line in _Writer(chart=True, inner=True).lines(file.content))
+
+
 def comment_lines(text: str) -> str:
     """A text as comment lines."""
-    return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
+    return "".join(f"# {escaped(line)}".rstrip() + "\n" for line in text.splitlines())
 
 
 def scalar_text(value: object) -> str:
     """One scalar as YAML in one line."""
     if isinstance(value, str) and (not value or not _SIMPLE.fullmatch(value)):
         return "".join(map(_escaped, json.dumps(value, ensure_ascii=False)))
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=math.inf)
+    text: str = yaml.dump(value, Dumper=Dumper, default_flow_style=True, width=math.inf)
     return text.removesuffix("\n").removesuffix("\n...").strip()
 
 
@@ -74,7 +84,7 @@ class _Writer:
     def _mapping(self, tree: dict[str, Tree]) -> Iterator[str]:
         for key, value in tree.items():
             if not is_left_out(value) or self._chart:
-                yield from self._entry(scalar_text(key), value)
+                yield from self._entry(self._text(scalar_text(key)), value)
 
     def _entry(self, key: str, value: Tree) -> Iterator[str]:
         note = ""
@@ -86,16 +96,18 @@ class _Writer:
                 value = value.default
             else:
                 note, value = f" # {value.note}", value.value
-        if isinstance(value, EmbeddedYaml):
+        if isinstance(value, EmbeddedYaml) and self._chart:
             yield f"{key}: |{note}"
-            inner = _Writer(chart=self._chart, inner=True)
-            yield from _indented(inner.lines(value.content))
+            yield f'  {{{{- tpl (.Files.Get "{value.name}") . | nindent 4 }}}}'
+        elif isinstance(value, EmbeddedYaml):
+            yield f"{key}: |{note}"
+            yield from _indented(self.lines(value.content))
         elif isinstance(value, ChartFile) and self._chart:
             yield f"{key}: |{note}"
             yield f'  {{{{- .Files.Get "{value.name}" | nindent 4 }}}}'
         elif (text := _literal(value)) is not None:
             yield f"{key}: |{_chomping(text)}{note}"
-            yield from _indented(text.removesuffix("\n").split("\n"))
+            yield from _indented(self._text(text.removesuffix("\n")).split("\n"))
         elif isinstance(value, (dict, list)) and value and not self._is_short(value):
             yield f"{key}:{note}"
             yield from _indented(self.lines(value))
@@ -110,7 +122,11 @@ class _Writer:
 
     def _templated(self, key: str, value: Setting, note: str) -> Iterator[str]:
         default = value.default
-        if not value.template and (isinstance(default, (dict, list)) or default == ""):
+        if isinstance(value, MoreEntries):
+            yield f"{{{{- with .Values.{value.path} }}}}"
+            yield "{{- toYaml . | nindent INDENT }}"
+            yield "{{- end }}"
+        elif not value.template and (isinstance(default, (dict, list)) or default == ""):
             # What is empty is left out, as in manifests without a chart.
             yield f"{{{{- with .Values.{value.path} }}}}"
             if isinstance(default, str):
@@ -140,10 +156,22 @@ class _Writer:
         if isinstance(value, Setting):
             return self._template(value) if self._chart else self._one_line(value.default)
         if isinstance(value, ChartFile):
-            return scalar_text(value.text)
+            return self._text(scalar_text(value.text))
         if isinstance(value, list):
-            return f"[{', '.join(self._one_line(one) for one in value)}]"
-        return scalar_text(value)
+            return f"[{', '.join(map(self._list_item, value))}]"
+        return self._text(scalar_text(value))
+
+    def _list_item(self, value: Tree) -> str:
+        """An item of a list in one line, where commas and brackets are marks."""
+        text = self._one_line(value)
+        if isinstance(value, str) and set(text) & set(",[]{}") and text[0] not in "\"'":
+            quoted = text.replace("'", "''")
+            return f"'{quoted}'"
+        return text
+
+    def _text(self, text: str) -> str:
+        """A text that Helm leaves as it is."""
+        return text.replace("{{", '{{ "{{" }}') if self._chart else text
 
     def _is_short(self, value: Any) -> bool:
         """Whether a list is written in one line."""

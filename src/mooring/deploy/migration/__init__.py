@@ -5,6 +5,7 @@ opens a file.
 """
 
 from mooring.deploy.migration.migration import Migrated, migrate, migrate_all
+from mooring.deploy.migration.migration_error import MigrationError
 from mooring.deploy.migration.notes import Note
 
-__all__ = ["Migrated", "Note", "migrate", "migrate_all"]
+__all__ = ["Migrated", "MigrationError", "Note", "migrate", "migrate_all"]

@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.config.strict_decoding import FieldProblem, raise_problems
 from mooring.config.types import API_VERSION, KIND
+from mooring.deploy.migration.migration_error import MigrationError
 from mooring.deploy.migration.notes import Note, Notes
 from mooring.deploy.migration.old_configuration import (
     ConfigurationTranslation,
@@ -23,7 +24,7 @@ from mooring.deploy.migration.old_types import V1ALPHA1, PolicySource
 from mooring.deploy.migration.places import ConfigPlace, Places, Workload, as_object
 from mooring.deploy.migration.policy_types import read_policy
 from mooring.deploy.migration.result_text import check_result, comments, dump, written
-from mooring.deploy.migration.scheduler_args import (
+from mooring.deploy.migration.scheduler_flags import (
     CONFIG,
     POLICY_CONFIG_MAP,
     POLICY_FILE,
@@ -35,8 +36,10 @@ from mooring.errors import InputError
 MIGRATED: Final = "migrated"
 #: Everything in it is v1 already.
 CURRENT: Final = "current"
-#: A Policy that is part of another file now.
+#: Nothing but a Policy that is part of another file now.
 MERGED: Final = "merged"
+#: Nothing could be migrated; comments say what to do.
+NOTED: Final = "noted"
 #: No scheduler configuration.
 OTHER: Final = "other"
 _SYSTEM: Final = "kube-system"
@@ -56,7 +59,8 @@ class Migrated(msgspec.Struct, frozen=True):
         source: its name.
         text: the new text; the old one if nothing in it had to change.
         notes: what there is to say, in order; those with ``action`` ask for something.
-        state: ``migrated``, ``current``, ``merged`` (into another text) or ``other``.
+        state: ``migrated``, ``current``, ``merged`` (into another text), ``noted`` (nothing but
+            comments are new) or ``other``.
         found: the old versions that were in it, such as ``Policy``.
     """
 
@@ -75,7 +79,7 @@ def migrate(text: str, *, source: str) -> Migrated:
         source: its name, for messages.
 
     Raises:
-        InputError: it is wrong, or refers to something that is not in it.
+        MigrationError: it is wrong, or refers to something that is not in it.
     """
     return migrate_all([(source, text)])[0]
 
@@ -88,7 +92,7 @@ def migrate_all(texts: Iterable[tuple[str, str]], *, keep_json: bool = False) ->
         keep_json: write JSON, without comments, where a whole text is JSON.
 
     Raises:
-        InputError: something is wrong, or is referred to and not there.
+        MigrationError: something is wrong, or is referred to and not there.
     """
     return _Migration([EditedText(text, source) for source, text in texts], keep_json).run()
 
@@ -105,6 +109,7 @@ class _Migration:
         self._done: set[int] = set()
         self._merged: list[ConfigPlace] = []
         self._users: dict[int, Workload] = {}
+        self._noted: set[int] = set()
 
     def run(self) -> list[Migrated]:
         for workload in self._places.workloads:
@@ -122,9 +127,11 @@ class _Migration:
     def _result(self, text: EditedText) -> Migrated:
         changed = text.changed()
         places = [one for one in self._places.found if one.text is text]
-        if changed != text.text:
+        if changed != text.text and id(text) in self._noted and not self._found[id(text)]:
+            state = NOTED
+        elif changed != text.text:
             state = MIGRATED
-        elif any(one in self._merged for one in places):
+        elif any(one in self._merged and one.node is text.documents[0].node for one in places):
             state = MERGED
         elif places and all(one.is_current for one in places):
             state = CURRENT
@@ -140,6 +147,7 @@ class _Migration:
         new_config = ""
         if place is not None:
             self._users[id(place)] = workload
+            _say_remade(workload, CONFIG, place, notes)
         elif config:
             name, key = workload.mounted(config)
             behind = f"{key} of ConfigMap {name}" if name else "a file on its node"
@@ -148,45 +156,58 @@ class _Migration:
                 f"is {behind}, which is not among the given files; give it, too, or correct it",
             )
         if args.configures:
-            new_config = self._configured_by_args(workload)
-        changed = args.rewrite(workload.text, new_config, notes)
+            new_config = self._configured_by_args(workload, notes)
+        changed = not args.unclear and args.rewrite(workload.text, new_config, notes)
+        if changed or args.unclear:
+            args.say_unclear(notes)
         if changed or config:
             self._versions(workload, notes)
         self._notes[id(workload.text)].add(notes, f"{workload}: ")
         if changed:
             self._found[id(workload.text)].append("arguments")
+        if changed or args.unclear:
             self._comment(workload, notes)
 
-    def _configured_by_args(self, workload: Workload) -> str:
+    def _configured_by_args(self, workload: Workload, about: Notes) -> str:
         """Write the file that says what arguments said; return its path in the container."""
-        args = workload.args
+        args, name, content = workload.args, "", ""
         data = {"apiVersion": V1ALPHA1, "kind": KIND, **args.as_configuration()}
         place = self._policy_of_args(workload) if args.names_policy else None
         if place is not None:
             data["algorithmSource"] = {"policy": {"file": {"path": place.file_name}}}
             self._configuration(place, data, workload, own_policy=place)
             if args.value(POLICY_FILE):
+                _say_remade(workload, POLICY_FILE, place, about)
                 return args.value(POLICY_FILE)
             name = place.config_map.name if place.config_map is not None else ""
-            key = place.file_name
+            key, content = place.file_name, f"{place.file_name} of ConfigMap {name}"
         else:
-            name, key = f"{workload.name}-config", "config.yaml"
-            notes = Notes()
+            key, notes = "config.yaml", Notes()
             with _errors_of_args(workload):
                 found = ConfigurationTranslation(data, _no_policy, notes).translate()
                 check_result(found)
-            meta = {"name": name}
-            if workload.namespace:
-                meta["namespace"] = workload.namespace
-            content = written(found, f"the arguments of {workload}", notes)
-            config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
-            config_map["data"] = {key: content}
-            workload.text.append_document(dump(config_map))
+            if workload.is_static:
+                content = msgspec.json.encode(found).decode()
+            else:
+                name = self._places.free_config_map(f"{workload.name}-config", workload.namespace)
+                meta = {"name": name}
+                if workload.namespace:
+                    meta["namespace"] = workload.namespace
+                config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+                text = written(found, f"the arguments of {workload}", notes)
+                workload.text.append_document(dump({**config_map, "data": {key: text}}))
             self._notes[id(workload.text)].add(notes)
-        volume = "scheduler-config"
-        workload.text.append_item(
-            workload.pod_node, "volumes", {"name": volume, "configMap": {"name": name}}
-        )
+        volume = self._places.free_volume(workload, "scheduler-config")
+        source: dict[str, Any] = {"configMap": {"name": name}}
+        if workload.is_static:
+            # The kubelet takes no ConfigMap, and one object from a file.
+            source = {"hostPath": {"path": _FOLDER, "type": "Directory"}}
+            about.ask(
+                f"{_FOLDER}/{key}",
+                f"write this file on every node with the static pod, before the pod is replaced: "
+                f"{content}",
+            )
+        workload.text.append_item(workload.pod_node, "volumes", {"name": volume, **source})
         workload.text.append_item(
             workload.args.container,
             "volumeMounts",
@@ -205,9 +226,11 @@ class _Migration:
             place = self._places.behind(workload, path)
             wanted = f"--{POLICY_FILE}={path}: the Policy"
         if place is None or not place.is_policy:
-            raise InputError(
-                f"{workload.text.source}, line {workload.node.start_mark.line + 1}: {wanted} is "
-                "not among the given files; give it, too"
+            line = workload.line_of_flag(POLICY_CONFIG_MAP if name else POLICY_FILE)
+            raise MigrationError(
+                f"{workload.text.source}, line {line}: {wanted} is not among the given files; "
+                "give it, too",
+                workload.text.source,
             )
         return place
 
@@ -329,8 +352,26 @@ class _Migration:
 
     def _comment(self, workload: Workload, notes: Notes) -> None:
         text, at = workload.text, workload.node.start_mark
-        if not text.is_json and at.column == 0:
-            text.replace(at.index, at.index, comments(notes, "moor migrate:"))
+        comment = comments(notes, "moor migrate:")
+        if text.is_json or at.column or text.text[: at.index].endswith(comment):
+            return  # the last one is a comment of an earlier run
+        text.replace(at.index, at.index, comment)
+        self._noted.add(id(text))
+
+
+def _say_remade(workload: Workload, flag: str, place: ConfigPlace, notes: Notes) -> None:
+    """Ask for a new ConfigMap where kubectl made one of a file that is another now."""
+    path = workload.args.value(flag)
+    name, key = workload.mounted(path)
+    if not name or place.config_map is not None or place.is_current:
+        return
+    file = place.text.source
+    namespace = f" -n {workload.namespace}" if workload.namespace else ""
+    notes.ask(
+        f"--{flag}={path}",
+        f"is {key} of ConfigMap {name}, for which the file {file} is taken; make the ConfigMap of "
+        f"it again: kubectl create configmap {name}{namespace} --from-file={file}",
+    )
 
 
 def _extent(place: ConfigPlace) -> tuple[int, int]:
@@ -347,7 +388,7 @@ def _errors_in(place: ConfigPlace) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if isinstance(error, _PlacedError):
+        if isinstance(error, MigrationError):
             raise
         text = str(error)
         first = _PROBLEM.match(text)
@@ -358,7 +399,8 @@ def _errors_in(place: ConfigPlace) -> Iterator[None]:
             line = place.where(found[2]).rpartition("line ")[2]
             return f"; line {line}: {found[2]}: " if found[1] else found[0]
 
-        raise _PlacedError(f"{where}: {_PROBLEM.sub(with_line, text)}") from error
+        sentence = f"{where}: {_PROBLEM.sub(with_line, text)}"
+        raise MigrationError(sentence, place.text.source) from error
 
 
 @contextmanager
@@ -366,9 +408,5 @@ def _errors_of_args(workload: Workload) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        line = workload.node.start_mark.line + 1
-        raise _PlacedError(f"{workload.text.source}, line {line}: {workload}: {error}") from error
-
-
-class _PlacedError(InputError):
-    """Says where already."""
+        line, source = workload.node.start_mark.line + 1, workload.text.source
+        raise MigrationError(f"{source}, line {line}: {workload}: {error}", source) from error

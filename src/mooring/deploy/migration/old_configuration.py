@@ -159,7 +159,7 @@ class ConfigurationTranslation:
         if not provider:
             return names.DEFAULT_PROVIDER
         if provider not in known:
-            text = f"{provider!r} is no provider of Kubernetes; write {' or '.join(known)}"
+            text = f"{provider!r} is not a provider of Kubernetes; write {' or '.join(known)}"
             raise_problems([FieldProblem("algorithmSource.provider", text)])
         return provider
 

@@ -118,11 +118,7 @@ class ProfileTranslation:
                 enabled = self._profile.enabled(point)
                 self._profile.remove(point, plugin)
                 if plugin in enabled:
-                    if not self._profile.runs(point, names.SPREAD):
-                        self._profile.enable(point, names.SPREAD, enabled[plugin])
-                    self._notes.say(
-                        plugin, f"removed; {names.SPREAD} does it with its default constraints"
-                    )
+                    self._spread_instead(plugin, point, enabled[plugin])
                     off = False
         if off and self._profile.runs(_SCORE, names.SPREAD):
             spread_by_list(self._profile)
@@ -131,6 +127,26 @@ class ProfileTranslation:
                 f"is disabled, so {names.SPREAD} gets no default constraints (defaultingType: "
                 "List)",
             )
+
+    def _spread_instead(self, plugin: str, point: str, weight: int) -> None:
+        """Score with what does it now, and only that: the removed plugin rejected no node."""
+        for one in ("preScore", _SCORE) if point == MULTI_POINT else (point,):
+            if not self._profile.runs(one, names.SPREAD):
+                self._profile.enable(one, names.SPREAD, weight)
+            elif one == _SCORE and weight > (has := self._weight(names.SPREAD)):
+                self._notes.ask(
+                    plugin,
+                    f"its weight was {weight}; it is one plugin with {names.SPREAD} now, whose "
+                    f"weight is {has}; raise it if spreading has to count more",
+                )
+        self._notes.say(plugin, f"removed; {names.SPREAD} does it with its default constraints")
+
+    def _weight(self, plugin: str) -> int:
+        """The weight that a plugin of the default set scores with."""
+        old = names.OLD_DEFAULT_WEIGHTS if self._version in OTHER_WEIGHTS else {}
+        usual = {one.name: one.weight for one in DEFAULT_PLUGINS} | old
+        multi = self._profile.enabled(MULTI_POINT).get(plugin, usual[plugin])
+        return self._profile.enabled(_SCORE).get(plugin, multi) or 1
 
     def _node_labels(self) -> None:
         args = self._profile.drop_args(names.NODE_LABEL)
@@ -144,8 +160,11 @@ class ProfileTranslation:
                     preferred_present=args.get("presentLabelsPreference") or (),
                     preferred_absent=args.get("absentLabelsPreference") or (),
                 )
-                if not self._profile.runs(_SCORE, names.NODE_AFFINITY):
-                    self._profile.enable(_SCORE, names.NODE_AFFINITY, weight or 1)
+                if self._profile.runs(_SCORE, names.NODE_AFFINITY):
+                    weight = max(weight, self._weight(names.NODE_AFFINITY))
+                enabled = self._profile.enabled(_SCORE)
+                enabled[names.NODE_AFFINITY] = weight or 1
+                self._profile.replace_enabled(_SCORE, enabled)
                 self._notes.ask(
                     f"{names.NODE_LABEL} at score",
                     "removed; it is now a preference in the addedAffinity of NodeAffinity, which "
@@ -240,6 +259,8 @@ class ProfileTranslation:
             )
 
     def _arguments(self) -> None:
+        for plugin in names.REMOVED_PLUGINS:
+            self._profile.drop_args(plugin)
         spread = self._profile.args(names.SPREAD)
         if spread.get("defaultConstraints"):
             spread.setdefault("defaultingType", "List")

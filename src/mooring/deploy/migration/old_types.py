@@ -16,6 +16,7 @@ from mooring.config.types import (
     ClientConnectionConfiguration,
     Extender,
     PluginConfig,
+    Plugins,
     PluginSet,
 )
 from mooring.model.duration import Duration
@@ -114,23 +115,10 @@ class AlgorithmSource(_Fields, frozen=True):
     provider: str | None = None
 
 
-class OldPlugins(_Fields, frozen=True):
-    """The extension points of all old versions."""
+class OldPlugins(Plugins, frozen=True):
+    """The extension points of all versions; v1 has them all but one."""
 
-    pre_enqueue: PluginSet = PluginSet()
-    queue_sort: PluginSet = PluginSet()
-    pre_filter: PluginSet = PluginSet()
-    filter: PluginSet = PluginSet()
-    post_filter: PluginSet = PluginSet()
-    pre_score: PluginSet = PluginSet()
-    score: PluginSet = PluginSet()
-    reserve: PluginSet = PluginSet()
-    permit: PluginSet = PluginSet()
-    pre_bind: PluginSet = PluginSet()
-    bind: PluginSet = PluginSet()
-    post_bind: PluginSet = PluginSet()
     unreserve: PluginSet = PluginSet()
-    multi_point: PluginSet = PluginSet()
 
 
 class OldProfile(_Fields, frozen=True):

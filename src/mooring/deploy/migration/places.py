@@ -3,6 +3,7 @@
 Called by `migration`. Finds things in texts; translates nothing.
 """
 
+import itertools
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -11,10 +12,11 @@ import yaml
 
 from mooring.config.types import API_VERSION, KIND
 from mooring.deploy.migration import policy_types
+from mooring.deploy.migration.migration_error import MigrationError
 from mooring.deploy.migration.old_types import FIELDS
 from mooring.deploy.migration.scheduler_args import SchedulerArgs, scheduler_args
 from mooring.deploy.migration.texts import EditedText, field, line_of
-from mooring.errors import InputError
+from mooring.deploy.static_pods import is_static_folder
 
 _OF_POLICY: Final = {"predicates", "priorities", "alwaysCheckAllPredicates"}
 _KEY_OF_POLICY: Final = "policy.cfg"
@@ -63,9 +65,10 @@ class ConfigPlace:
         else:
             self.version = str(data.get("apiVersion") or "")
             if self.version not in (API_VERSION, *FIELDS):
-                raise InputError(
-                    f"{self.where('apiVersion')}: apiVersion: {self.version!r} is no version of "
-                    f"{KIND}; known are {', '.join(FIELDS)} and {API_VERSION}"
+                raise MigrationError(
+                    f"{self.where('apiVersion')}: apiVersion: {self.version!r} is not a version of "
+                    f"{KIND}; known are {', '.join(FIELDS)} and {API_VERSION}",
+                    text.source,
                 )
 
     @property
@@ -120,6 +123,24 @@ class Workload(NamedTuple):
         """The name of the object."""
         return str(as_object(self.data.get("metadata")).get("name") or "")
 
+    def line_of_flag(self, flag: str) -> int:
+        """The line of the word that has a flag, counted from 1."""
+        for name in ("command", "args"):
+            for word in getattr(field(self.args.container, name), "value", ()):
+                if f"--{flag}" in str(word.value).replace("_", "-"):
+                    return int(word.start_mark.line) + 1
+        return int(self.node.start_mark.line) + 1
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the kubelet reads it from a file, as far as the object says."""
+        labels = as_object(as_object(self.data.get("metadata")).get("labels"))
+        return self.data.get("kind") == "Pod" and (
+            is_static_folder(self.text.source)
+            or labels.get("tier") == "control-plane"
+            or self.pod_spec.get("hostNetwork") is True
+        )
+
     def __str__(self) -> str:
         return f"{self.data.get('kind')} {self.name}, container {self.container.get('name')}"
 
@@ -154,12 +175,14 @@ class Places:
         texts: the texts.
 
     Raises:
-        InputError: something claims to be a configuration and is none.
+        MigrationError: something claims to be a configuration and is none.
     """
 
     def __init__(self, texts: list[EditedText]) -> None:
         self.found: list[ConfigPlace] = []
         self.workloads: list[Workload] = []
+        self._config_maps: set[tuple[str, str]] = set()
+        self._volumes: dict[int, set[str]] = {}
         for text in texts:
             for document in text.documents:
                 for node, data in _unpacked(document.node, document.data):
@@ -181,6 +204,21 @@ class Places:
             exact = exact or (policies if len(policies) == 1 else [])
         return exact[0] if exact else None
 
+    def free_config_map(self, name: str, namespace: str) -> str:
+        """A name that no ConfigMap has, and which is taken from now on."""
+        taken = {one for where, one in self._config_maps if where == namespace}
+        found = _free(name, taken)
+        self._config_maps.add((namespace, found))
+        return found
+
+    def free_volume(self, workload: Workload, name: str) -> str:
+        """A name that no volume of a pod has, and which is taken from now on."""
+        own = {str(one.get("name")) for one in _objects(workload.pod_spec.get("volumes"))}
+        taken = self._volumes.setdefault(id(workload.pod_node), own)
+        found = _free(name, taken)
+        taken.add(found)
+        return found
+
     def named(self, path: str, near: ConfigPlace | None = None) -> ConfigPlace | None:
         """What a file of some name holds; that in the same ConfigMap first."""
         name = PurePosixPath(path).name
@@ -193,9 +231,13 @@ class Places:
     def behind(self, workload: Workload, path: str) -> ConfigPlace | None:
         """What a path in a container leads to."""
         name, key = workload.mounted(path)
-        if name:
+        if not name:
+            return self.named(path)
+        if any(one == name for _, one in self._config_maps):
             return self.in_config_map(name, key, workload.namespace)
-        return self.named(path)
+        # kubectl create configmap makes it of files.
+        files = [one for one in self.found if one.config_map is None and one.file_name == key]
+        return files[0] if len(files) == 1 else None
 
     def _look_at(self, text: EditedText, node: yaml.Node, data: dict[str, Any]) -> None:
         kind = data.get("kind")
@@ -207,10 +249,11 @@ class Places:
             self._look_for_schedulers(text, node, data)
 
     def _look_into(self, text: EditedText, node: yaml.Node, data: dict[str, Any]) -> None:
+        meta = as_object(data.get("metadata"))
+        self._config_maps.add((str(meta.get("namespace") or ""), str(meta.get("name") or "")))
         values = field(node, "data")
         if not isinstance(values, yaml.MappingNode):
             return
-        meta = as_object(data.get("metadata"))
         for key_node, value_node in values.value:
             content = as_object(data.get("data")).get(key_node.value)
             if not isinstance(content, str) or not content.strip():
@@ -225,7 +268,7 @@ class Places:
             )
             try:
                 inner = EditedText(content, f"{text.source} ({config_map})")
-            except InputError:
+            except MigrationError:
                 if "predicates" in content or KIND in content:
                     raise
                 continue
@@ -246,6 +289,12 @@ class Places:
             args = scheduler_args(one)
             if args is not None and isinstance(pod_node, yaml.MappingNode):
                 self.workloads.append(Workload(text, node, data, pod, pod_node, container, args))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the first with a number behind it that is not taken."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain((name,), numbered) if one not in taken)
 
 
 def _is_configuration(data: dict[str, Any]) -> bool:

@@ -47,6 +47,8 @@ class PolicyTranslation:
         self._hard_weight = policy.hard_pod_affinity_symmetric_weight or hard_pod_affinity_weight
         self._filters: set[str] = set(names.MANDATORY)
         self._scores: dict[str, int] = {}
+        self._label_predicates: list[str] = []
+        self._label_weight = 0
         self._problems: list[FieldProblem] = []
 
     def translate(self) -> None:
@@ -76,8 +78,17 @@ class PolicyTranslation:
             if one.name in names.PREDICATES:
                 self._filters |= set(names.PREDICATES[one.name])
             elif not self._own_predicate(one, field):
-                text = f"{one.name!r} is no predicate of Kubernetes; correct or remove it"
+                text = f"{one.name!r} is not a predicate of Kubernetes; correct or remove it"
                 self._problems.append(FieldProblem(f"{field}.name", text))
+        if self._label_predicates:
+            if names.NODE_AFFINITY not in self._filters:
+                self._notes.ask(
+                    ", ".join(self._label_predicates),
+                    "NodeAffinity also checks nodeSelector and nodeAffinity of pods, which the "
+                    "Policy did not without MatchNodeSelector or GeneralPredicates; see whether "
+                    "pods have any that they should not",
+                )
+            self._filters.add(names.NODE_AFFINITY)
         off = [one for one in names.FILTERS if one not in self._filters]
         if names.FIT in off:
             self._notes.ask(
@@ -104,7 +115,7 @@ class PolicyTranslation:
             )
         if argument.labels_presence is not None:
             labels = argument.labels_presence
-            self._filters.add(names.NODE_AFFINITY)
+            self._label_predicates.append(predicate.name)
             add_node_labels(
                 self._profile,
                 present=labels.labels if labels.presence else (),
@@ -143,10 +154,13 @@ class PolicyTranslation:
             elif not self._own_priority(one, field, scoring):
                 strategy = names.STRATEGY_PRIORITIES.get(one.name)
                 if strategy is None:
-                    text = f"{one.name!r} is no priority of Kubernetes; correct or remove it"
+                    text = f"{one.name!r} is not a priority of Kubernetes; correct or remove it"
                     self._problems.append(FieldProblem(f"priorities[{at}].name", text))
                 else:
                     scoring.add(field, strategy, one.weight)
+        if self._label_weight:
+            weight = self._scores.get(names.NODE_AFFINITY, 0)
+            self._scores[names.NODE_AFFINITY] = max(weight, self._label_weight)
         self._scores.update(scoring.write())
         self._spread(spread)
 
@@ -183,8 +197,7 @@ class PolicyTranslation:
                 preferred_present=(preference.label,) if preference.presence else (),
                 preferred_absent=() if preference.presence else (preference.label,),
             )
-            weight = self._scores.get(names.NODE_AFFINITY, 0)
-            self._scores[names.NODE_AFFINITY] = max(weight, one.weight * count)
+            self._label_weight = max(self._label_weight, one.weight * count)
             self._notes.ask(
                 field,
                 "is now a preference in the addedAffinity of NodeAffinity, which scores nodes "

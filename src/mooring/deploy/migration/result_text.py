@@ -12,6 +12,8 @@ from mooring.config.configuration import read_configuration
 from mooring.config.strict_decoding import FieldProblem, raise_problems
 from mooring.deploy.migration.notes import Notes
 from mooring.plugins.in_tree import default_registry
+from mooring.wording import escaped
+from mooring.yaml_text import Dumper
 
 #: Narrow enough for 80 columns inside a ConfigMap.
 _WIDTH: Final = 74
@@ -39,10 +41,10 @@ def comments(notes: Notes, title: str) -> str:
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-    return "".join(f"# {line}\n" for line in lines)
+    return "".join(f"# {escaped(line)}\n" for line in lines)
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(Dumper):
     """Writes texts of many lines as such, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002

@@ -1,100 +1,40 @@
 """The arguments of a kube-scheduler in a manifest: what they configure, and what they become.
 
 Called by `migration` for the containers of Deployments and static pods. Flags that Kubernetes
-removed become fields of the configuration file.
+removed become fields of the configuration file. A container that runs a shell has its arguments in
+the string for ``sh -c``.
 """
 
 import contextlib
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final
 
 import yaml
 
+from mooring.deploy.container_programs import (
+    KUBE_SCHEDULER,
+    SWITCHES,
+    Flag,
+    container_programs,
+)
+from mooring.deploy.migration.container_words import EditedWords, ListedWords, ShellWords
 from mooring.deploy.migration.notes import Notes
+from mooring.deploy.migration.scheduler_flags import (
+    CONFIG,
+    FLAG_FIELDS,
+    IGNORED_WITH_FILE,
+    LISTENING_FLAGS,
+    LOGGING_FLAGS,
+    POLICY_CONFIG_MAP,
+    POLICY_FILE,
+    POLICY_FLAGS,
+    PROVIDER,
+    REMOVED_FLAGS,
+    REMOVED_IN_TEXT,
+)
 from mooring.deploy.migration.texts import EditedText, field
 
-#: Removed flags that say where a Policy is or what else decides.
-POLICY_FILE: Final = "policy-config-file"
-POLICY_CONFIG_MAP: Final = "policy-configmap"
-POLICY_NAMESPACE: Final = "policy-configmap-namespace"
-LEGACY_POLICY: Final = "use-legacy-policy-config"
-PROVIDER: Final = "algorithm-provider"
-CONFIG: Final = "config"
-_POLICY_FLAGS: Final = (POLICY_FILE, POLICY_CONFIG_MAP, POLICY_NAMESPACE, LEGACY_POLICY, PROVIDER)
-#: Removed flags by the field of v1alpha1 that says the same.
-_FIELDS: Final = {
-    "scheduler-name": ("schedulerName",),
-    "hard-pod-affinity-symmetric-weight": ("hardPodAffinitySymmetricWeight",),
-    "failure-domains": ("failureDomains",),
-    "lock-object-name": ("leaderElection", "lockObjectName"),
-    "lock-object-namespace": ("leaderElection", "lockObjectNamespace"),
-}
-#: Flags that kube-scheduler still has and ignores if it gets a configuration file.
-_IGNORED_WITH_FILE: Final = {
-    "kubeconfig": ("clientConnection", "kubeconfig"),
-    "kube-api-content-type": ("clientConnection", "contentType"),
-    "kube-api-qps": ("clientConnection", "qps"),
-    "kube-api-burst": ("clientConnection", "burst"),
-    "profiling": ("enableProfiling",),
-    "contention-profiling": ("enableContentionProfiling",),
-}
-_LISTENING: Final = ("address", "port")
-#: Flags of the log library that Kubernetes removed in v1.26.
-_LOGGING: Final = (
-    "add-dir-header",
-    "alsologtostderr",
-    "log-backtrace-at",
-    "log-dir",
-    "log-file",
-    "log-file-max-size",
-    "logtostderr",
-    "one-output",
-    "skip-headers",
-    "skip-log-headers",
-    "stderrthreshold",
-)
-_REMOVED: Final = frozenset((*_POLICY_FLAGS, *_FIELDS, *_LISTENING, *_LOGGING))
-_SWITCHES: Final = frozenset(
-    {LEGACY_POLICY, "profiling", "contention-profiling", "leader-elect"} | set(_LOGGING)
-)
 _NUMBERS: Final = {"hardPodAffinitySymmetricWeight": int, "qps": float, "burst": int}
-
-
-class Flag(NamedTuple):
-    """One flag of a command line.
-
-    Attributes:
-        name: without the dashes.
-        value: empty for a switch.
-        items: the places in the list of words that it takes.
-    """
-
-    name: str
-    value: str
-    items: tuple[int, ...]
-
-
-class Words:
-    """A list of words in a manifest: a container's ``command`` or ``args``."""
-
-    def __init__(self, node: yaml.SequenceNode) -> None:
-        self.node = node
-        self.items: list[yaml.Node] = list(node.value)
-        self.words = [str(one.value) for one in self.items]
-
-    def flags(self) -> list[Flag]:
-        """The flags among the words."""
-        found = []
-        for at, word in enumerate(self.words):
-            if not word.startswith("-") or word in ("-", "--"):
-                continue
-            name, equals, value = word.lstrip("-").partition("=")
-            name = name.replace("_", "-")
-            items: tuple[int, ...] = (at,)
-            after = self.words[at + 1] if at + 1 < len(self.words) else "-"
-            if not equals and name not in _SWITCHES and not after.startswith("-"):
-                value, items = after, (at, at + 1)
-            found.append(Flag(name, value, items))
-        return found
 
 
 class SchedulerArgs:
@@ -102,13 +42,26 @@ class SchedulerArgs:
 
     Args:
         container: the container's node.
-        lists: the lists of words that hold the arguments.
+        flags: its flags.
+        words: the words that their places are counted in.
+        unclear: why the string for ``sh -c`` that they are in is not understood; empty if it is.
+        unclear_text: that string.
     """
 
-    def __init__(self, container: yaml.MappingNode, lists: list[Words]) -> None:
+    def __init__(
+        self,
+        container: yaml.MappingNode,
+        flags: Iterable[Flag],
+        words: EditedWords,
+        unclear: str = "",
+        unclear_text: str = "",
+    ) -> None:
         self.container = container
-        self._lists = lists
-        self._flags = {flag.name: flag for words in lists for flag in words.flags()}
+        self.unclear = unclear
+        self._unclear_text = unclear_text
+        self._words = words
+        self._all_flags = tuple(flags)
+        self._flags = {flag.name: flag for flag in self._all_flags}
 
     def value(self, flag: str) -> str:
         """The value of a flag; empty if it is not there."""
@@ -118,7 +71,7 @@ class SchedulerArgs:
     @property
     def configures(self) -> bool:
         """Whether removed flags say how to schedule, which a file has to say now."""
-        decisive = (*_POLICY_FLAGS, *_FIELDS)
+        decisive = (*POLICY_FLAGS, *FLAG_FIELDS)
         return not self.value(CONFIG) and any(one in self._flags for one in decisive)
 
     @property
@@ -129,7 +82,7 @@ class SchedulerArgs:
     def as_configuration(self) -> dict[str, Any]:
         """What the flags say, as the fields of v1alpha1."""
         found: dict[str, Any] = {}
-        for flag, path in (*_FIELDS.items(), *_IGNORED_WITH_FILE.items()):
+        for flag, path in (*FLAG_FIELDS.items(), *IGNORED_WITH_FILE.items()):
             if flag in self._flags:
                 _put(found, path, self._flags[flag])
         if self.value(PROVIDER):
@@ -147,33 +100,52 @@ class SchedulerArgs:
         Returns:
             Whether anything changed.
         """
-        gone = set(_REMOVED) | (set(_IGNORED_WITH_FILE) if config else set())
+        gone = set(REMOVED_FLAGS) | (set(IGNORED_WITH_FILE) if config else set())
         taken = [name for name in self._flags if name in gone]
-        for words in self._lists:
-            removed: set[int] = set()
-            replaced: dict[int, str] = {}
-            for flag in words.flags():
-                if flag.name not in gone:
-                    continue
-                removed.update(flag.items)
-                if config and flag.name in (*_POLICY_FLAGS, *_FIELDS):
-                    removed.discard(flag.items[0])
-                    replaced[flag.items[0]] = f"--{CONFIG}={config}"
-                    config = ""
-            if removed or replaced:
-                text.edit_items(words.node, removed, replaced)
+        removed: set[int] = set()
+        replaced: dict[int, str] = {}
+        for flag in self._all_flags:
+            if flag.name not in gone:
+                continue
+            removed.update(flag.places)
+            if config and flag.name in (*POLICY_FLAGS, *FLAG_FIELDS):
+                removed.discard(flag.places[0])
+                replaced[flag.places[0]] = f"--{CONFIG}={config}"
+                config = ""
+        if removed or replaced:
+            self._words.edit(text, removed, replaced)
         self._say(taken, notes)
         return bool(taken)
 
+    def say_unclear(self, notes: Notes) -> None:
+        """Ask for what can only be done by hand in a string for ``sh -c``."""
+        if self.unclear:
+            notes.ask(
+                "command",
+                f"the string for sh -c is left as it is, because {self.unclear}; replace in it "
+                "the flags that say how to schedule by --config=FILE and take out the others "
+                f"that Kubernetes removed: {self._removed_in_text()}",
+            )
+        elif isinstance(self._words, ShellWords) and self._words.expanded:
+            notes.ask(
+                "command",
+                f"the shell sets {', '.join(self._words.expanded)}, which may hold flags that "
+                "Kubernetes removed; see for yourself",
+            )
+
+    def _removed_in_text(self) -> str:
+        found = (f"--{one[1]}" for one in REMOVED_IN_TEXT.finditer(self._unclear_text))
+        return ", ".join(dict.fromkeys(found))
+
     def _say(self, taken: list[str], notes: Notes) -> None:
-        said = [one for one in taken if one not in (*_LISTENING, *_LOGGING)]
+        said = [one for one in taken if one not in (*LISTENING_FLAGS, *LOGGING_FLAGS)]
         if said:
             by = "is ignored beside --config" if self.value(CONFIG) else "is in the file now"
             notes.say("args", f"{_listed(said)} removed; what it says {by}")
-        logging = [one for one in taken if one in _LOGGING]
+        logging = [one for one in taken if one in LOGGING_FLAGS]
         if logging:
             notes.say("args", f"{_listed(logging)} removed; Kubernetes v1.26 has no such flag")
-        ports = [f"--{one}={self.value(one)}" for one in _LISTENING if one in taken]
+        ports = [f"--{one}={self.value(one)}" for one in LISTENING_FLAGS if one in taken]
         if ports and self.value("port") != "0":
             notes.ask(
                 "args",
@@ -191,17 +163,26 @@ def scheduler_args(container: yaml.Node) -> SchedulerArgs | None:
     if not isinstance(container, yaml.MappingNode):
         return None
     nodes = (field(container, name) for name in ("command", "args"))
-    lists = [Words(one) for one in nodes if isinstance(one, yaml.SequenceNode)]
-    words = [word for one in lists for word in one.words]
+    words = ListedWords([one for one in nodes if isinstance(one, yaml.SequenceNode)])
     image = field(container, "image")
-    name = str(image.value).rpartition("/")[2] if image is not None else ""
-    programs = {word.rpartition("/")[2] for word in words[:2]}
-    if "kube-scheduler" in programs | {name.partition(":")[0]} or (
-        "hyperkube" in name and "scheduler" in programs
-    ):
-        return SchedulerArgs(container, lists)
-    found = SchedulerArgs(container, lists)
-    return found if found.names_policy else None
+    found = container_programs(str(image.value) if image is not None else "", words.values)
+    schedulers = [one for one in found.programs if one.name == KUBE_SCHEDULER]
+    if found.shell is None:
+        return SchedulerArgs(container, schedulers[0].flags, words) if schedulers else None
+    node, at = words.item(found.shell)
+    shells = [ShellWords(node, at, one) for one in schedulers]
+    if not found.problem and len(shells) == 1 and not shells[0].unknown:
+        return SchedulerArgs(container, schedulers[0].flags, shells[0])
+    text = words.values[found.shell]
+    if not REMOVED_IN_TEXT.search(text) or (KUBE_SCHEDULER not in text and not schedulers):
+        return None
+    if found.problem:
+        unclear = found.problem
+    elif len(shells) > 1:
+        unclear = "it starts several schedulers"
+    else:
+        unclear = f"the shell sets {shells[0].unknown}" if shells else "it starts something else"
+    return SchedulerArgs(container, (), words, unclear, text)
 
 
 def _put(found: dict[str, Any], path: tuple[str, ...], flag: Flag) -> None:
@@ -209,7 +190,7 @@ def _put(found: dict[str, Any], path: tuple[str, ...], flag: Flag) -> None:
     for parent in parents:
         found = found.setdefault(parent, {})
     value: Any = flag.value
-    if flag.name in _SWITCHES:
+    if flag.name in SWITCHES[KUBE_SCHEDULER]:
         value = value.lower() not in ("false", "0", "f")
     elif last in _NUMBERS:
         with contextlib.suppress(ValueError):  # the types of the configuration say what is wrong

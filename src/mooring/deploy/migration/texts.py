@@ -4,19 +4,16 @@ Called by `migration` and `scheduler_args`. Knows nothing about what is in a tex
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
 
 from mooring import yaml_text
-from mooring.errors import InputError
+from mooring.deploy.migration.migration_error import MigrationError
 
 #: No manifest and no ConfigMap comes near.
 MOST_BYTES: Final = 4 * 2**20
-#: How much a text may hold once its aliases are written out.
-_MOST_VALUES: Final = 200_000
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
@@ -35,12 +32,13 @@ class EditedText:
         source: its name, for messages.
 
     Raises:
-        InputError: it is no YAML, or too large.
+        MigrationError: it is not YAML, or too large.
     """
 
     def __init__(self, text: str, source: str) -> None:
         if len(text) > MOST_BYTES:
-            raise InputError(f"{source} has more than {MOST_BYTES >> 20} MiB; give a smaller file")
+            most = f"{MOST_BYTES >> 20} MiB"
+            raise MigrationError(f"{source} has more than {most}; give a smaller file", source)
         self.text = text
         self.source = source
         self.is_json = text.lstrip()[:1] in ("{", "[")
@@ -49,10 +47,9 @@ class EditedText:
         try:
             self.documents = [TextDocument(*one) for one in yaml_text.compose(readable)]
         except yaml_text.YamlProblem as error:
-            raise InputError(f"{source} is no YAML: {error}") from error
-        for document in self.documents:
-            _check_size(document.node, source)
+            raise MigrationError(f"{source} is not YAML: {error}", source) from error
         self._changes: list[tuple[int, int, str]] = []
+        self._items: dict[tuple[int, str], tuple[yaml.MappingNode, list[dict[str, Any]]]] = {}
         self._appended: list[str] = []
 
     def replace(self, start: int, end: int, text: str) -> None:
@@ -64,15 +61,17 @@ class EditedText:
         """The text with all changes.
 
         Raises:
-            InputError: two of them are about the same part and differ.
+            MigrationError: two of them are about the same part and differ.
         """
         found, after = self.text, len(self.text)
+        added = [self._items_added(one[0], name, one[1]) for (_, name), one in self._items.items()]
         # What is put in at a place stays in the order in which it was asked for.
-        for start, end, text in sorted(self._changes, key=lambda one: one[:2])[::-1]:
+        for start, end, text in sorted([*self._changes, *added], key=lambda one: one[:2])[::-1]:
             if end > after:
-                raise InputError(
+                raise MigrationError(
                     f"{self.source} has one configuration for several schedulers that differ; "
-                    "give each of them its own"
+                    "give each of them its own",
+                    self.source,
                 )
             found = found[:start] + text + found[end:]
             after = start
@@ -110,9 +109,20 @@ class EditedText:
         for at, one in enumerate(items):
             if at in removed:
                 start = self.text.rfind("\n", 0, one.start_mark.index) + 1
-                self.replace(start, self._line_end(one.end_mark.index), "")
+                self.replace(start, self._block_end(one), "")
             elif at in replaced:
-                self.replace(one.start_mark.index, one.end_mark.index, _quoted(replaced[at]))
+                self._replace_word(one, replaced[at])
+
+    def _replace_word(self, node: yaml.Node, value: str) -> None:
+        start, end = node.start_mark, node.end_mark
+        if self.text[start.index] not in "|>":
+            self.replace(start.index, end.index, _quoted(value))
+            return
+        dash = self.text.rfind("-", 0, start.index)
+        indent = " " * (dash - self.text.rfind("\n", 0, dash) + 1)
+        chomping = "" if value.endswith("\n") else "-"
+        lines = "".join(f"{indent}{line}\n" if line else "\n" for line in value.splitlines())
+        self.replace(start.index, self._block_end(node), f"|{chomping}\n{lines}")
 
     def _text_of(self, node: yaml.Node) -> str:
         return self.text[node.start_mark.index : node.end_mark.index]
@@ -136,28 +146,38 @@ class EditedText:
 
     def append_item(self, mapping: yaml.MappingNode, name: str, item: dict[str, Any]) -> None:
         """Append an object to the list that a field of a mapping has, or will have."""
-        written = msgspec.json.encode(item).decode()
+        self._items.setdefault((id(mapping), name), (mapping, []))[1].append(item)
+
+    def _items_added(
+        self, mapping: yaml.MappingNode, name: str, items: list[dict[str, Any]]
+    ) -> tuple[int, int, str]:
+        """The change that appends objects to a list."""
+        written = msgspec.json.encode(items).decode()
         sequence = field(mapping, name)
+        if sequence is not None and not _is_inside(sequence, mapping):
+            raise MigrationError(
+                f"{self.source}, line {mapping.start_mark.line + 1}: {name} is an alias of what "
+                "others have, too; write it out, so that it can be changed for one alone",
+                self.source,
+            )
         if isinstance(sequence, yaml.SequenceNode) and sequence.value:
             last = sequence.value[-1]
             if sequence.flow_style:
-                self.replace(last.end_mark.index, last.end_mark.index, f", {written}")
-                return
+                return last.end_mark.index, last.end_mark.index, f", {written[1:-1]}"
             first = sequence.value[0].start_mark
             dash = self.text.rfind("-", 0, first.index)
             column = dash - (self.text.rfind("\n", 0, dash) + 1)
             end = self._block_end(last)
-            self.replace(end, end, _item_text(item, column))
-            return
+            return end, end, _items_text(items, column)
         at = mapping.start_mark
         if sequence is not None:  # an empty list, or nothing
-            self.replace(sequence.start_mark.index, sequence.end_mark.index, f" [{written}]")
-        elif mapping.flow_style:
-            self.replace(at.index + 1, at.index + 1, f'"{name}": [{written}], ')
-        else:
-            key = mapping.value[0][0].start_mark
-            text = f"{name}:\n{_item_text(item, key.column)}{' ' * key.column}"
-            self.replace(key.index, key.index, text)
+            return sequence.start_mark.index, sequence.end_mark.index, f" {written}"
+        if mapping.flow_style:
+            return at.index + 1, at.index + 1, f'"{name}": {written}, '
+        own = (key for key, _ in mapping.value if _is_inside(key, mapping))
+        key = next(own, mapping).start_mark  # a merged key is elsewhere
+        text = f"{name}:\n{_items_text(items, key.column)}{' ' * key.column}"
+        return key.index, key.index, text
 
     def append_document(self, text: str) -> None:
         """Append a document, after everything else."""
@@ -181,8 +201,14 @@ class EditedText:
         return bool(self.text[line : key.start_mark.index].strip(" -?\"'"))
 
 
-def _item_text(item: dict[str, Any], column: int) -> str:
-    written = yaml.safe_dump([item], sort_keys=False, default_flow_style=False)
+def _is_inside(node: yaml.Node, mapping: yaml.MappingNode) -> bool:
+    """Whether a node is written in a mapping, and not where an alias leads."""
+    start, end = mapping.start_mark.index, mapping.end_mark.index
+    return bool(start <= node.start_mark.index < end)
+
+
+def _items_text(items: list[dict[str, Any]], column: int) -> str:
+    written = yaml.dump(items, Dumper=yaml_text.Dumper, sort_keys=False, default_flow_style=False)
     return "".join(f"{' ' * column}{line}\n" for line in written.splitlines())
 
 
@@ -220,24 +246,3 @@ def line_of(node: yaml.Node, path: str) -> int:
         else:
             break
     return line
-
-
-def _check_size(node: yaml.Node, source: str) -> None:
-    """See that a document is not large once its aliases are written out; it may have circles."""
-    values = 0
-    todo: list[Iterator[yaml.Node]] = [iter((node,))]
-    while todo:
-        one = next(todo[-1], None)
-        if one is None:
-            todo.pop()
-            continue
-        values += 1
-        if values > _MOST_VALUES:
-            raise InputError(
-                f"{source} holds more than {_MOST_VALUES} values or refers to itself; give a "
-                "smaller file"
-            )
-        if isinstance(one, yaml.MappingNode):
-            todo.append(iter([value for both in one.value for value in both]))
-        elif isinstance(one, yaml.SequenceNode):
-            todo.append(iter(one.value))

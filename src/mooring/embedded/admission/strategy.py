@@ -25,8 +25,8 @@ _KEEP_STATUS: Final = _WITH_STATUS | {kinds.NODES}
 _NUMBERED: Final = frozenset(
     {kinds.PODS, kinds.REPLICATION_CONTROLLERS, kinds.POD_TEMPLATES, kinds.DEPLOYMENTS,
      kinds.REPLICA_SETS, kinds.STATEFUL_SETS, kinds.DAEMON_SETS, kinds.JOBS, kinds.CRON_JOBS,
-     kinds.POD_DISRUPTION_BUDGETS, kinds.PRIORITY_CLASSES, kinds.RESOURCE_SLICES,
-     kinds.DEVICE_CLASSES}
+     kinds.POD_DISRUPTION_BUDGETS, kinds.NETWORK_POLICIES, kinds.PRIORITY_CLASSES,
+     kinds.RESOURCE_SLICES, kinds.DEVICE_CLASSES}
 )  # fmt: skip
 _RENUMBERED: Final = (_NUMBERED | {kinds.CSI_DRIVERS}) - {kinds.PRIORITY_CLASSES}
 # Kinds whose status is all that an update of the status can change.

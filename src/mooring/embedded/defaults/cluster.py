@@ -95,6 +95,18 @@ def default_limit_range(limit_range: Obj) -> None:
             item["defaultRequest"] = requests
 
 
+def default_network_policy(policy: Obj) -> None:
+    """Complete a NetworkPolicy, in place."""
+    # parity v1.36.4: pkg/apis/networking/v1/defaults.go
+    spec = policy["spec"]
+    for rules in (spec.get("ingress") or (), spec.get("egress") or ()):
+        for rule in rules:
+            for port in rule.get("ports") or ():
+                port.setdefault("protocol", "TCP")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
 def default_priority_class(priority_class: Obj) -> None:
     """Complete a PriorityClass, in place."""
     priority_class.setdefault("preemptionPolicy", PREEMPT_LOWER_PRIORITY)

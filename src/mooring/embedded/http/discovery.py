@@ -20,9 +20,9 @@ AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisc
 
 #: In the order of the real API server: kubectl takes the first group that has a resource's name.
 GROUPS: Final = (
-    "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch", "policy",
-    "rbac.authorization.k8s.io", "storage.k8s.io", "scheduling.k8s.io", "coordination.k8s.io",
-    "node.k8s.io", "resource.k8s.io",
+    "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "batch",
+    "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+    "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io", "resource.k8s.io",
 )  # fmt: skip
 
 _OTHER_PATHS: Final = (

@@ -25,6 +25,7 @@ from mooring.embedded.tables.printer import (
     name_of,
     number,
     part,
+    selector_text,
     text,
     wide,
 )
@@ -177,6 +178,11 @@ def _runtime_class(runtime: Obj, now: float) -> list[Cell]:
     return [name_of(runtime), runtime.get("handler") or "", age_of(runtime, now)]
 
 
+def _network_policy(policy: Obj, now: float) -> list[Cell]:
+    selector = selector_text(part(policy, "spec").get("podSelector"))
+    return [name_of(policy), selector, age_of(policy, now)]
+
+
 def _role_binding(binding: Obj, now: float) -> list[Cell]:
     role, subjects = part(binding, "roleRef"), listed(binding, "subjects")
     accounts = (
@@ -249,6 +255,7 @@ PRIORITY_CLASSES: Final = Printer(
     _priority_class,
 )
 RUNTIME_CLASSES: Final = Printer((NAME, text("Handler"), AGE), _runtime_class)
+NETWORK_POLICIES: Final = Printer((NAME, text("Pod-Selector"), AGE), _network_policy)
 ROLE_BINDINGS: Final = Printer(
     (NAME, text("Role"), AGE, wide("Users"), wide("Groups"), wide("ServiceAccounts")),
     _role_binding,

@@ -43,6 +43,7 @@ _PRINTERS: Final[Mapping[Resource, Printer]] = {
     kinds.JOBS: workloads.JOBS,
     kinds.CRON_JOBS: workloads.CRON_JOBS,
     kinds.POD_DISRUPTION_BUDGETS: workloads.POD_DISRUPTION_BUDGETS,
+    kinds.NETWORK_POLICIES: cluster.NETWORK_POLICIES,
     kinds.PERSISTENT_VOLUMES: cluster.PERSISTENT_VOLUMES,
     kinds.PERSISTENT_VOLUME_CLAIMS: cluster.PERSISTENT_VOLUME_CLAIMS,
     kinds.STORAGE_CLASSES: cluster.STORAGE_CLASSES,

@@ -5,7 +5,6 @@ validation of all kinds; knows nothing of fields. What is asked again and again 
 """
 
 import functools
-import ipaddress
 import re
 from collections.abc import Callable
 from typing import Final
@@ -254,50 +253,3 @@ def condition_reason(text: str) -> Problems:
     )
     examples = ("my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
     return (_form(about, _REASON_FORM, *examples),)
-
-
-@functools.lru_cache(maxsize=_REMEMBERED)
-def ip_address(text: str) -> Problems:
-    """An IPv4 or IPv6 address."""
-    # parity v1.36.4: apimachinery/pkg/util/validation/ip.go, with StrictIPCIDRValidation
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        if _without_zeros(text) is not None:
-            return ("must not have leading 0s",)
-        return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
-    if address.version == 6 and address.ipv4_mapped is not None:
-        return ("must not be an IPv4-mapped IPv6 address",)
-    return ()
-
-
-@functools.lru_cache(maxsize=_REMEMBERED)
-def cidr(text: str) -> Problems:
-    """A network such as ``10.9.8.0/24``."""
-    address, slash, length = text.partition("/")
-    wrong = ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
-    plain = _without_zeros(address)
-    if not slash or plain is None or not (length.isascii() and length.isdigit()):
-        return wrong
-    if int(length) > (128 if ":" in address else 32):
-        return wrong
-    if plain != address or (length != "0" and length.startswith("0")):
-        return ("must not have leading 0s in IP or prefix length",)
-    errors = ipaddress.ip_address(address)
-    if errors.version == 6 and errors.ipv4_mapped is not None:
-        return ("must not have an IPv4-mapped IPv6 address",)
-    if errors != ipaddress.ip_network(text, strict=False).network_address:
-        return ("must not have bits set beyond the prefix length",)
-    return ()
-
-
-def _without_zeros(text: str) -> str | None:
-    """An address without leading zeros in its numbers; None if it is none even so."""
-    plain = text
-    if ":" not in text:
-        plain = ".".join(part.lstrip("0") or "0" if part else "" for part in text.split("."))
-    try:
-        ipaddress.ip_address(plain)
-    except ValueError:
-        return None
-    return plain

@@ -2,7 +2,7 @@
 
 # parity v1.36.4: core/validation/validation.go ValidateNode, ValidateNodeUpdate
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation import addresses, names
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -28,7 +28,7 @@ def check_node(node: Obj, errors: ErrorList) -> None:
     _check_resources(node, errors)
     networks = spec.get("podCIDRs") or []
     for number, one in enumerate(networks):
-        texts(errors, f"spec.podCIDRs[{number}]", one, names.cidr(one))
+        texts(errors, f"spec.podCIDRs[{number}]", one, addresses.cidr(one))
     if len(networks) > 2 or (len(networks) == 2 and len({":" in one for one in networks}) == 1):
         text = "may specify no more than one CIDR for each IP family"
         errors.append(invalid("spec.podCIDRs", networks, text))

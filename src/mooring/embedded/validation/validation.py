@@ -19,6 +19,7 @@ from mooring.embedded.validation import (
     lease,
     names,
     namespace,
+    network_policy,
     node,
     pod_disruption_budget,
     priority_class,
@@ -212,6 +213,9 @@ _CHECKS: Final[dict[str, _Checks]] = {
         pod_disruption_budget.check_budget,
         parts={"status": pod_disruption_budget.check_budget_status},
         new_meta=True,
+    ),
+    "networkpolicies": _Checks(
+        network_policy.check_network_policy, network_policy.check_network_policy_update
     ),
     "priorityclasses": _Checks(
         priority_class.check_priority_class, priority_class.check_priority_class_update

@@ -1,7 +1,9 @@
 """``moor extender-test``: what is printed, exit codes, and what the guide shows."""
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -11,9 +13,10 @@ import pytest
 from mooring.deploy.extender_test.checks import CHECKS
 from mooring.deploy.extender_test.findings import VERBS
 from mooring.testing.child_process import free_port
+from mooring.testing.moor_serve import MoorServe
 from tests.unit.cli.command_line import Run, rejected
 from tests.unit.deploy.extender_test.faults import FAULTS
-from tests.unit.deploy.extender_test.wrong_extender import Answered, Fault, serving_apart
+from tests.unit.deploy.extender_test.wrong_extender import Fault, serving_apart
 
 ROOT = Path(__file__).parents[4]
 GUIDE = (ROOT / "docs" / "guide" / "extender-test.md").read_text()
@@ -190,7 +193,7 @@ def test_nodes_of_a_snapshot_are_sent(moor: Run) -> None:
         (("--config", "none.yaml"), "none.yaml has no extenders to test"),
         (("--config", "old.yaml"), "old.yaml: "),
         (("--config", "none.yaml", "--bind-verb", "b"), "verbs and TLS come from --config"),
-        (("localhost:8888",), "localhost:8888 is no address; give one such as http://"),
+        (("localhost:8888",), "localhost:8888 is not an address; give one such as http://"),
         (("http://h", "--nodes", "ten"), "--nodes takes numbers from 1 to 100000"),
         (("http://h", "--nodes", "0"), "--nodes takes numbers from 1 to 100000"),
         (("http://h", "--skip", "nothing"), "there is no check 'nothing'"),
@@ -200,6 +203,9 @@ def test_nodes_of_a_snapshot_are_sent(moor: Run) -> None:
             ("http://h", *(f"--{verb}-verb=" for verb in VERBS)),
             "there is no verb left to test",
         ),
+        (("https://h", "--cert-file", "a"), "--cert-file and --key-file belong together"),
+        (("https://h", "--key-file", "a"), "--cert-file and --key-file belong together"),
+        (("http://h", "--timeout", "inf"), "invalid value for '--timeout': must be at most 3600"),
         (("https://h", "--ca-file", "missing.crt"), "The certificate authority of extender"),
         (
             ("http://h", "--bind-verb", "", "--bind", "web", "--bind-node", "n"),
@@ -227,18 +233,32 @@ def _shown(block: str) -> tuple[list[str], str]:
     return command.removeprefix("$ moor extender-test ").split(), output
 
 
-@pytest.mark.parametrize("name", ["right", "silent", "status-500"])
+@contextlib.contextmanager
+def _extender_of_the_guide(name: str) -> Iterator[str]:
+    if name in FAULTS:
+        with serving_apart(FAULTS[name]) as extender:
+            yield extender.url
+    else:
+        with MoorServe(ROOT / "examples" / name / "policy.py") as server:
+            yield server.url
+
+
+@pytest.mark.parametrize("name", ["04-ssd-filter", "silent", "status-500"])
 def test_the_guide_shows_what_is_printed(moor: Run, name: str) -> None:
-    block = BLOCKS[["right", "silent", "status-500"].index(name)]
+    block = BLOCKS[["04-ssd-filter", "silent", "status-500"].index(name)]
     arguments, shown = _shown(block)
-    no_bind = Fault(verb="bind", checks=set(), raw=lambda *_: Answered(b"", 404))
-    with serving_apart(no_bind if name == "right" else FAULTS[name]) as extender:
-        _config(extender.url, prioritizeVerb="prioritize", weight=1)
-        url = extender.url
-        code, out, _ = moor(*(one.replace("http://127.0.0.1:8888", url) for one in arguments))
-    assert code == (0 if name == "right" else 1)
+    (config,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    with _extender_of_the_guide(name) as url:
+        Path("scheduler.yaml").write_text(_at(url, config))
+        code, out, _ = moor(*(_at(url, one) for one in arguments))
+    assert code == (1 if name in FAULTS else 0)
     for part in shown.split("…\n"):
         assert _masked(part.strip()) in _masked(out)
+    assert _at(url, shown).splitlines()[-1] in out.splitlines()
+
+
+def _at(url: str, text: str) -> str:
+    return re.sub(r"http://127\.0\.0\.1:\d+", url, text)
 
 
 def test_the_guide_has_every_check() -> None:

@@ -51,10 +51,10 @@ def body(content: bytes, status: str = "200 OK", *headers: str) -> bytes:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (body(b"<html>it works</html>"), "is no configuration: its answer is no JSON"),
-        (body(b""), "is no configuration: its answer is no JSON"),
-        (body(b"\xff\xfe\x00{}"), "is no configuration: its answer is no JSON"),
-        (body(b"[" * 200_000), "is no configuration: its answer is no JSON"),
+        (body(b"<html>it works</html>"), "is not a configuration: its answer is not JSON"),
+        (body(b""), "is not a configuration: its answer is not JSON"),
+        (body(b"\xff\xfe\x00{}"), "is not a configuration: its answer is not JSON"),
+        (body(b"[" * 200_000), "is not a configuration: its answer is not JSON"),
         (body(b"[1]"), "is not a configuration: it is not a JSON object"),
         (body(b"no", "401 Unauthorized"), "cannot be read: it answers 401 Unauthorized; save it"),
         (body(b"no", "403 Forbidden"), "cannot be read: it answers 403 Forbidden; save it with"),

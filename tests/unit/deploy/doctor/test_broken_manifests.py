@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from mooring.cli.doctor.doctor import _read_files
 from mooring.deploy.doctor.fixes import fixed_texts
 from mooring.deploy.doctor.gathering import evidence_of
 from mooring.deploy.doctor.registry import run_checks
 from tests.unit.deploy.doctor.cases import RIGHT, STATIC, STATIC_POD
-from tests.unit.deploy.doctor.test_source_documents import DOCUMENTS
+from tests.unit.deploy.source_documents import DOCUMENTS, texts_of
 
 JUNK: tuple[Any, ...] = (
     None,
@@ -51,7 +50,7 @@ def broken(data: Any, chance: random.Random) -> Any:
 def test_any_value_may_be_anything(seed: int) -> None:
     chance = random.Random(seed)
     texts = [RIGHT, {STATIC: STATIC_POD}]
-    texts += [_read_files(None, [one]) for one in DOCUMENTS.values()]
+    texts += map(texts_of, DOCUMENTS)
     for files in texts:
         wrong = {
             name: "---\n".join(

@@ -68,7 +68,7 @@ def test_a_verb_that_is_not_served_is_taken_out() -> None:
     [
         ("its certificate is not trusted: Hostname mismatch", "tlsConfig.serverName"),
         ("its certificate is not trusted: unable to get issuer", "tlsConfig.caFile"),
-        ("it cannot be reached: wrong version number", "http://"),
+        ("it answers without TLS", "http://"),
     ],
 )
 def test_certificates_that_do_not_fit(problem: str, advice: str) -> None:
@@ -95,7 +95,7 @@ def test_a_slow_extender_gets_a_longer_timeout(verb: VerbProbe, severity: str, s
 
 
 def test_an_answer_that_kube_scheduler_cannot_read() -> None:
-    evidence = answered(VerbProbe("prioritize", status=200, problem="the body is no JSON"))
+    evidence = answered(VerbProbe("prioritize", status=200, problem="the body is not JSON"))
     [found] = result("extender-answer", evidence).findings
-    assert "does not answer prioritize as it should: the body is no JSON" in found.what
+    assert "does not answer prioritize as it should: the body is not JSON" in found.what
     assert "moor extender-test" in found.advice

@@ -1,5 +1,6 @@
 """Checks of a cluster, as data; and the same checks after the advice was followed."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from mooring.deploy.doctor.evidence import (
     ClusterEvidence,
     Evidence,
+    Permission,
     PermissionAnswer,
     PodOutlook,
     PolicyEvidence,
@@ -14,12 +16,12 @@ from mooring.deploy.doctor.evidence import (
 from mooring.deploy.doctor.findings import CheckResult, DoctorSeverity, run_check
 from mooring.deploy.doctor.fixes import apply_edits
 from mooring.deploy.doctor.gathering import evidence_of, policy_evidence
-from mooring.deploy.doctor.permissions import permissions_of
+from mooring.deploy.doctor.permissions import scheduler_permissions
 from mooring.deploy.doctor.registry import CHECKS
 from mooring.framework.policy import Policy
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from tests.unit.deploy.doctor.cases import CONFIG
+from tests.unit.deploy.doctor.cases import CONFIG, POD
 
 BY_ID = {one.id: one for one in CHECKS}
 
@@ -55,6 +57,35 @@ def test_a_cluster_that_does_not_answer() -> None:
     assert judged("cluster-reachable").severity is DoctorSeverity.OK
 
 
+def test_what_we_may_not_read_is_said_with_the_permission() -> None:
+    unreadable = Permission("list", "nodes"), Permission("list", "pods")
+    found = Evidence(cluster=ClusterEvidence(unreadable=unreadable))
+    [said] = result("cluster-reachable", found).findings
+    assert said.severity is DoctorSeverity.WARNING
+    assert said.what == (
+        "The user of the kubeconfig may not list nodes, pods, so what needs them is not checked."
+    )
+    assert said.advice == (
+        'Bind to it a ClusterRole with the rules {apiGroups: [""], resources: [nodes, pods], '
+        "verbs: [list]}."
+    )
+    reason = "listing nodes is forbidden"
+    assert result("one-feasible-node", found).reason == reason
+    assert result("second-scheduler", found).reason == "listing pods is forbidden"
+    extender = evidence_of([("config.yaml", CONFIG)])
+    extender = dataclasses.replace(extender, cluster=found.cluster)
+    assert result("node-cache-size", extender).reason == reason
+
+
+def test_a_name_that_a_hidden_pod_may_serve_is_a_warning() -> None:
+    unreadable = (Permission("list", "pods"),)
+    files = evidence_of([("pod.yaml", POD)])
+    for one, severity in ((unreadable, DoctorSeverity.WARNING), ((), DoctorSeverity.ERROR)):
+        cluster = ClusterEvidence(unreadable=one)
+        [said] = result("scheduler-name", dataclasses.replace(files, cluster=cluster)).findings
+        assert said.severity is severity
+
+
 @pytest.mark.parametrize(
     ("version", "says"),
     [("v1.36.4", ""), ("v1.30.1", ""), ("v1.20.0", "no kubescheduler"), ("v1.40.0", "newer than")],
@@ -82,7 +113,7 @@ def test_clocks_that_differ(skew: float | None, says: str) -> None:
 def test_permissions_that_are_missing_are_named() -> None:
     answers = [
         PermissionAnswer("joe", one, allowed=one.resource != "pods/binding")
-        for one in permissions_of("moor run", lease=("kube-system", "packer"))
+        for one in scheduler_permissions(lease=("kube-system", "packer"))
     ]
     [found] = judged("permissions", permissions=tuple(answers)).findings
     assert found.what == "joe lacks 1 permission that moor run needs: create pods/binding."

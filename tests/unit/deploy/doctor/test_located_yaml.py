@@ -60,8 +60,20 @@ def test_fields_are_inserted_in_the_style_of_their_neighbour() -> None:
     assert "{x: 1, z: 3, y: 2}" in flow
     quoted = apply_edits(TEXT, found.inserted(("data", "flow", "c"), "z: 3"))
     assert '{"a": "b", "z": 3, "c": 1}' in quoted
+    nested = apply_edits(TEXT, found.inserted(("data", "flow", "c"), "more: {deep: /a/b}"))
+    assert '{"a": "b", "more": {"deep": "/a/b"}, "c": 1}' in nested
+    lines = apply_edits(TEXT, found.inserted(("data", "flow", "c"), "more:\n  deep: /a/b"))
+    assert lines == nested
+    plain = apply_edits(TEXT, inner.inserted(("list", 0, "two", "y"), "more:\n  deep: /a/b"))
+    assert "{x: 1, more: {deep: /a/b}, y: 2}" in plain
     deeper = apply_edits(TEXT, inner.inserted(("kind",), "more:\n  deep: 1"))
     assert "    more:\n      deep: 1\n    kind: K\n" in deeper
+
+
+def test_several_fields_at_one_place_keep_their_order() -> None:
+    found = document()
+    edits = (*found.inserted(("data",), "a: 1"), *found.inserted(("data",), "b: 2"))
+    assert "a: 1\nb: 2\ndata:" in apply_edits(TEXT, edits)
 
 
 def test_fields_are_renamed_and_lines_taken_out() -> None:

@@ -3,7 +3,14 @@ from pathlib import Path
 import yaml
 
 from mooring.deploy.doctor.evidence import Permission
-from mooring.deploy.doctor.permissions import in_words, permissions_of
+from mooring.deploy.doctor.gathering import evidence_of
+from mooring.deploy.doctor.permissions import (
+    as_rules,
+    in_words,
+    needed_permissions,
+    scheduler_permissions,
+)
+from tests.unit.deploy.doctor.cases import CONFIG, EXTENDER
 
 SAMPLE = Path(__file__).parents[4] / "docs" / "samples" / "scheduler-rbac.yaml"
 LEASE = ("kube-system", "mooring-scheduler")
@@ -21,7 +28,7 @@ def test_what_a_scheduler_needs_is_in_the_documented_role() -> None:
         for name in rule.get("resourceNames", [""])
         if resource != "deviceclasses"
     }
-    needed = set(permissions_of("moor run", lease=LEASE))
+    needed = set(scheduler_permissions(lease=LEASE))
     assert needed <= allowed
     assert {one.verb for one in allowed - needed} == {"get"}
 
@@ -32,15 +39,22 @@ def test_a_scheduler_with_fewer_plugins_needs_less() -> None:
     sorts = {"enabled": [{"name": "PrioritySort"}]}
     plugins = {"multiPoint": point, "bind": binds, "queueSort": sorts}
     settings = {"profiles": [{"schedulerName": "small", "plugins": plugins}]}
-    needed = permissions_of("moor run", settings)
+    needed = scheduler_permissions(settings)
     read = [one.resource for one in needed if one.verb == "watch"]
     assert sorted(read) == ["nodes", "pods"]
 
 
+def of_extender(config: str = CONFIG, extender: str = EXTENDER) -> set[Permission]:
+    [found] = needed_permissions(evidence_of([("c.yaml", config), ("e.yaml", extender)]))
+    return set(found.permissions)
+
+
 def test_an_extender_needs_less() -> None:
-    serve = permissions_of("moor serve", binds=True)
-    assert set(serve) < set(permissions_of("moor run"))
-    assert Permission("create", "pods/binding") not in permissions_of("moor serve")
+    binds = CONFIG.replace("  weight", "  bindVerb: bind\n  weight")
+    assert of_extender() == {Permission(verb, "nodes") for verb in ("list", "watch")}
+    assert of_extender() < of_extender(binds) < set(scheduler_permissions())
+    alone = EXTENDER.replace("policy.py]", "policy.py, --no-node-cache]")
+    assert of_extender(extender=alone) == set()
 
 
 def test_permissions_in_words() -> None:
@@ -48,4 +62,15 @@ def test_permissions_in_words() -> None:
     read = [Permission(verb, what) for what in ("nodes", "pods") for verb in ("list", "watch")]
     assert in_words([*read, lease]) == (
         "list, watch nodes, pods; get leases.coordination.k8s.io packer in kube-system"
+    )
+
+
+def test_permissions_as_rules() -> None:
+    lease = Permission("get", "leases", "coordination.k8s.io", "kube-system", "packer")
+    read = [Permission(verb, what) for what in ("nodes", "pods") for verb in ("list", "watch")]
+    first, second = as_rules([*read, lease])
+    assert first == '{apiGroups: [""], resources: [nodes, pods], verbs: [list, watch]}'
+    assert second == (
+        "{apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [packer], "
+        "verbs: [get]}"
     )

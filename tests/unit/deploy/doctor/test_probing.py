@@ -81,7 +81,7 @@ def test_an_address_where_nobody_is() -> None:
 
 def test_an_address_that_is_none() -> None:
     [probe] = asyncio.run(ask_extenders([found("nowhere")]))
-    assert "is no address" in probe.verbs[0].problem
+    assert "is not an address" in probe.verbs[0].problem
 
 
 def test_names_of_the_cluster_are_not_looked_for_outside() -> None:

@@ -53,13 +53,14 @@ def test_a_right_extender_passes_every_check(mode: str) -> None:
     assert report.failures == []
     assert report.reachable
     assert report.conforms
-    assert {one.outcome for one in report.findings} == {"passed"}
+    skipped = [one for one in report.findings if one.outcome == "skipped"]
+    assert [one.check for one in skipped] == ["bind-binds"]
 
 
 def test_every_check_is_made_of_a_right_extender() -> None:
     made = {one.check for mode in ("names", "whole") for one in _run(None, modes=(mode,)).findings}
-    # These need TLS and a pod to bind.
-    assert set(CHECKS) - made == {"tls", "bind-binds"}
+    # These need TLS.
+    assert set(CHECKS) - made == {"speaks-tls", "tls"}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -76,7 +77,9 @@ def test_a_planted_fault_is_found_by_its_own_check_alone(name: str) -> None:
 def test_every_check_has_a_planted_fault() -> None:
     found = {check for fault in FAULTS.values() for check in fault.checks}
     # The others have tests of their own.
-    assert set(CHECKS) - found == {"reachable", "tls", "bind-binds", "latency-margin"}
+    assert set(CHECKS) - found == {
+        "reachable", "speaks-tls", "tls", "bind-binds", "latency-margin"
+    }  # fmt: skip
 
 
 def test_an_answer_is_read_as_go_reads_it() -> None:
@@ -131,7 +134,7 @@ def test_verbs_that_need_not_be_served_are_left_out_with_a_note() -> None:
 
     report = asyncio.run(run(""))
     assert report.failures == []
-    assert report.notes == ["It does not serve preempt; leave preemptVerb unset."]
+    assert report.notes[1:] == ["It does not serve preempt; leave preemptVerb unset."]
     assert {one.verb for one in report.findings} == {"", "filter", "prioritize", "bind"}
 
 
@@ -201,6 +204,21 @@ def test_nothing_is_bound_unless_the_user_names_a_pod() -> None:
     # Nobody can have made a pod with this name.
     assert first["PodName"] != second["PodName"]
     assert first["PodUID"] != second["PodUID"]
+
+
+def test_a_bind_that_always_fails_is_not_judged_without_a_pod_to_bind() -> None:
+    def bind(_: dict[str, Any], value: Any) -> Any:
+        return {"Error": "there is no cluster\n to bind pods in"}
+
+    report = _run(Fault(verb="bind", checks=set(), change=bind))
+    assert report.failures == []
+    [skipped] = [one for one in report.findings if one.outcome == "skipped"]
+    assert (skipped.check, skipped.came) == ("bind-binds", "no pod to bind was named with --bind")
+    [note] = report.notes
+    assert note == (
+        "Whether bind works was not judged; test it with --bind POD --bind-node NODE. "
+        "For a pod that does not exist, it says: there is no cluster to bind pods in"
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from mooring.config.types import Extender, ExtenderTLSConfig
 from mooring.deploy.extender_test.conformance import ConformancePlan, run_conformance
+from mooring.deploy.extender_test.findings import ExtenderReport
 from mooring.deploy.extender_test.probes import (
     Probe,
     probe_latency,
@@ -50,7 +51,7 @@ def test_nothing_listens() -> None:
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8888", "ftp://h/", "http://"])
 def test_no_address(url: str) -> None:
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not an address"):
         asyncio.run(probe_reachable(Extender(url_prefix=url, filter_verb="filter")))
 
 
@@ -103,6 +104,27 @@ def test_latency_of_failures() -> None:
     fault = Fault(verb="filter", checks=set(), raw=lambda *_: Answered(b"", 500))
     row = _asked(lambda settings: probe_latency(settings, "filter", requests=3), fault)
     assert row.failed == 3
+
+
+def test_an_extender_without_tls_behind_an_https_address() -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async def run() -> tuple[Probe, ExtenderReport]:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            settings = Extender(url_prefix=url, filter_verb="filter")
+            report = await run_conformance(ConformancePlan(settings=settings, modes=("whole",)))
+            return await probe_reachable(settings), report
+
+    probe, report = asyncio.run(run())
+    assert (probe.ok, probe.check, probe.found) == (False, "speaks-tls", "it answers without TLS")
+    [failed] = report.failures
+    assert (failed.check, failed.came) == ("speaks-tls", "it answers without TLS")
+    assert failed.advice == (
+        "write http:// in urlPrefix and leave enableHTTPS out, or serve TLS there"
+    )
 
 
 @pytest.mark.parametrize("authority", ["right", "wrong", "none"])

@@ -188,9 +188,9 @@ def _bind(request: dict[str, Any]) -> Any:
 
 @asynccontextmanager
 async def serving(
-    fault: Fault | None = None, tls: ssl.SSLContext | None = None
+    fault: Fault | None = None, tls: ssl.SSLContext | None = None, port: int = 0
 ) -> AsyncIterator[WrongExtender]:
-    """Run an extender on a free port."""
+    """Run an extender, on a free port unless one is given."""
     extender = WrongExtender(fault)
     tasks: set[asyncio.Task[None]] = set()
 
@@ -199,7 +199,7 @@ async def serving(
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(accept, "127.0.0.1", port, ssl=tls)
     port = server.sockets[0].getsockname()[1]
     extender.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     try:
@@ -213,7 +213,7 @@ async def serving(
 
 @contextmanager
 def serving_apart(
-    fault: Fault | None = None, tls: ssl.SSLContext | None = None
+    fault: Fault | None = None, tls: ssl.SSLContext | None = None, port: int = 0
 ) -> Iterator[WrongExtender]:
     """The same in a thread of its own, for tests of the command line."""
     loop = asyncio.new_event_loop()
@@ -221,7 +221,7 @@ def serving_apart(
     found: list[WrongExtender] = []
 
     async def serve() -> None:
-        async with serving(fault, tls) as extender:
+        async with serving(fault, tls, port) as extender:
             found.append(extender)
             ready.set()
             await end.wait()

@@ -10,6 +10,10 @@ from typing import Any
 
 import yaml
 
+_DEFAULT_NAME = re.compile(
+    r"\.Values\.(\S+) \| default \(ternary \(printf `(\S+)` \.Release\.Namespace\) "
+    r"`` \.Values\.(\S+)\)"
+)
 _EXPRESSION = re.compile(r"\{\{-? (.*?) \}\}")
 
 
@@ -66,6 +70,13 @@ class ChartRenderer:
         what, _, filtered = expression.partition(" | ")
         if what == ".":
             value = dot
+        elif what == '"{{"':
+            value = "{{"
+        elif what.startswith("tpl "):
+            return self.render(self._files[what.split('"')[1]])
+        elif found := _DEFAULT_NAME.fullmatch(expression):
+            created = self._value(found[3]) and found[2].replace("%s", self._namespace)
+            return self._value(found[1]) or created or ""
         elif what == ".Release.Namespace":
             value = self._namespace
         elif what.startswith(".Files.Get "):

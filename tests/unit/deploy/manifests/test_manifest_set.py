@@ -78,6 +78,16 @@ def rules_of(made: Objects) -> set[tuple[str, str]]:
     }
 
 
+def checksums(mode: Mode, **options: Any) -> dict[str, str]:
+    """The annotations of a pod."""
+    one = installation(mode, **options)
+    if mode is Mode.STATIC_POD:
+        head = yaml.safe_load(static_pod_files(one)["kube-scheduler.yaml"])["metadata"]
+    else:
+        head = only(objects(one), "Deployment")["spec"]["template"]["metadata"]
+    return dict(head.get("annotations", {}))
+
+
 MODES = [Mode.EXTENDER, Mode.SIDECAR, Mode.SCHEDULER]
 
 
@@ -94,16 +104,27 @@ def test_the_text_has_the_objects(mode: Mode) -> None:
 def test_a_chart_makes_the_same_objects(mode: Mode) -> None:
     tls = TlsSource.CERT_MANAGER if mode is Mode.EXTENDER else TlsSource.NONE
     for more in ({}, {"service_monitor": True, "pull_secrets": ("registry",)}):
-        plainly = installation(mode, tls=tls, **more)
-        charted = installation(mode, tls=tls, format=ManifestFormat.HELM, **more)
+        plainly = installation(mode, tls=tls, test_pod=True, **more)
+        charted = installation(mode, tls=tls, test_pod=True, format=ManifestFormat.HELM, **more)
         expected = [each for each in objects(plainly) if each["kind"] != "Namespace"]
         files = chart(charted, manifest_set(charted))
         rendered = ChartRenderer(files, "placing").objects()
+        # helm test makes the pod, and no installation or upgrade does.
+        hook = only(rendered, "Pod")["metadata"].pop("annotations")
+        assert hook["helm.sh/hook"] == "test"
 
         def key(one: dict[str, Any]) -> tuple[str, str]:
             return one["kind"], one["metadata"]["name"]
 
         assert sorted(rendered, key=key) == sorted(expected, key=key)
+
+
+def test_helm_leaves_a_configuration_as_it_is() -> None:
+    args = {"a": "{{ .Values.x }}", "{{b": ["{{{", "x\n{{ fail }}\n"]}
+    config = {"profiles": [{"pluginConfig": [{"name": "mine", "args": args}]}]}
+    one = installation(Mode.SIDECAR, format=ManifestFormat.HELM, configuration=config)
+    made = ChartRenderer(chart(one, manifest_set(one)), "placing").objects()
+    assert config_of(made)["profiles"][0]["pluginConfig"][0]["args"] == args
 
 
 def test_a_charts_values_change_what_they_say() -> None:
@@ -117,6 +138,9 @@ def test_a_charts_values_change_what_they_say() -> None:
         "networkPolicy.enabled": False,
         "priorityClass.create": False,
         "priorityClass.name": "mine",
+        "podLabels": {"team": "a"},
+        "podAnnotations": {"scrape": "yes"},
+        "env": [{"name": "LOG_LEVEL", "value": "DEBUG"}],
     }
     made = ChartRenderer(files, "elsewhere", values).objects()
     spec = only(made, "Deployment")["spec"]
@@ -125,6 +149,10 @@ def test_a_charts_values_change_what_they_say() -> None:
     assert pod["containers"][0]["image"] == "mooring:2"
     assert pod["tolerations"] == [{"operator": "Exists"}]
     assert pod["priorityClassName"] == "mine"
+    assert pod["containers"][0]["env"] == [{"name": "LOG_LEVEL", "value": "DEBUG"}]
+    head = spec["template"]["metadata"]
+    assert head["labels"].items() >= {"team": "a", "app.kubernetes.io/part-of": "mooring"}.items()
+    assert head["annotations"].keys() == {"checksum/policy", "checksum/config", "scrape"}
     assert {each["metadata"].get("namespace", "elsewhere") for each in made} == {"elsewhere"}
     assert config_of(made)["leaderElection"]["resourceNamespace"] == "elsewhere"
     assert not {"NetworkPolicy", "PriorityClass"} & {each["kind"] for each in made}
@@ -184,13 +212,132 @@ class TestSafety:
         assert [port["containerPort"] for port in extender["ports"]] == [8889]
 
     def test_a_changed_policy_makes_new_pods_unless_they_reload_it(self) -> None:
-        def annotations(**options: Any) -> Any:
-            made = objects(installation(**options))
-            return only(made, "Deployment")["spec"]["template"]["metadata"].get("annotations")
-
         other = DeployedPolicy(a_policy(), text=TEXT + "# changed\n")
-        assert annotations() != annotations(policy=other)
-        assert annotations(reload=True) is None
+        for mode in (*MODES, Mode.STATIC_POD):
+            assert checksums(mode) != checksums(mode, policy=other)
+            assert "checksum/policy" not in checksums(mode, reload=True)
+
+    @pytest.mark.parametrize("mode", [Mode.SIDECAR, Mode.SCHEDULER, Mode.STATIC_POD])
+    def test_a_changed_configuration_makes_new_pods(self, mode: Mode) -> None:
+        before = checksums(mode)
+        assert checksums(mode, configuration={"parallelism": 3}) != before
+        assert checksums(mode, replicas=3) == before
+        if mode is not Mode.SCHEDULER:
+            assert checksums(mode, timeout=7.0) != before
+
+    @pytest.mark.parametrize("mode", [Mode.SIDECAR, Mode.SCHEDULER])
+    def test_a_charts_changed_files_make_new_pods(self, mode: Mode) -> None:
+        one = installation(mode, format=ManifestFormat.HELM)
+        files = chart(one, manifest_set(one))
+
+        def annotations(changed: str = "") -> Any:
+            edited = files | {changed: files.get(changed, "") + "# edited\n"}
+            made = ChartRenderer(edited, "placing").objects()
+            return only(made, "Deployment")["spec"]["template"]["metadata"]["annotations"]
+
+        before = annotations()
+        for file, name in (("policy.py", "checksum/policy"), ("config.yaml", "checksum/config")):
+            after = annotations(file)
+            assert {key for key in after if after[key] != before[key]} == {name}
+
+    def test_only_the_pods_user_reads_the_extenders_key(self) -> None:
+        made = objects(installation(Mode.EXTENDER, tls=TlsSource.SECRET))
+        spec = only(made, "Deployment")["spec"]["template"]["spec"]
+        (secret,) = (each["secret"] for each in spec["volumes"] if each["name"] == "tls")
+        assert secret == {"secretName": f"{NAME}-tls", "defaultMode": 0o440}
+        assert spec["securityContext"]["fsGroup"] == spec["securityContext"]["runAsGroup"]
+
+    def test_copies_of_cert_managers_files_stay_valid(self) -> None:
+        made = objects(installation(Mode.EXTENDER, tls=TlsSource.CERT_MANAGER))
+        authority, server, client = (
+            only(made, "Certificate", f"{NAME}-{name}")["spec"] for name in ("ca", "tls", "client")
+        )
+        assert authority["privateKey"]["rotationPolicy"] == "Never"
+        assert authority["duration"] == client["duration"] == "87600h"
+        assert "duration" not in server
+
+    def test_one_replica_answers_a_kube_scheduler_if_it_counts_what_it_binds(self) -> None:
+        def affinity(**options: Any) -> Any:
+            made = objects(installation(Mode.EXTENDER, **options))
+            return only(made, "Service")["spec"].get("sessionAffinity")
+
+        assert affinity() == "ClientIP"
+        assert affinity(node_cache=False) is None
+        assert affinity(policy=DeployedPolicy(a_policy(usage=False), text=TEXT)) is None
+
+
+class TestOneBesideAnother:
+    @pytest.mark.parametrize("mode", MODES)
+    def test_installations_of_one_name_in_two_namespaces_share_nothing(self, mode: Mode) -> None:
+        def places(namespace: str) -> set[tuple[str, str, str]]:
+            tls = TlsSource.CERT_MANAGER if mode is Mode.EXTENDER else TlsSource.NONE
+            return {
+                (each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"])
+                for each in objects(installation(mode, namespace=namespace, tls=tls))
+            }
+
+        assert places("a") & places("b") == set()
+        assert max(len(name) for _, _, name in places("n" * 63)) < 253
+
+    def test_roles_are_bound_under_their_names(self) -> None:
+        for one in (installation(Mode.SCHEDULER), installation(Mode.EXTENDER)):
+            made = objects(one)
+            binding = only(made, "ClusterRoleBinding")
+            assert binding["roleRef"]["name"] == only(made, "ClusterRole")["metadata"]["name"]
+        for name in ("default-scheduler", NAME):
+            made = objects(installation(Mode.SCHEDULER, scheduler_name=name))
+            role = only(made, "Role")["metadata"]
+            binding = only(made, "RoleBinding")
+            assert binding["roleRef"]["name"] == role["name"]
+            assert binding["metadata"]["namespace"] == role["namespace"]
+
+    @pytest.mark.parametrize(
+        ("values", "made", "used"),
+        [
+            ({}, [f"{NAME}.placing"], f"{NAME}.placing"),
+            ({"priorityClass.name": "mine"}, ["mine"], "mine"),
+            ({"priorityClass.create": False, "priorityClass.name": "mine"}, [], "mine"),
+            ({"priorityClass.create": False}, [], ""),
+        ],
+    )
+    def test_no_pod_names_a_priority_class_that_does_not_exist(
+        self, values: dict[str, Any], made: list[str], used: str
+    ) -> None:
+        one = installation(Mode.SCHEDULER, format=ManifestFormat.HELM)
+        there = ChartRenderer(chart(one, manifest_set(one)), "placing", values).objects()
+        classes = [each["metadata"]["name"] for each in there if each["kind"] == "PriorityClass"]
+        pod = only(there, "Deployment")["spec"]["template"]["spec"]
+        assert (classes, pod["priorityClassName"]) == (made, used)
+
+
+class TestInPlaceOfKubeScheduler:
+    @pytest.mark.parametrize("mode", [Mode.SCHEDULER, Mode.SIDECAR])
+    def test_its_pods_come_first_and_run_on_the_control_plane(self, mode: Mode) -> None:
+        made = objects(installation(mode, scheduler_name="default-scheduler"))
+        pod = only(made, "Deployment")["spec"]["template"]["spec"]
+        assert pod["priorityClassName"] == "system-cluster-critical"
+        (toleration,) = pod["tolerations"]
+        assert toleration["key"] == "node-role.kubernetes.io/control-plane"
+        assert "PriorityClass" not in {each["kind"] for each in made}
+
+    def test_others_do_not(self) -> None:
+        for one in (installation(Mode.SCHEDULER), installation(Mode.EXTENDER)):
+            pod = only(objects(one), "Deployment")["spec"]["template"]["spec"]
+            assert "tolerations" not in pod
+            assert pod["priorityClassName"] == f"{NAME}.placing"
+
+
+class TestPodToTry:
+    def test_it_is_there_on_request(self) -> None:
+        assert "Pod" not in {each["kind"] for each in objects(installation())}
+
+    def test_it_ends_and_has_no_token(self) -> None:
+        one = installation(test_pod=True, managed_resources=("example.com/gpu",))
+        spec = only(objects(one), "Pod")["spec"]
+        assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
+        (container,) = spec["containers"]
+        assert container["image"] == one.image
+        assert container["resources"] == {"limits": {"example.com/gpu": 1}}
 
 
 class TestPermissions:
@@ -289,23 +436,100 @@ class TestVersions:
         assert any(each.startswith("--policy-config-file=") for each in arguments)
 
 
-def test_a_static_pod_is_installed_with_a_backup_and_removed(tmp_path: Path) -> None:
-    node = tmp_path / "node"
-    (node / "manifests").mkdir(parents=True)
-    (node / "manifests" / "kube-scheduler.yaml").write_text("old\n")
-    folder = tmp_path / "files"
-    folder.mkdir()
-    for name, text in static_pod_files(installation(Mode.STATIC_POD)).items():
-        (folder / name).write_text(text.replace("/etc/kubernetes", str(node)))
+class ControlPlaneNode:
+    """A node's folder, and the files of a static pod that are copied there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.etc = folder / "node"
+        self.manifest = self.etc / "manifests" / "kube-scheduler.yaml"
+        self.manifest.parent.mkdir(parents=True)
+        self.manifest.write_text("old\n")
+        self._files = folder / "files"
+        self._files.mkdir()
+        for name, text in static_pod_files(installation(Mode.STATIC_POD)).items():
+            (self._files / name).write_text(text.replace("/etc/kubernetes", str(self.etc)))
+
+    def edit(self, file: str, more: str) -> None:
+        with (self._files / file).open("a") as text:
+            text.write(more)
+
+    def run(self, script: str) -> str:
+        done = subprocess.run(["sh", self._files / script], check=True, capture_output=True)
+        return done.stdout.decode()
+
+    def refused(self, script: str) -> str:
+        done = subprocess.run(["sh", self._files / script], check=False, capture_output=True)
+        assert (done.returncode, done.stdout) == (2, b"")
+        return done.stderr.decode()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> ControlPlaneNode:
+    return ControlPlaneNode(tmp_path)
+
+
+def test_a_static_pod_is_installed_with_a_backup_and_removed(node: ControlPlaneNode) -> None:
     for _ in range(2):  # the second time keeps the first backup
-        subprocess.run(["sh", folder / "install.sh"], check=True, capture_output=True)
-    installed = (node / "manifests" / "kube-scheduler.yaml").read_text()
-    assert [file.name for file in (node / "manifests").iterdir()] == ["kube-scheduler.yaml"]
-    mounted = [each["hostPath"] for each in yaml.safe_load(installed)["spec"]["volumes"]]
+        node.run("install.sh")
+    assert [file.name for file in node.manifest.parent.iterdir()] == ["kube-scheduler.yaml"]
+    installed = yaml.safe_load(node.manifest.read_text())
+    mounted = [each["hostPath"] for each in installed["spec"]["volumes"]]
     there = [each["path"] for each in mounted if each["type"] == "Directory"]
     assert [sorted(file.name for file in Path(path).iterdir()) for path in there] == [
         ["config.yaml"],
         ["policy.py"],
     ]
-    subprocess.run(["sh", folder / "uninstall.sh"], check=True, capture_output=True)
-    assert (node / "manifests" / "kube-scheduler.yaml").read_text() == "old\n"
+    node.run("uninstall.sh")
+    assert node.manifest.read_text() == "old\n"
+
+
+@pytest.mark.parametrize("file", ["config.yaml", "policy.py"])
+def test_an_edited_file_starts_the_static_pod_anew(node: ControlPlaneNode, file: str) -> None:
+    node.run("install.sh")
+    before = node.manifest.read_text()
+    node.run("install.sh")
+    assert node.manifest.read_text() == before
+    node.edit(file, "# edited\n")
+    node.run("install.sh")
+    after = node.manifest.read_text()
+    changed = [
+        line.split(":")[0].strip()
+        for line, old in zip(after.splitlines(), before.splitlines(), strict=True)
+        if line != old
+    ]
+    assert changed == [f"checksum/{file.split('.', maxsplit=1)[0]}"]
+
+
+def test_the_manifest_of_an_upgrade_comes_back(node: ControlPlaneNode) -> None:
+    node.run("install.sh")
+    node.manifest.write_text("upgraded\n")  # as kubeadm upgrade does
+    node.run("install.sh")
+    node.run("uninstall.sh")
+    assert node.manifest.read_text() == "upgraded\n"
+
+
+def test_the_manifest_of_an_upgrade_stays_when_nothing_is_installed(node: ControlPlaneNode) -> None:
+    node.run("install.sh")
+    node.manifest.write_text("upgraded\n")
+    assert "stays as it is" in node.run("uninstall.sh")
+    assert node.manifest.read_text() == "upgraded\n"
+
+
+def test_a_node_without_kube_scheduler_is_refused_and_stays_as_it_is(
+    node: ControlPlaneNode,
+) -> None:
+    node.manifest.unlink()
+    said = node.refused("install.sh")
+    assert said.startswith(f"{node.manifest} does not exist; run this on a control-plane node")
+    assert said.count("\n") == 1
+    assert [one.name for one in node.etc.iterdir()] == ["manifests"]
+    said = node.refused("uninstall.sh")
+    assert said.endswith(" does not exist, so there is no manifest to bring back\n")
+
+
+def test_a_manifest_that_was_taken_away_does_not_cost_the_backup(node: ControlPlaneNode) -> None:
+    node.run("install.sh")
+    node.manifest.unlink()
+    node.run("install.sh")
+    node.run("uninstall.sh")
+    assert node.manifest.read_text() == "old\n"

@@ -33,7 +33,9 @@ def test_comments_blocks_and_short_lists() -> None:
         "replicas": Noted(2, "one of them works"),
         "verbs": ["get", "list"],
         "empty": setting("tolerations", []),
-        "config.yaml": EmbeddedYaml({"kind": Noted("Policy", "old"), "items": [{"a": 1, "b": 2}]}),
+        "config.yaml": EmbeddedYaml(
+            "config.yaml", {"kind": Noted("Policy", "old"), "items": [{"a": 1, "b": 2}]}
+        ),
         "text": "one\n\n  two\n",
     }
     text = yaml_text(tree)
@@ -58,3 +60,22 @@ def test_comments_blocks_and_short_lists() -> None:
 )
 def test_texts_stay_texts(text: str) -> None:
     assert yaml.safe_load(yaml_text({"key": text, "list": [text]})) == {"key": text, "list": [text]}
+
+
+@pytest.mark.parametrize("text", ["0,", "a, b", "a]", "a[b", "{a", "it's, so", "a: b,", "#,"])
+def test_marks_of_lists_are_texts_in_them(text: str) -> None:
+    assert yaml.safe_load(yaml_text({"list": [text, text]})) == {"list": [text, text]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e3", "12e07", "7E9", "08", "0089", "0o17", "0X1f", "1_0e3", ".5e1", "-1e3", "y", "N", "on"],
+)
+def test_what_go_reads_as_a_number_or_a_switch_is_quoted(text: str) -> None:
+    assert yaml_text({text: text, "list": [text]}) == f"'{text}': '{text}'\nlist: ['{text}']\n"
+
+
+@pytest.mark.parametrize("value", [0, -5, 10**12, 1.5, 1e20, -2.5e-7, True, None])
+def test_numbers_and_switches_are_not_quoted(value: object) -> None:
+    assert "'" not in yaml_text({"key": value})
+    assert yaml.safe_load(yaml_text({"key": value})) == {"key": value}

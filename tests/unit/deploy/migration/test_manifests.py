@@ -275,11 +275,11 @@ class TestArguments:
         [
             (
                 "--policy-config-file=/x/y.json",
-                "pod.yaml, line 1: --policy-config-file=/x/y.json: the Policy is not among",
+                "pod.yaml, line 10: --policy-config-file=/x/y.json: the Policy is not among",
             ),
             (
                 "--policy-configmap=p",
-                "pod.yaml, line 1: --policy-configmap=p: ConfigMap kube-system/p with a Policy is",
+                "pod.yaml, line 10: --policy-configmap=p: ConfigMap kube-system/p with a Policy is",
             ),
             (
                 "--algorithm-provider=Mine",
@@ -295,6 +295,24 @@ class TestArguments:
         with pytest.raises(InputError) as raised:
             migrate(pod(flag), source="pod.yaml")
         assert str(raised.value).startswith(sentence)
+
+    def test_a_file_of_which_kubectl_makes_the_config_map(self) -> None:
+        mounts = (
+            "    volumeMounts: [{name: a, mountPath: /cfg}]\n"
+            "  volumes: [{name: a, configMap: {name: c}}]\n"
+        )
+        manifest = pod("--policy-config-file=/cfg/policy.json") + mounts
+        results = migrate_all([("pod.yaml", manifest), ("made/policy.json", POLICY)])
+        assert words(results[0].text)[1:] == ["--config=/cfg/policy.json", "--leader-elect=false"]
+        said = notes(results[0], action=True)
+        assert "kubectl create configmap c -n kube-system --from-file=made/policy.json" in said
+        assert configuration(results[1].text)["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+        given = ("map.yaml", config_map("c", other_yaml="a: 1\n"))
+        with pytest.raises(InputError, match="the Policy is not among the given files"):
+            migrate_all([("pod.yaml", manifest), ("made/policy.json", POLICY), given])
+        two = [("a/policy.json", POLICY), ("b/policy.json", POLICY)]
+        with pytest.raises(InputError, match="the Policy is not among the given files"):
+            migrate_all([("pod.yaml", manifest), *two])
 
     def test_a_configuration_that_is_not_given(self) -> None:
         result = migrate(pod("--config=/x/config.yaml"), source="pod.yaml")
@@ -375,3 +393,103 @@ class TestHostile:
     def test_wrong_forms_are_sentences(self, text: str) -> None:
         with pytest.raises(InputError, match=r"^x, line \d+: "):
             migrate(text, source="x")
+
+
+class TestNewObjects:
+    TWO = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: s, namespace: n}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: a, image: kube-scheduler, command: [kube-scheduler, --scheduler-name=a]}
+      - name: b
+        image: kube-scheduler
+        command: [kube-scheduler, --scheduler-name=b]
+%s"""
+
+    def files(self, text: str) -> dict[str, str]:
+        """The scheduler's name that the file of each container has."""
+        objects = list(yaml.safe_load_all(text))
+        maps = [one for one in objects if one["kind"] == "ConfigMap"]
+        by_name = {one["metadata"]["name"]: one["data"] for one in maps}
+        assert len(by_name) == len(maps)
+        pod = objects[0]["spec"]["template"]["spec"]
+        volumes = {one["name"]: one["configMap"]["name"] for one in pod["volumes"]}
+        assert len(volumes) == len(pod["volumes"])
+        found = {}
+        for one in pod["containers"]:
+            (mount,) = one["volumeMounts"]
+            data = by_name[volumes[mount["name"]]]
+            found[one["name"]] = str(profile_of(data["config.yaml"]).scheduler_name)
+        return found
+
+    @pytest.mark.parametrize(
+        "volumes",
+        [
+            "",
+            "      volumes: [{name: scheduler-config, configMap: {name: other}}]\n",
+            "      volumes:\n      - name: scheduler-config\n        configMap: {name: other}\n",
+        ],
+    )
+    def test_two_schedulers_in_a_pod_have_their_own(self, volumes: str) -> None:
+        text = migrate(self.TWO % volumes, source="m.yaml").text
+        assert text.count("volumes:") == 1
+        assert self.files(text) == {"a": "a", "b": "b"}
+
+    def test_a_config_map_that_is_there_is_not_replaced(self) -> None:
+        there = yaml.safe_load(config_map("s-config", a="b"))
+        there["metadata"]["namespace"] = "n"
+        text = self.TWO % f"---\n{yaml.safe_dump(there)}"
+        result = migrate(text, source="m.yaml").text
+        assert self.files(result) == {"a": "a", "b": "b"}
+        assert {"a": "b"} in [one.get("data") for one in yaml.safe_load_all(result)]
+
+    @pytest.mark.parametrize(
+        ("source", "old", "new"),
+        [
+            ("/etc/kubernetes/manifests/m.yaml", "", ""),
+            ("m.yaml", "spec:\n", "spec:\n  hostNetwork: true\n"),
+            ("m.yaml", "{name: sched,", "{name: sched, labels: {tier: control-plane},"),
+        ],
+    )
+    def test_a_static_pod_gets_a_file_of_its_node(self, source: str, old: str, new: str) -> None:
+        text = pod("--scheduler-name=mine", "--port=0").replace(old, new, 1)
+        result = migrate(text, source=source)
+        (made,) = yaml.safe_load_all(result.text)  # a file of a static pod has one object
+        (volume,) = made["spec"]["volumes"]
+        folder = "/etc/kubernetes/scheduler-config"
+        assert volume["hostPath"] == {"path": folder, "type": "Directory"}
+        assert f"--config={folder}/config.yaml" in words(result.text)
+        (note,) = (str(one) for one in result.notes if folder in str(one))
+        config = json.loads(note.partition("replaced: ")[2])
+        assert config["profiles"][0]["schedulerName"] == "mine"
+
+    def test_a_static_pod_with_a_policy_in_a_config_map(self) -> None:
+        text = pod("--policy-configmap=p").replace("spec:\n", "spec:\n  hostNetwork: true\n", 1)
+        result = one_result(text, config_map("p", policy_cfg=POLICY))
+        assert "configMap" not in result.text
+        assert "policy.cfg of ConfigMap p" in notes(result, action=True)
+
+    def test_what_others_share_stays_as_it_is(self) -> None:
+        shared = "x: &base\n  image: kube-scheduler\n"
+        text = shared + pod("--scheduler-name=mine").replace(
+            "  - name:", "  - <<: *base\n    name:"
+        )
+        result = migrate(text, source="m.yaml").text
+        assert f"\n{shared}" in f"\n{result}"
+        assert next(yaml.safe_load_all(result))["spec"]["containers"][0]["volumeMounts"]
+        text = text.replace(shared, f"{shared}  volumeMounts: [{{name: a, mountPath: /a}}]\n")
+        with pytest.raises(InputError, match=r"m\.yaml, line \d+: volumeMounts is an alias of"):
+            migrate(text, source="m.yaml")
+
+    def test_words_in_blocks(self) -> None:
+        flags = ["|\n      --scheduler-name=mine", ">-\n      --port=0", "--v=2"]
+        result = migrate(pod(*flags), source="m.yaml")
+        assert words(result.text)[1:] == [
+            "--config=/etc/kubernetes/scheduler-config/config.yaml",
+            "--v=2",
+            "--leader-elect=false",
+        ]

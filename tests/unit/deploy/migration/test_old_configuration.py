@@ -157,7 +157,7 @@ class TestOneProfile:
         assert args_of(result, "NodeResourcesFit") == strategy
         default = migrated(V1ALPHA1, algorithmSource={"provider": "DefaultProvider"})
         assert args_of(default, "NodeResourcesFit") is None
-        with pytest.raises(InputError, match=r"line 4: algorithmSource.provider: 'Mine' is no"):
+        with pytest.raises(InputError, match=r"line 4: algorithmSource.provider: 'Mine' is not a"):
             migrated(V1ALPHA1, algorithmSource={"provider": "Mine"})
 
     def test_a_policy_that_is_not_there(self) -> None:
@@ -246,6 +246,36 @@ class TestRemovedPlugins:
         result = with_profile(version, plugins=both)
         assert weights(profile_of(result.text)) == {"PodTopologySpread": 4}
         assert names(profile_of(result.text), "preScore") == {"PodTopologySpread"}
+
+    @pytest.mark.parametrize(("weight", "asked"), [(2, False), (5, True)])
+    def test_more_weight_for_spreading_is_noted(self, weight: int, asked: bool) -> None:
+        score = {"enabled": [{"name": "SelectorSpread", "weight": weight}]}
+        result = with_profile(V1BETA1, plugins={"score": score})
+        assert ("raise it if spreading" in notes(result, action=True)) is asked
+
+    def test_spreading_rejects_no_node_that_it_did_not_reject(self) -> None:
+        plugins = [{"name": one} for one in ("PrioritySort", "DefaultBinder")]
+        plugins.append({"name": "SelectorSpread", "weight": 4})  # type: ignore[dict-item]
+        multi = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": plugins}}
+        result = with_profile(V1BETA3, plugins=multi)
+        assert weights(profile_of(result.text)) == {"PodTopologySpread": 4}
+        assert names(profile_of(result.text), "preScore") == {"PodTopologySpread"}
+        assert names(profile_of(result.text), "filter") == set()
+
+    @pytest.mark.parametrize("weight", [1, 9])
+    def test_the_weight_of_preferred_labels(self, weight: int) -> None:
+        score = {"enabled": [{"name": "NodeLabel", "weight": weight}]}
+        config = [{"name": "NodeLabel", "args": {"presentLabelsPreference": ["c"]}}]
+        result = with_profile(V1BETA1, plugins={"score": score}, pluginConfig=config)
+        assert weights(profile_of(result.text)) == {**OLD_DEFAULTS, "NodeAffinity": weight}
+
+    def test_arguments_of_a_removed_plugin_are_removed(self) -> None:
+        args = {"apiVersion": V1BETA1, "kind": "ServiceAffinityArgs", "affinityLabels": ["a"]}
+        enabled = {"score": {"enabled": [{"name": "ServiceAffinity", "weight": 2}]}}
+        config = [{"name": "ServiceAffinity", "args": args}]
+        for plugins in ({}, enabled):
+            result = with_profile(V1BETA1, plugins=plugins, pluginConfig=config)
+            assert "affinityLabels" not in result.text
 
     def test_no_spreading(self) -> None:
         plugins = {point: {"disabled": [{"name": "SelectorSpread"}]} for point in ("score",)}
@@ -365,7 +395,7 @@ class TestProfiles:
         ),
         (
             old(f"{GROUP}/v1beta9"),
-            "old.yaml, line 1: apiVersion: 'kubescheduler.config.k8s.io/v1beta9' is no version",
+            "old.yaml, line 1: apiVersion: 'kubescheduler.config.k8s.io/v1beta9' is not a version",
         ),
         (
             old(
@@ -378,7 +408,7 @@ class TestProfiles:
             old(V1BETA2, leaderElection={"leaseDuration": "soon"}),
             "old.yaml, line 4: leaderElection.leaseDuration: 'soon' is not a valid duration",
         ),
-        ("apiVersion: [", "old.yaml is no YAML: "),
+        ("apiVersion: [", "old.yaml is not YAML: "),
     ],
 )
 def test_mistakes_have_file_line_and_field(text: str, sentence: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 
 from mooring.deploy.migration import migrate
 from mooring.errors import InputError
@@ -214,6 +215,37 @@ class TestArguments:
         assert weights(profile_of(result.text))["NodeAffinity"] == 4
         assert "see whether its weight is still right" in notes(result, action=True)
 
+    @pytest.mark.parametrize("weight", [1, 9])
+    def test_the_order_of_priorities_decides_nothing(self, weight: int) -> None:
+        preference = {"labelPreference": {"label": "ssd", "presence": True}}
+        priorities = [
+            {"name": "ssd", "weight": 5, "argument": preference},
+            {"name": "NodeAffinityPriority", "weight": weight},
+        ]
+        for listed in (priorities, priorities[::-1]):
+            result = migrate(policy(priorities=listed), source="p")
+            assert weights(profile_of(result.text))["NodeAffinity"] == max(5, weight)
+
+    @pytest.mark.parametrize("others", [[], ["PodFitsResources"], ["GeneralPredicates"]])
+    def test_selectors_of_pods_that_nobody_checked_are_noted(self, others: list[str]) -> None:
+        presence = {"labelsPresence": {"labels": ["ssd"], "presence": True}}
+        predicates = [{"name": "ssd", "argument": presence}, *({"name": one} for one in others)]
+        result = migrate(policy(predicates=predicates), source="p")
+        asked = "NodeAffinity also checks nodeSelector" in notes(result, action=True)
+        assert asked is ("GeneralPredicates" not in others)
+
+    @pytest.mark.parametrize("source", ["a\nkind: X\n#.yaml", "a\x1b[2J.yaml", "a\u2028b: c.yaml"])
+    def test_names_stay_in_comments(self, source: str) -> None:
+        text = {"label": "a\x1b[31m\nb: c"}
+        priorities = [{"name": "x\x1b", "weight": 1, "argument": {"serviceAntiAffinity": text}}]
+        result = migrate(policy(priorities=priorities), source=source)
+        assert yaml.safe_load(result.text)["kind"] == "KubeSchedulerConfiguration"
+        assert "b" not in yaml.safe_load(result.text)
+        manifest = {"kind": "ConfigMap", "data": {source: policy(priorities=priorities)}}
+        result = migrate(yaml.safe_dump(manifest), source="p")
+        (inner,) = yaml.safe_load(result.text)["data"].values()
+        assert yaml.safe_load(inner)["kind"] == "KubeSchedulerConfiguration"
+
 
 class TestNoEquivalent:
     @pytest.mark.parametrize(
@@ -293,7 +325,7 @@ class TestExtenders:
         (
             "kind: Policy\napiVersion: v1\npredicates:\n- name: PodFits\n",
             (
-                "old.yaml, line 4: predicates[0].name: 'PodFits' is no predicate of Kubernetes; "
+                "old.yaml, line 4: predicates[0].name: 'PodFits' is not a predicate of Kubernetes; "
                 "correct or remove it"
             ),
         ),
@@ -323,9 +355,9 @@ class TestExtenders:
         (
             "kind: Policy\npredicates:\n- name: A\n- name: B\n",
             (
-                "old.yaml, line 3: predicates[0].name: 'A' is no predicate of Kubernetes; correct "
-                "or remove it; line 4: predicates[1].name: 'B' is no predicate of Kubernetes; "
-                "correct or remove it"
+                "old.yaml, line 3: predicates[0].name: 'A' is not a predicate of Kubernetes; "
+                "correct or remove it; line 4: predicates[1].name: 'B' is not a predicate of "
+                "Kubernetes; correct or remove it"
             ),
         ),
     ],

@@ -6,8 +6,12 @@ What kube-apiserver says of each is in causes.json; see test_embedded_validation
 import copy
 import re
 
-from tests.unit.embedded.validation.builders import Obj
-from tests.unit.embedded.validation.changed_objects import CHANGED
+from tests.unit.embedded.validation.builders import Change, Obj
+from tests.unit.embedded.validation.changed_objects import CHANGED_KINDS
+from tests.unit.embedded.validation.network_policies import (
+    CHANGED_NETWORK_POLICIES,
+    NEW_NETWORK_POLICIES,
+)
 from tests.unit.embedded.validation.new_kinds import NEW_KINDS
 from tests.unit.embedded.validation.new_pod_scheduling import NEW_PLACEMENTS
 from tests.unit.embedded.validation.new_pods import NEW_PODS
@@ -15,7 +19,9 @@ from tests.unit.embedded.validation.new_pods import NEW_PODS
 __all__ = ["CHANGED", "NEW", "Obj", "changed", "plain"]
 
 #: New objects, by what is wrong with them.
-NEW: dict[str, Obj] = {**NEW_PODS, **NEW_PLACEMENTS, **NEW_KINDS}
+NEW: dict[str, Obj] = {**NEW_PODS, **NEW_PLACEMENTS, **NEW_KINDS, **NEW_NETWORK_POLICIES}
+#: Objects, how they are changed, and by which subresource.
+CHANGED: dict[str, tuple[Obj, Change, str]] = {**CHANGED_KINDS, **CHANGED_NETWORK_POLICIES}
 
 
 def changed(name: str, stored: Obj) -> Obj:

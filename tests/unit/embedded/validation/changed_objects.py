@@ -46,7 +46,7 @@ _CAPACITY = obj(
 _LIST = {"status": "True", "type": "a b"}
 
 #: Changes of objects, by what is wrong: the object, what changes, and the subresource.
-CHANGED: dict[str, tuple[Obj, Change, str]] = {
+CHANGED_KINDS: dict[str, tuple[Obj, Change, str]] = {
     "label of a pod": (pod(), put("metadata/labels", {"a": "b c"}), ""),
     "finalizer of a pod": (pod(), put("metadata/finalizers", ["mine"]), ""),
     "uid": (obj("v1", "Secret"), put("metadata/labels", {"a": "-"}), ""),

@@ -71,37 +71,6 @@ def test_path_segments() -> None:
     assert names.path_segment("a/%") == ("may not contain '/'", "may not contain '%'")
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("10.0.0.1", None),
-        ("2001:db8::1", None),
-        ("10.0.0.01", "must not have leading 0s"),
-        ("::ffff:10.0.0.1", "must not be an IPv4-mapped IPv6 address"),
-        ("a", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
-        ("10.0.0", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
-    ],
-)
-def test_addresses(text: str, problem: str | None) -> None:
-    assert names.ip_address(text) == (() if problem is None else (problem,))
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("10.0.0.0/8", None),
-        ("2001:db8::/64", None),
-        ("10.0.0.1/8", "must not have bits set beyond the prefix length"),
-        ("010.0.0.0/8", "must not have leading 0s in IP or prefix length"),
-        ("10.0.0.0/08", "must not have leading 0s in IP or prefix length"),
-        ("10.0.0.0/33", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
-        ("10.0.0.0", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
-    ],
-)
-def test_networks(text: str, problem: str | None) -> None:
-    assert names.cidr(text) == (() if problem is None else (problem,))
-
-
 def test_environment_variables() -> None:
     assert names.variable_name("a b.c-1") == ()
     assert len(names.variable_name("a=b")) == 1

@@ -7,16 +7,12 @@ from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.checks.extenders import extender_field
 from mooring.deploy.doctor.evidence import Evidence, ExtenderProbe, VerbProbe
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
+from mooring.deploy.manifests.extender_paths import FIELDS
+from mooring.extender.address import NO_TLS
 
 _OK, _NOT_FOUND = 200, (404, 405)
 #: The part of the time limit that leaves room for slower moments.
 _ENOUGH: Final = 0.5
-_FIELDS: Final = {
-    "filter": "filterVerb",
-    "prioritize": "prioritizeVerb",
-    "preempt": "preemptVerb",
-    "bind": "bindVerb",
-}
 
 
 def _answers(evidence: Evidence) -> Iterator[tuple[ExtenderProbe, VerbProbe]]:
@@ -40,7 +36,7 @@ def _not_found(evidence: Evidence) -> Iterator[DoctorFinding]:
     for probe, one in _answers(evidence):
         if one.status not in _NOT_FOUND:
             continue
-        field = _FIELDS[one.verb]
+        field = FIELDS[one.verb]
         verb = getattr(probe.extender.settings, f"{one.verb}_verb")
         yield DoctorFinding(
             what=f"The extender answers {one.status} to {verb}, which {field} names.",
@@ -69,7 +65,7 @@ def _tls(evidence: Evidence) -> Iterator[DoctorFinding]:
                 "Write a name that the certificate has in urlPrefix or tlsConfig.serverName, or "
                 "renew the certificate with this name."
             )
-        elif "wrong version number" in problem or "record layer" in problem:
+        elif problem == NO_TLS:
             advice = "Write http:// in urlPrefix and take out enableHTTPS, or serve TLS there."
         else:
             advice = (
@@ -113,7 +109,7 @@ def _wrong(evidence: Evidence) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             what=f"{probe.extender.url} does not answer {one.verb} as it should: {one.problem}.",
             advice="Correct the extender; moor extender-test shows each request and its reply.",
-            place=probe.extender.place(_FIELDS[one.verb]),
+            place=probe.extender.place(FIELDS[one.verb]),
         )
 
 

@@ -10,7 +10,7 @@ from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.checks.scheduler_pods import TESTED
 from mooring.deploy.doctor.evidence import ClusterEvidence, Evidence, Permission, mapping
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
-from mooring.deploy.doctor.permissions import in_words
+from mooring.deploy.doctor.permissions import as_roles, in_words
 from mooring.wording import counted
 
 _SKEW_SECONDS: Final = 5
@@ -32,6 +32,14 @@ def _reachable(evidence: Evidence) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             what=problem,
             advice="Correct the kubeconfig, or leave the cluster out with --no-cluster.",
+        )
+    unreadable = _cluster(evidence).unreadable
+    if unreadable:
+        yield DoctorFinding(
+            severity=DoctorSeverity.WARNING,
+            what=f"The user of the kubeconfig may not {in_words(unreadable)}, so what needs "
+            f"{'them' if len(unreadable) > 1 or not unreadable[0].name else 'it'} is not checked.",
+            advice=f"Bind to it {as_roles(unreadable)}.",
         )
 
 
@@ -82,7 +90,7 @@ def _permissions(evidence: Evidence) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             what=f"{user} lacks {counted(len(lacks), 'permission')} that {program} needs: "
             f"{in_words(lacks)}.",
-            advice="Bind a role with them to it; docs/guide/scheduler.md has one for moor run.",
+            advice=f"Bind to it {as_roles(lacks)}.",
         )
 
 
@@ -172,7 +180,7 @@ CHECKS: Final = (
         title="the cluster can be read",
         why="Without the cluster, nothing about its nodes, pods and permissions can be said.",
         judge=_reachable,
-        lacks=lambda evidence: "" if evidence.cluster else needs.cluster(evidence),
+        lacks=needs.any_cluster,
     ),
     DoctorCheck(
         id="versions",
@@ -204,7 +212,7 @@ CHECKS: Final = (
         why="Scores, those of policies and extenders included, are asked only if more than one "
         "node passes the filters.",
         judge=_one_node,
-        lacks=needs.cluster,
+        lacks=needs.nodes,
     ),
     DoctorCheck(
         id="second-scheduler",
@@ -212,6 +220,6 @@ CHECKS: Final = (
         why="Two schedulers that share nodes do not know what the other one is about to place; the "
         "kubelet rejects what does not fit any more.",
         judge=_conflicts,
-        lacks=needs.cluster,
+        lacks=needs.cluster_pods,
     ),
 )

@@ -1,33 +1,28 @@
 """Checks of a scheduler's configuration: its version, its fields, its plugins."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mooring.config.configuration import read_configuration
-from mooring.config.runtimes import build_profiles
 from mooring.config.strict_decoding import nearest
 from mooring.config.types import API_VERSION, KIND
 from mooring.config.validation import REMOVED
+from mooring.deploy.container_programs import KUBE_SCHEDULER
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration, mapping, sequence
-from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
+from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
+from mooring.deploy.doctor.image_versions import ImageVersions, is_own_build
 from mooring.deploy.doctor.located_yaml import Path
-from mooring.deploy.doctor.schedulers import KUBE_SCHEDULER, configuration_of, schedulers
+from mooring.deploy.doctor.schedulers import configuration_of, schedulers
+from mooring.deploy.doctor.usable_configuration import (
+    LAST_READ_BY,
+    POLICY_LAST_READ_BY,
+    is_old,
+)
+from mooring.deploy.migration.old_types import FIELDS, V1ALPHA1
 from mooring.errors import InputError
 from mooring.plugins.in_tree import default_registry
 
-#: Which version of Kubernetes was the last one that could read a format.
-# parity v1.36.4: pkg/scheduler/apis/config/scheme, and the release notes of the versions named
-_LAST_READ_BY: Final = {
-    "componentconfig/v1alpha1": "v1.11",
-    "kubescheduler.config.k8s.io/v1alpha1": "v1.18",
-    "kubescheduler.config.k8s.io/v1alpha2": "v1.18",
-    "kubescheduler.config.k8s.io/v1beta1": "v1.22",
-    "kubescheduler.config.k8s.io/v1beta2": "v1.27",
-    "kubescheduler.config.k8s.io/v1beta3": "v1.28",
-}
-_POLICY_LAST_READ_BY: Final = "v1.22"
 #: Fields that have another name in v1.
 _RENAMED: Final = {
     "enableHttps": "enableHTTPS",
@@ -46,45 +41,31 @@ _MOVED: Final = {
     "schedulerName": "profiles[].schedulerName",
 }
 #: Fields that only older formats have, each with its version, from which moor migrate translates.
-_OLDER: Final = {"algorithmSource": "kubescheduler.config.k8s.io/v1alpha1"}
-
-
-def is_old(configuration: FoundConfiguration) -> bool:
-    """Whether it is of a version that today's kube-scheduler does not read."""
-    version = str(configuration.data.get("apiVersion", API_VERSION))
-    return configuration.data.get("kind", KIND) != KIND or version in _LAST_READ_BY
-
-
-def usable_settings(configurations: Iterable[FoundConfiguration]) -> Mapping[str, Any] | None:
-    """The first configuration that a scheduler would take, as data; None if there is none."""
-    for one in configurations:
-        if is_old(one):
-            continue
-        with contextlib.suppress(InputError):
-            build_profiles(one.data, default_registry())
-            return one.data
-    return None
+_OLDER: Final = {"algorithmSource": V1ALPHA1}
+_NONE: Final = "for DefaultProvider, these are none"
 
 
 def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
     # A Policy becomes part of the configuration that refers to it.
     old = dict.fromkeys(one.file for one in evidence.configurations if is_old(one))
     together = " ".join(file for file in old if file)
+    images = ImageVersions(evidence)
     for one in evidence.configurations:
         if not is_old(one):
             continue
         kind, version = one.data.get("kind"), str(one.data.get("apiVersion", ""))
-        last = _LAST_READ_BY.get(version, _POLICY_LAST_READ_BY)
+        last = LAST_READ_BY.get(version, POLICY_LAST_READ_BY)
         what = f"{version} {kind}" if kind == KIND else f"a {kind} of {version}"
         if one.file:
             advice = f"Run moor migrate --in-place {together}, which writes {API_VERSION}."
         else:
             advice = f"Save it to a file and run moor migrate FILE, which writes {API_VERSION}."
         yield DoctorFinding(
+            severity=DoctorSeverity.WARNING if images.read(one) else DoctorSeverity.ERROR,
             what=f"The configuration is {what}, and {last} was the last kube-scheduler to read it.",
-            advice=advice,
+            advice=images.newer_first(advice),
             place=one.place(("apiVersion",)),
-            safe=bool(one.file),
+            safe=bool(one.file) and images.read_v1,
             migrates=one.file,
         )
 
@@ -113,15 +94,28 @@ def _renamed(evidence: Evidence) -> Iterator[DoctorFinding]:
                     safe=not instead,
                 )
             elif name in _OLDER and len(path) == 1:
-                yield DoctorFinding(
-                    what=f"{API_VERSION} has no field {name}; {_OLDER[name]} has.",
-                    advice=f"Write apiVersion: {_OLDER[name]}, and run moor migrate --in-place "
-                    f"{one.file or 'FILE'}.",
-                    place=one.place(path),
-                    edits=one.document.replaced(("apiVersion",), _OLDER[name])
-                    if one.document is not None
-                    else (),
-                )
+                yield _older(one, name)
+
+
+def _older(configuration: FoundConfiguration, name: str) -> DoctorFinding:
+    """A field of an older format: all of the file may be of that format, or this field alone."""
+    version, document = _OLDER[name], configuration.document
+    edits: tuple[Edit, ...] = ()
+    if set(configuration.data) <= FIELDS[version]:
+        file = configuration.file or "FILE"
+        advice = f"Write apiVersion: {version}, and run moor migrate --in-place {file}."
+        if document is not None:
+            edits = document.replaced(("apiVersion",), version)
+    else:
+        advice = f"Take it out, and write the plugins that it means in profiles[].plugins; {_NONE}."
+        if document is not None:
+            edits = document.without_line((name,))
+    return DoctorFinding(
+        what=f"{API_VERSION} has no field {name}; {version} has.",
+        advice=advice,
+        place=configuration.place((name,)),
+        edits=edits,
+    )
 
 
 def _invalid(evidence: Evidence) -> Iterator[DoctorFinding]:
@@ -148,7 +142,7 @@ def _unknown_plugins(evidence: Evidence) -> Iterator[DoctorFinding]:
     own_builds = {
         id(configuration_of(evidence, one))
         for one in schedulers(evidence)
-        if one.program != KUBE_SCHEDULER or KUBE_SCHEDULER not in str(one.container.get("image"))
+        if one.program != KUBE_SCHEDULER or is_own_build(str(one.container.get("image", "")))
     }
     for one in evidence.configurations:
         if is_old(one):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from mooring.deploy.container_programs import MOOR_SERVE
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, FoundExtender, FoundObject, mapping, sequence
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
@@ -13,6 +14,7 @@ from mooring.deploy.doctor.schedulers import (
     host_of,
     is_local,
     pods_behind,
+    processes,
     scheduler_names,
     schedulers,
     service_of,
@@ -162,10 +164,14 @@ def _selects_nothing(evidence: Evidence, service: FoundObject) -> DoctorFinding:
 
 def _selecting(evidence: Evidence, service: FoundObject, selector: Any) -> tuple[Edit, ...]:
     """Correct the values, where there are pods with the same labels in the namespace."""
-    for template in templates(evidence):
+    serving = {id(one.template.owner) for one in processes(evidence) if one.program == MOOR_SERVE}
+    scheduling = {id(one.template.owner) for one in schedulers(evidence)} - serving
+    # Those of moor serve first, which are meant if there are any.
+    for template in sorted(templates(evidence), key=lambda one: id(one.owner) not in serving):
         if (
             template.owner.namespace == service.namespace
             and selector.keys() <= template.labels.keys()
+            and id(template.owner) not in scheduling
         ):
             if service.document is None:
                 return ()
@@ -257,7 +263,7 @@ CHECKS: Final = (
         why="localhost is the scheduler's own pod, and a pod with hostNetwork does not use the "
         "cluster's DNS unless its dnsPolicy says so.",
         judge=_address,
-        lacks=lambda evidence: needs.extenders(evidence) or needs.scheduler_pods(evidence),
+        lacks=needs.extenders_and_scheduler_pods,
     ),
     DoctorCheck(
         id="extender-service",
@@ -265,7 +271,7 @@ CHECKS: Final = (
         why="A Service whose port or selector does not fit answers nobody, and an extender that "
         "does not answer keeps pods pending.",
         judge=_service,
-        lacks=lambda evidence: needs.extenders(evidence) or needs.objects(evidence),
+        lacks=needs.extenders_and_objects,
     ),
     DoctorCheck(
         id="extender-own-pod",
@@ -273,7 +279,7 @@ CHECKS: Final = (
         why="If all pods of the extender are gone, the scheduler cannot place a new one, since it "
         "has to ask the extender first.",
         judge=_own_pod,
-        lacks=lambda evidence: needs.extenders(evidence) or needs.objects(evidence),
+        lacks=needs.extenders_and_objects,
     ),
     DoctorCheck(
         id="extender-single",
@@ -281,7 +287,7 @@ CHECKS: Final = (
         why="While an extender that is not ignorable does not answer, all its scheduler's pods "
         "stay pending.",
         judge=_single,
-        lacks=lambda evidence: needs.extenders(evidence) or needs.objects(evidence),
+        lacks=needs.extenders_and_objects,
     ),
     DoctorCheck(
         id="extender-trust",

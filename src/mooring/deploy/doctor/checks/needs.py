@@ -8,11 +8,6 @@ from mooring.deploy.doctor.schedulers import schedulers, templates
 Lacks = Callable[[Evidence], str]
 
 
-def nothing(evidence: Evidence) -> str:  # noqa: ARG001 - a function of the evidence as the others
-    """It can always be made."""
-    return ""
-
-
 def configurations(evidence: Evidence) -> str:
     """It needs a configuration."""
     if evidence.configurations or evidence.broken:
@@ -25,6 +20,21 @@ def extenders(evidence: Evidence) -> str:
     return configurations(evidence) or (
         "" if evidence.extenders else "no configuration has an extender"
     )
+
+
+def extenders_and_objects(evidence: Evidence) -> str:
+    """It needs an extender, and manifests."""
+    return extenders(evidence) or objects(evidence)
+
+
+def extenders_and_scheduler_pods(evidence: Evidence) -> str:
+    """It needs an extender, and a container that runs a scheduler."""
+    return extenders(evidence) or scheduler_pods(evidence)
+
+
+def extenders_and_nodes(evidence: Evidence) -> str:
+    """It needs an extender, and a cluster whose nodes we may list."""
+    return extenders(evidence) or nodes(evidence)
 
 
 def objects(evidence: Evidence) -> str:
@@ -56,11 +66,32 @@ def static_pods(evidence: Evidence) -> str:
     return "no file is in a folder such as /etc/kubernetes/manifests, which the kubelet reads"
 
 
-def cluster(evidence: Evidence) -> str:
-    """It needs a cluster that answers."""
+def any_cluster(evidence: Evidence) -> str:
+    """It needs a cluster, even one that does not answer."""
     if evidence.cluster is None:
         return "no cluster was looked at; --kubeconfig FILE names one"
-    return "the cluster cannot be read" if evidence.cluster.problem else ""
+    return ""
+
+
+def cluster(evidence: Evidence) -> str:
+    """It needs a cluster that answers."""
+    unreadable = evidence.cluster is not None and evidence.cluster.problem
+    return any_cluster(evidence) or ("the cluster cannot be read" if unreadable else "")
+
+
+def nodes(evidence: Evidence) -> str:
+    """It needs a cluster whose nodes we may list."""
+    return cluster(evidence) or _listed(evidence, "nodes")
+
+
+def cluster_pods(evidence: Evidence) -> str:
+    """It needs a cluster whose pods we may list."""
+    return cluster(evidence) or _listed(evidence, "pods")
+
+
+def _listed(evidence: Evidence, resource: str) -> str:
+    readable = evidence.cluster is None or evidence.cluster.may_read(resource)
+    return "" if readable else f"listing {resource} is forbidden"
 
 
 def asked_extenders(evidence: Evidence) -> str:

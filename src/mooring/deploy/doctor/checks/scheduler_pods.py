@@ -1,43 +1,55 @@
 """Checks of the containers that run a scheduler: their arguments, files, probes and images."""
 
-import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from mooring.config.types import API_VERSION
+from mooring.deploy.container_programs import KUBE_SCHEDULER
 from mooring.deploy.doctor.checks import needs
-from mooring.deploy.doctor.checks.configuration import is_old
-from mooring.deploy.doctor.evidence import Evidence, mapping, sequence
+from mooring.deploy.doctor.evidence import Evidence, mapping
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
+from mooring.deploy.doctor.image_versions import (
+    FIRST_V1,
+    ImageVersions,
+    is_own_build,
+    minor_of,
+    minor_of_process,
+)
+from mooring.deploy.doctor.manifest_reader import POLICY
 from mooring.deploy.doctor.schedulers import (
-    KUBE_SCHEDULER,
     SchedulerProcess,
     configuration_of,
     key_in_volume,
     mounted,
     schedulers,
 )
+from mooring.deploy.doctor.usable_configuration import is_old
+from mooring.deploy.migration.scheduler_flags import (
+    LOGGING_FLAGS,
+    POLICY_CONFIG_MAP,
+    POLICY_FILE,
+    REMOVED_FLAGS,
+)
 
-#: Arguments of older versions, each with where its work is done now; empty: take it out.
-_REMOVED_FLAGS: Final = {
+#: Removed arguments that are just taken out, or whose work a field does that says the same.
+_INSTEAD: Final = {
     "address": "",
     "algorithm-provider": "",
     "failure-domains": "",
-    "hard-pod-affinity-symmetric-weight": "moor migrate",
     "lock-object-name": "leaderElection.resourceName",
     "lock-object-namespace": "leaderElection.resourceNamespace",
-    "policy-config-file": "moor migrate",
-    "policy-configmap": "moor migrate",
-    "policy-configmap-namespace": "moor migrate",
     "port": "",
     "scheduler-name": "profiles[].schedulerName",
     "use-legacy-policy-config": "",
+    **dict.fromkeys(LOGGING_FLAGS, ""),
 }
+_MIGRATE: Final = "moor migrate"
+#: Arguments that name a Policy, without which there is nothing to migrate.
+_POLICY_FLAGS: Final = (POLICY_FILE, POLICY_CONFIG_MAP)
 _INSECURE_PORT, _SECURE_PORT = 10251, 10259
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
-_TAG: Final = re.compile(r":v1\.(\d+)\.\d+")
-#: The first version that reads configurations of v1.
-_FIRST_V1: Final = 25
+#: The last minor versions that have the arguments of the log library, and the other removed ones.
+_LAST_LOGGING, _LAST_FLAGS = 25, 22
 #: What mooring is tested with.
 TESTED: Final = "v1.36.4"
 _FROZEN_REGISTRY: Final = "k8s.gcr.io/"
@@ -47,29 +59,48 @@ def _kube_schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
     return (one for one in schedulers(evidence) if one.program == KUBE_SCHEDULER)
 
 
+def _has_policy(evidence: Evidence) -> bool:
+    return any(one.data.get("kind") == POLICY for one in evidence.configurations)
+
+
 def _removed_flags(evidence: Evidence) -> Iterator[DoctorFinding]:
+    images = ImageVersions(evidence)
     for process in _kube_schedulers(evidence):
         owner = process.template.owner
-        for name, (_, path) in process.flags.items():
-            if name not in _REMOVED_FLAGS:
+        minor = minor_of_process(process)
+        for name, (value, path) in process.flags.items():
+            if name not in REMOVED_FLAGS:
                 continue
-            instead = _REMOVED_FLAGS[name]
-            migrates = owner.file if instead == "moor migrate" else ""
-            if migrates:
+            last = _LAST_LOGGING if name in LOGGING_FLAGS else _LAST_FLAGS
+            has_it = minor is not None and minor <= last
+            alone = process.word(name) in (f"--{name}", f"--{name}={value}")
+            apart = alone and process.word(name) == f"--{name}" and value != "true"
+            instead = _INSTEAD.get(name, _MIGRATE) if alone and not apart else _MIGRATE
+            migrates = owner.file if instead == _MIGRATE else ""
+            if name in _POLICY_FLAGS and not _has_policy(evidence):
+                migrates = ""
+                advice = (
+                    "Give the Policy, too, with another --manifest FILE: then --fix makes a "
+                    "configuration of it."
+                )
+            elif migrates:
                 advice = f"Run moor migrate --in-place {migrates}."
             elif instead:
                 advice = f"Take it out, and write {instead} in the configuration of --config."
             else:
                 advice = "Take it out."
-            taken_out = not migrates and owner.document is not None
+            taken_out = instead != _MIGRATE and owner.document is not None
             yield DoctorFinding(
-                what=f"kube-scheduler has no argument --{name} any more and ends at once.",
-                advice=advice,
+                severity=DoctorSeverity.WARNING if has_it else DoctorSeverity.ERROR,
+                what=f"Today's kube-scheduler has no argument --{name}; v1.{minor} has."
+                if has_it
+                else f"kube-scheduler has no argument --{name} any more and ends at once.",
+                advice=images.newer_first(advice) if has_it or instead == _MIGRATE else advice,
                 place=process.place(path),
                 edits=owner.document.without_line(path)
                 if taken_out and owner.document is not None
                 else (),
-                safe=not instead or bool(migrates),
+                safe=not has_it and (not instead or (bool(migrates) and images.read_v1)),
                 migrates=migrates,
             )
 
@@ -140,15 +171,12 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
         fitting = [one.key for one in evidence.configurations if one.owner is config_map] or keys
         folder = file.rpartition("/")[0]
         new = f"--config={folder}/{fitting[0]}" if len(fitting) == 1 else ""
-        inline = new and "=" in _word(process, flag_path)
         yield DoctorFinding(
             what=f"ConfigMap {config_map.name} has no key {key_in_volume(where)}, so there is no "
             f"file {file}.",
             advice=f"Write {new}." if new else f"Name one of its keys: {', '.join(keys)}.",
             place=process.place(flag_path),
-            edits=owner.document.replaced(flag_path, new)
-            if inline and owner.document is not None
-            else (),
+            edits=process.replaced_flag("config", new) if new else (),
             safe=bool(new),
         )
 
@@ -183,50 +211,54 @@ def _probe_port(evidence: Evidence) -> Iterator[DoctorFinding]:
 
 def _image(evidence: Evidence) -> Iterator[DoctorFinding]:
     version = evidence.cluster.version if evidence.cluster is not None else ""
-    server = _minor(f":{version}")
+    server = minor_of(f":{version}")
     for process in _kube_schedulers(evidence):
         image = str(process.container.get("image", ""))
-        minor = _minor(image)
+        minor = minor_of(image)
         found = configuration_of(evidence, process)
         wanted = f"registry.k8s.io/kube-scheduler:{version or TESTED}"
+        older = "the version of your API server if that is older"
+        own = is_own_build(image)
+        if own:  # it may have plugins that Kubernetes' image does not have
+            other = f", or {older}" if server is None else ""
+            built = f"kube-scheduler {version or TESTED}{other}"
+            advice = f"Build the image again with {built}, and write its new tag"
+        else:
+            advice = f"Write image: {wanted}" + (f", with {older}" if server is None else "")
         severity, what = DoctorSeverity.ERROR, ""
         if "hyperkube" in image:
             what = f"Nobody builds {image} any more: hyperkube ended with v1.18."
         elif minor is None:
             continue
-        elif found is not None and not is_old(found) and minor < _FIRST_V1:
+        elif found is not None and not is_old(found) and minor < FIRST_V1:
             what = f"kube-scheduler v1.{minor} does not read {API_VERSION}, which came with v1.25."
         elif server is not None and minor > server:
             what = f"kube-scheduler v1.{minor} is newer than the API server, which is {version}."
         elif server is not None and minor < server - 1:
             what = f"kube-scheduler v1.{minor} is more than one version older than the API server."
-        elif server is None and minor < _FIRST_V1:
-            what = f"kube-scheduler v1.{minor} is older than the configuration format v1 (v1.25)."
+        elif server is None and minor < FIRST_V1:
+            severity = DoctorSeverity.WARNING  # it may be right beside what it has today
+            what = (
+                f"kube-scheduler v1.{minor} reads no configuration v1, which came with v1.25, and "
+                "may be older than your API server."
+            )
         elif image.startswith(_FROZEN_REGISTRY):
             severity = DoctorSeverity.WARNING
             what = "The registry k8s.gcr.io gets no new images; registry.k8s.io has taken over."
-            wanted = image.replace(_FROZEN_REGISTRY, "registry.k8s.io/")
+            wanted, own = image.replace(_FROZEN_REGISTRY, "registry.k8s.io/"), False
+            advice = f"Write image: {wanted}"
         if what:
             owner = process.template.owner
             path = (*process.path, "image")
             yield DoctorFinding(
                 severity=severity,
                 what=what,
-                advice=f"Write image: {wanted}.",
+                advice=f"{advice}.",
                 place=process.place(path),
-                edits=owner.document.replaced(path, wanted) if owner.document is not None else (),
+                edits=owner.document.replaced(path, wanted)
+                if owner.document is not None and not own
+                else (),
             )
-
-
-def _minor(image: str) -> int | None:
-    found = _TAG.search(image)
-    return int(found[1]) if found is not None else None
-
-
-def _word(process: SchedulerProcess, path: tuple[str | int, ...]) -> str:
-    words: Any = process.container.get(str(path[-2]))
-    index = path[-1]
-    return str(sequence(words)[index]) if isinstance(index, int) else ""
 
 
 CHECKS: Final = (
@@ -262,7 +294,7 @@ CHECKS: Final = (
     ),
     DoctorCheck(
         id="image-version",
-        title="kube-scheduler's image fits the API server and the configuration",
+        title="kube-scheduler's image fits the configuration and, if known, the API server",
         why="kube-scheduler may be one minor version older than the API server and never newer, "
         "and it has to know the format of its configuration.",
         judge=_image,

@@ -6,10 +6,10 @@ from typing import Final
 from mooring.config.policy_say import KUBE_SCHEDULER_WEIGHT, PolicySay, policy_say
 from mooring.config.runtimes import build_profiles
 from mooring.deploy.doctor.checks import needs
-from mooring.deploy.doctor.checks.configuration import usable_settings
 from mooring.deploy.doctor.checks.extenders import extender_field
 from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, FindingPlace
+from mooring.deploy.doctor.usable_configuration import usable_settings
 from mooring.plugins.in_tree import default_registry
 
 #: From so many nodes on, sending all of them with each request costs more than deciding.
@@ -105,7 +105,7 @@ CHECKS: Final = (
         why="5,000 nodes are 35 MB in each request; with names alone, kube-scheduler places about "
         "50 times as many pods in the same time.",
         judge=_many_nodes,
-        lacks=lambda evidence: needs.extenders(evidence) or needs.cluster(evidence),
+        lacks=needs.extenders_and_nodes,
     ),
     DoctorCheck(
         id="node-cache-scores",

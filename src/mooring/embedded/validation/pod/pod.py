@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation import addresses, names
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -279,7 +279,7 @@ def _check_dns(config: Obj | None, policy: str, path: str, errors: ErrorList) ->
         text = "must not have more than 3 nameservers"
         errors.append(invalid(f"{path}.nameservers", servers, text))
     for number, one in enumerate(servers):
-        texts(errors, f"{path}.nameservers[{number}]", one, names.ip_address(one))
+        texts(errors, f"{path}.nameservers[{number}]", one, addresses.ip_address(one))
     if len(searches) > 32:
         text = "must not have more than 32 search paths"
         errors.append(invalid(f"{path}.searches", searches, text))
@@ -324,7 +324,7 @@ def _check_hostname_override(spec: Obj, path: str, errors: ErrorList) -> None:
 def _check_aliases(aliases: list[Obj], path: str, errors: ErrorList) -> None:
     for number, one in enumerate(aliases):
         address = one.get("ip", "")
-        texts(errors, f"{path}[{number}].ip", address, names.ip_address(address))
+        texts(errors, f"{path}[{number}].ip", address, addresses.ip_address(address))
         for place, name in enumerate(one.get("hostnames") or ()):
             texts(errors, f"{path}[{number}].hostnames[{place}]", name, names.subdomain(name))
 

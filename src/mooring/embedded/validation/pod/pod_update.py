@@ -4,7 +4,7 @@
 from typing import Any, Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation import addresses, names
 from mooring.embedded.validation.field_errors import (
     IMMUTABLE,
     ErrorList,
@@ -297,7 +297,7 @@ def _check_addresses(status: Obj, before: Obj, errors: ErrorList) -> None:
         known = [one.get("ip", "") for one in before.get(kind) or ()]
         for number, one in enumerate(given):
             if one not in known:
-                texts(errors, f"status.{kind}[{number}]", one, names.ip_address(one))
+                texts(errors, f"status.{kind}[{number}]", one, addresses.ip_address(one))
         if len(given) > 2 or (len(given) == 2 and (":" in given[0]) is (":" in given[1])):
             text = "may specify no more than one IP for each IP family"
             errors.append(invalid(f"status.{kind}", [{"IP": one} for one in given], text))

@@ -5,7 +5,7 @@ import ipaddress
 from typing import Any, Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation import addresses, names
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -66,7 +66,7 @@ def _check_spec(spec: Obj, before: Obj, errors: ErrorList) -> None:
     check_addresses(spec, before, errors)
     for number, address in enumerate(spec.get("externalIPs") or ()):
         field = f"spec.externalIPs[{number}]"
-        if problems := names.ip_address(address):
+        if problems := addresses.ip_address(address):
             texts(errors, field, address, problems)
         else:
             _check_endpoint_ip(address, field, errors)
@@ -178,7 +178,7 @@ def _check_subsets(obj: Obj, errors: ErrorList) -> None:
 
 def _check_address(one: Obj, path: str, errors: ErrorList) -> None:
     address, host, node = one.get("ip", ""), one.get("hostname", ""), one.get("nodeName")
-    texts(errors, f"{path}.ip", address, names.ip_address(address))
+    texts(errors, f"{path}.ip", address, addresses.ip_address(address))
     if host:
         texts(errors, f"{path}.hostname", host, names.dns_label(host))
     if node is not None:

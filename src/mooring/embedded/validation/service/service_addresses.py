@@ -5,7 +5,7 @@
 from typing import Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation.addresses import cidr, ip_address
 from mooring.embedded.validation.field_errors import (
     ErrorList,
     duplicate,
@@ -66,7 +66,7 @@ def _check_each(addresses: list[str], known: list[str], path: str, errors: Error
                 text = "'None' must be the first and only value"
                 errors.append(invalid(path, addresses, text))
                 good = False
-        elif one not in known and (problems := names.ip_address(one)):
+        elif one not in known and (problems := ip_address(one)):
             texts(errors, f"{path}[{number}]", one, problems)
             good = False
     if len(addresses) > 2:
@@ -138,7 +138,7 @@ def check_balancer(spec: Obj, errors: ErrorList) -> None:
             errors.append(forbidden("spec.allocateLoadBalancerNodePorts", text))
     for number, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         one = one.strip()
-        texts(errors, f"spec.LoadBalancerSourceRanges[{number}]", one, names.cidr(one))
+        texts(errors, f"spec.LoadBalancerSourceRanges[{number}]", one, cidr(one))
     if spec.get("type") != "LoadBalancer" and spec.get("loadBalancerClass") is not None:
         text = "may only be used when `type` is 'LoadBalancer'"
         errors.append(forbidden("spec.loadBalancerClass", text))
