@@ -10,8 +10,8 @@ import time
 import msgspec
 
 from benchmarks.core.bench import Bench
+from benchmarks.core.collection import collecting_as_moor_run
 from benchmarks.core.workloads import WORKLOADS
-from mooring.process.memory import keep_little_memory
 
 #: Pods for each node: 50,000 on 5,000 nodes before, and so many more are placed.
 _BEFORE, _MORE = 10, 2
@@ -54,24 +54,16 @@ class _Watch:
 def measure(nodes: int) -> Pauses:
     """Place pods on a full cluster of so many nodes."""
     bench = Bench(WORKLOADS["plain"], nodes, _BEFORE * nodes)
-    thresholds = gc.get_threshold()
-    keep_little_memory()
-    gc.collect()
-    gc.freeze()
     watch = _Watch()
-    gc.callbacks.append(watch)
-    begin = time.process_time()
-    try:
+    with collecting_as_moor_run():
+        gc.callbacks.append(watch)
+        begin = time.process_time()
         for _ in range(_MORE * nodes // _BATCH):
             pods = bench.new_pods(_BATCH)
             names = bench.place(pods)
             for pod, name, seen in zip(pods, names, bench.seen_bound(pods, names), strict=True):
                 bench.bound(pod, name)
                 bench.confirm(seen)
-    finally:
-        gc.callbacks.remove(watch)
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
     spent = time.process_time() - begin
     return Pauses(
         nodes=nodes,

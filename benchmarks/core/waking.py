@@ -12,6 +12,7 @@ import msgspec
 
 from benchmarks.command import BenchError
 from benchmarks.core.bench import Bench
+from benchmarks.core.collection import collecting_as_moor_run
 from benchmarks.core.kinds import Kind
 from benchmarks.core.objects import PodParts
 from benchmarks.core.workloads import WORKLOADS
@@ -59,6 +60,11 @@ _TOO_LARGE = Kind("large", _too_large)
 def measure(nodes: int) -> Waking:
     """Make pods wait on a cluster of so many nodes, and wake them."""
     bench = Bench(WORKLOADS["plain"], nodes, _ON_NODE * nodes)
+    with collecting_as_moor_run():
+        return _measure(bench, nodes)
+
+
+def _measure(bench: Bench, nodes: int) -> Waking:
     core, now = bench.core, float(10 * PODS_PER_NODE * nodes)
     pods = PODS_PER_NODE * nodes
     for number in range(pods):

@@ -63,7 +63,7 @@ def one_verdict(answer: object, name: str) -> Verdict:
     Raises:
         AnswerError: it means none.
     """
-    if answer is None or answer is True:
+    if answer is None or answer is True or answer is ACCEPT:
         return ACCEPT
     return foreign.call(_one_verdict, answer, name)
 

@@ -88,6 +88,11 @@ class Runtime:
         self.plugins = plugins
         sorts = (one.plugin for one in points.get("queueSort", ()))
         self.queue_sort = next((one for one in sorts if isinstance(one, hook.QueueSort)), None)
+        self._pre_enqueues = [
+            (one.name, foreign.entry(one.plugin.pre_enqueue))
+            for one in points.get("preEnqueue", ())
+            if isinstance(one.plugin, hook.PreEnqueue)
+        ]
         self.binding_hooks = BindingHooks(points, functools.partial(guarded, self))
         self.filters: list[AskFilter] = [
             filter_asker(one.plugin, one.name)
@@ -220,12 +225,11 @@ class Runtime:
             PluginError: a plugin failed.
         """
         answers = {}
-        for name, plugin, _ in self.points.get("preEnqueue", ()):
-            if isinstance(plugin, hook.PreEnqueue):
-                try:
-                    answers[name] = one_verdict(foreign.call(plugin.pre_enqueue, pod), name)
-                except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                    blame(error, name, "pre_enqueue", pod)
+        for name, ask in self._pre_enqueues:
+            try:
+                answers[name] = one_verdict(ask(pod), name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, name, "pre_enqueue", pod)
         return answers
 
 
