@@ -47,6 +47,7 @@ logger = logging.getLogger("mooring.kube")
 
 WATCH_SECONDS = 300  # the API server ends a watch after one to two times this
 LIST_SECONDS = 90.0  # for a page, or the next bytes; the API server itself gives up after 60 s
+MEMORY_SECONDS = 0.3  # an API server that waits longer has not asked etcd how far it is
 _SLICE_OBJECTS = 100  # of a list are decoded and handed on at a time: a few milliseconds
 _COMPLAINTS = 1000
 
@@ -155,7 +156,7 @@ class Reflector(Generic[T]):
 
     async def _list(self, sink: ReflectorSink[T]) -> None:
         """List everything: the first time from the API server's memory, afterwards in pages."""
-        pages = self._pages(sink) if self._listed_before else self._streamed_pages()
+        pages = self._pages(sink) if self._listed_before else self._first_pages(sink)
         self._listed_before = True
         sink.list_started()
         version = ""
@@ -171,21 +172,35 @@ class Reflector(Generic[T]):
         self._state.listed(version)
         sink.list_done(version)
 
-    async def _streamed_pages(self) -> AsyncGenerator[ListPage]:
-        """The whole list as it arrives, from memory that is as new as etcd was just now."""
+    async def _first_pages(self, sink: ReflectorSink[T]) -> AsyncGenerator[ListPage]:
+        """The whole list as it arrives, from memory that is as new as etcd was just now.
+
+        In pages if the memory is behind: an API server with an old etcd does not hear of it when
+        only other resources change, waits for three seconds and answers with an error.
+        """
         newest = (await self._newest()).metadata.resource_version
         known = {"resourceVersion": newest, "resourceVersionMatch": "NotOlderThan"}
         params, splitter = self.query.params() | (known if newest else {}), ListSplitter()
         try:
-            async with self._client.stream(
-                self.query.path, params, silence_seconds=LIST_SECONDS
-            ) as chunks:
+            async with (
+                asyncio.timeout(MEMORY_SECONDS) as patience,
+                self._client.stream(
+                    self.query.path, params, silence_seconds=LIST_SECONDS
+                ) as chunks,
+            ):
+                patience.reschedule(None)
                 async for chunk in chunks:
                     if (page := splitter.feed(chunk)) is not None:
                         yield page
             yield splitter.end()
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._not_a_list(error) from error
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            async with aclosing(self._pages(sink)) as pages:
+                async for page in pages:
+                    yield page
 
     async def _pages(self, sink: ReflectorSink[T]) -> AsyncGenerator[ListPage]:
         """The list in pages; the API server prepares the next while one is worked through."""

@@ -141,6 +141,17 @@ class FakeApi:
 
         self.script.append(reply)
 
+    def hang(self) -> asyncio.Event:
+        """Answer the next request only when the event is set."""
+        released = asyncio.Event()
+
+        async def reply(request: web.Request) -> web.StreamResponse:
+            await released.wait()
+            return web.Response(status=504)
+
+        self.script.append(reply)
+        return released
+
     def deny(self, status: int, message: str, reason: str) -> None:
         """Answer the next request with a Kubernetes Status."""
         self.answer(status, status_body(status, message, reason))

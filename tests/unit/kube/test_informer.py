@@ -70,6 +70,25 @@ def test_later_lists_come_in_pages_and_are_the_newest() -> None:
     asyncio.run(main())
 
 
+def test_the_first_list_comes_in_pages_if_memory_is_behind() -> None:
+    async def main() -> None:
+        async with fake_api() as api:
+            for number in range(7):
+                api.put(f"t{number}")
+            api.answer(200, b'{"metadata":{"resourceVersion":"7"},"items":[]}')
+            released = api.hang()
+            async with watching(api, page_size=3) as (informer, listener):
+                await informer.wait_synced()
+                assert [len(batch) for batch in listener.batches] == [3, 3, 1]
+                assert informer.known.keys() == names(api)
+                released.set()
+            limits = [seen.query.get("limit") for seen in api.seen if "watch" not in seen.query]
+            assert limits == ["1", None, "3", "3", "3"]
+            assert informer.counters.errors == 0
+
+    asyncio.run(main())
+
+
 def test_events_of_one_chunk_are_told_in_one_call() -> None:
     async def main() -> None:
         async with fake_api() as api, watching(api) as (_, listener):
