@@ -40,7 +40,7 @@ def init(
         f"{name if here else folder} has a policy, its tests, an image, manifests and a CI "
         "workflow.\n\n"
         + ("" if here else f"    cd {shlex.quote(project)}\n")
-        + "    make setup    makes .venv with mooring and pytest, once\n"
+        + "    make setup    makes .venv with a wheel of mooring, once; README.md says how\n"
         "    make test     checks the policy and runs its tests\n"
         "    make demo     shows what it changes, on a cluster in memory\n"
         "    make deploy   applies it to a cluster; README.md says how"

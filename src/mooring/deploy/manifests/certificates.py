@@ -44,7 +44,7 @@ def with_certificates(
         from mooring.deploy.manifests.self_signed import self_signed  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            "--tls self-signed needs the package cryptography: install mooring[deploy], or use "
+            "--tls self-signed needs the package cryptography: install it with pip, or use "
             "--tls cert-manager"
         ) from None
     names = _names(installation)

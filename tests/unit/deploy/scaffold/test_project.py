@@ -172,9 +172,24 @@ class TestSetup:
     def test_everything_is_installed_into_an_environment_of_its_own(
         self, project: Path, python: Path
     ) -> None:
+        wheel = project / "wheels" / "mooring-0.1.0-py3-none-any.whl"
+        wheel.touch()
         made, installed = self.called(project, python)
         assert made == f"{python} -m venv .venv"
-        assert installed == f"{self.INSTALL} --editable .[test]"
+        assert installed == f"{self.INSTALL} wheels/{wheel.name} --editable .[test]"
+
+    @pytest.mark.parametrize("target", ["setup", "image"])
+    def test_mooring_is_never_taken_from_an_index(
+        self, project: Path, target: str, python: Path
+    ) -> None:
+        # The public one has another project of this name.
+        (project / "wheels" / "other-1.0-py3-none-any.whl").touch()
+        done = run_make(project, "--silent", target, f"PYTHON={python}")
+        assert done.returncode == 2
+        assert f"make {target} MOORING=path/to/mooring-0.1.0-py3-none-any.whl" in done.stderr
+        assert not python.with_name("called").exists()
+        built = (project / "Dockerfile").read_text().split("pip ")[0]
+        assert "RUN ls wheels/mooring-*.whl" in built
 
     def test_a_wheel_of_mooring_is_installed_and_kept_for_the_image(
         self, project: Path, python: Path, tmp_path: Path
