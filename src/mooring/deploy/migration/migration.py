@@ -245,6 +245,13 @@ class _Migration:
 
         def find(source: PolicySource) -> dict[str, Any]:
             found = own_policy or self._policy_of(place, source, user)
+            if source.config_map is not None and found.config_map is None:
+                wanted = f"{source.config_map.namespace or _SYSTEM}/{source.config_map.name}"
+                notes.say(
+                    "algorithmSource.policy.configMap",
+                    f"ConfigMap {wanted} is not among the given files; the Policy in "
+                    f"{found.text.source} is taken for it",
+                )
             with _errors_in(found):
                 read_policy(without_nulls(found.data), Notes())
             if found is not place:
@@ -265,6 +272,7 @@ class _Migration:
         if source.config_map is not None:
             namespace, name = source.config_map.namespace or _SYSTEM, source.config_map.name
             found = self._places.in_config_map(name, "", namespace)
+            found = found or self._places.policy_file_for(name, namespace)
             field, wanted = "configMap", f"ConfigMap {namespace}/{name} with a Policy"
         else:
             path = source.file.path if source.file is not None else ""

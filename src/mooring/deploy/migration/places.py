@@ -204,6 +204,13 @@ class Places:
             exact = exact or (policies if len(policies) == 1 else [])
         return exact[0] if exact else None
 
+    def policy_file_for(self, name: str, namespace: str) -> ConfigPlace | None:
+        """The only Policy in a file of its own, for a ConfigMap that is not given."""
+        if any(one == name and where in ("", namespace) for where, one in self._config_maps):
+            return None
+        files = [one for one in self.found if one.config_map is None and one.is_policy]
+        return files[0] if len(files) == 1 else None
+
     def free_config_map(self, name: str, namespace: str) -> str:
         """A name that no ConfigMap has, and which is taken from now on."""
         taken = {one for where, one in self._config_maps if where == namespace}

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from mooring.config.configuration import read_configuration
-from mooring.deploy.migration import Migrated, migrate
+from mooring.deploy.migration import Migrated, migrate, migrate_all
 from mooring.errors import InputError
 from tests.unit.deploy.migration.migrated_configuration import (
     configuration,
@@ -168,6 +168,24 @@ class TestOneProfile:
             "old.yaml, line 6: algorithmSource.policy.file.path: the Policy '/etc/policy.json' is "
             "not among the given files; give the file that has it, too"
         )
+
+    def test_a_policy_in_a_file_for_a_config_map_that_is_not_given(self) -> None:
+        source = {"policy": {"configMap": {"namespace": "default", "name": "mine"}}}
+        config = ("old.yaml", old(COMPONENT_CONFIG, algorithmSource=source))
+        policy = '{"kind": "Policy", "apiVersion": "v1", "predicates": []}'
+        results = migrate_all([config, ("policy.json", policy)])
+        assert [one.state for one in results] == ["migrated", "merged"]
+        assert (
+            "algorithmSource.policy.configMap: ConfigMap default/mine is not among the given "
+            "files; the Policy in policy.json is taken for it"
+        ) in notes(results[0])
+        given = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: mine, namespace: default}\n"
+        for others in (
+            [("a.json", policy), ("b.json", policy)],  # which one is not clear
+            [("policy.json", policy), ("given.yaml", given)],  # the ConfigMap itself has none
+        ):
+            with pytest.raises(InputError, match="mine with a Policy is not among the given files"):
+                migrate_all([config, *others])
 
     def test_points_that_have_other_names(self) -> None:
         plugins = {
