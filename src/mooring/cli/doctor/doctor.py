@@ -93,20 +93,18 @@ def doctor(
             "there is nothing to look at: give --config FILE, --manifest FILE|DIR, --policy POLICY "
             "or --kubeconfig FILE"
         )
-    results = _examine(files, str(config or ""), policy, cluster, as_user, ask=ask_extenders)
-    if fix:
-        from mooring.cli.doctor.fixes import fix_files, without_migrations
 
-        fixed = fix_files(files, results, quiet=output is TableOrJson.JSON)
-        if fixed.changed:
-            # A Policy that is part of another file now is a backup alone.
-            config = config if config is not None and config.exists() else None
-            manifest = [one for one in manifest or () if one.exists()]
-            files = read_manifest_files(config, manifest or ())
-            results = _examine(
-                files, str(config or ""), policy, cluster, as_user, ask=ask_extenders
-            )
-        results = without_migrations(results, fixed.left)
+    def examine(now: "Mapping[str, GivenFile]") -> "list[CheckResult]":
+        given = str(config or "")  # a Policy that is part of another file now is not looked at
+        given = given if given in now else ""
+        return _examine(now, given, policy, cluster, as_user, ask=ask_extenders)
+
+    if fix:
+        from mooring.cli.doctor.fixes import fix_files
+
+        results = fix_files(files, examine, quiet=output is TableOrJson.JSON)
+    else:
+        results = examine(files)
     from mooring.cli.doctor.view import print_results
 
     print_results(results, verbose=verbose, as_json=output is TableOrJson.JSON)

@@ -2,9 +2,9 @@
 
 import dataclasses
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final
 
 import typer
 
@@ -16,29 +16,29 @@ from mooring.deploy.doctor.fixes import fixed_texts
 from mooring.deploy.doctor.hidden_secrets import without_secrets
 from mooring.deploy.migration import MigrationError, migrate_all
 
-
-class FixedFiles(NamedTuple):
-    """What became of the files.
-
-    Attributes:
-        changed: whether any has another text now.
-        left: old configurations that cannot be migrated.
-    """
-
-    changed: bool
-    left: frozenset[str]
+#: A correction may show something else to correct: a migrated configuration is looked at anew.
+_ROUNDS: Final = 5
 
 
 def fix_files(
-    files: Mapping[str, GivenFile], results: Sequence[CheckResult], *, quiet: bool
-) -> FixedFiles:
+    files: Mapping[str, GivenFile],
+    examine: Callable[[Mapping[str, GivenFile]], list[CheckResult]],
+    *,
+    quiet: bool,
+) -> list[CheckResult]:
     """Correct what can be corrected, and say what cannot.
+
+    Args:
+        files: the files as they were read.
+        examine: runs all checks on files.
+        quiet: print no diffs, since standard output is for something else.
+
+    Returns:
+        What is wrong with the corrected files.
 
     Raises:
         InputError: a file cannot be written, or has changed since; all stay as they are then.
     """
-    findings = [one for result in results for one in result.findings]
-    texts = {name: one.text for name, one in files.items()}
     left: dict[str, str] = {}
 
     def migrate(all_texts: Mapping[str, str]) -> dict[str, str | None]:
@@ -46,12 +46,26 @@ def fix_files(
         left.update(why)
         return after
 
-    changed = fixed_texts(texts, findings, migrate)
+    current, changed = dict(files), dict[str, str | None]()
+    results = examine(current)
+    for _ in range(_ROUNDS):
+        texts = {name: one.text for name, one in current.items()}
+        findings = [one for result in results for one in result.findings]
+        found = fixed_texts(texts, findings, migrate)
+        if not found:
+            break
+        changed.update(found)
+        for name, text in found.items():
+            if text is None:  # a Policy that is part of another file now
+                del current[name]
+            else:
+                current[name] = current[name]._replace(text=text)
+        results = examine(current)
     write_fixes(files, changed, quiet=quiet)
     for name, why in left.items():
         kept = "its old configuration" if name in changed else name
         print_error(f"{kept} stays as it is: {why}")
-    return FixedFiles(bool(changed), frozenset(left))
+    return without_migrations(results, frozenset(left))
 
 
 def without_migrations(results: Iterable[CheckResult], left: frozenset[str]) -> list[CheckResult]:

@@ -11,7 +11,8 @@ from typing import Any, Final
 from mooring import yaml_text
 from mooring.config.runtimes import build_profiles
 from mooring.config.types import API_VERSION, KIND
-from mooring.deploy.doctor.evidence import FoundConfiguration, mapping
+from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration, mapping
+from mooring.deploy.doctor.manifest_reader import POLICY
 from mooring.deploy.migration import migrate
 from mooring.errors import InputError
 from mooring.plugins.in_tree import default_registry
@@ -36,6 +37,11 @@ _FIRST_READ_BY: Final = {
     "kubescheduler.config.k8s.io/v1beta2": 22,
     "kubescheduler.config.k8s.io/v1beta3": 23,
 }
+
+
+def has_policy(evidence: Evidence) -> bool:
+    """Whether a Policy of Kubernetes v1.22 or older is among the configurations."""
+    return any(one.data.get("kind") == POLICY for one in evidence.configurations)
 
 
 def is_old(configuration: FoundConfiguration) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 import yaml
@@ -400,6 +401,37 @@ OLD_CONFIG = """\
 {"apiVersion": "kubescheduler.config.k8s.io/v1beta3", "kind": "KubeSchedulerConfiguration",
  "profiles": [{"schedulerName": "default-scheduler"}]}
 """
+
+
+MOUNTING_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: kube-scheduler, namespace: kube-system}
+spec:
+  containers:
+  - name: main
+    image: registry.k8s.io/kube-scheduler:v1.36.4
+    command: [kube-scheduler, --config=/cfg/wrong.yaml, --kubeconfig=/etc/scheduler.conf]
+    volumeMounts: [{name: cfg, mountPath: /cfg}]
+  volumes:
+  - {name: cfg, configMap: {name: cfg}}
+"""
+
+
+def test_a_correction_that_shows_another_one_is_followed_by_it(moor: Run) -> None:
+    lines = ["kind: ConfigMap", "apiVersion: v1", "metadata: {name: cfg, namespace: kube-system}"]
+    config_map = "\n".join([*lines, "data:", "  old.yaml: |", indent(OLD_CONFIG, "    ")])
+    write({"pod.yaml": MOUNTING_POD, "map.yaml": config_map})
+    _, out, err = moor("--manifest", "pod.yaml", "--manifest", "map.yaml", "--fix")
+    assert "--fix does it" not in out
+    assert "--config=/cfg/old.yaml" in Path("pod.yaml").read_text()
+    migrated = yaml.safe_load(yaml.safe_load(Path("map.yaml").read_text())["data"]["old.yaml"])
+    assert migrated["apiVersion"] == "kubescheduler.config.k8s.io/v1"
+    assert migrated["clientConnection"] == {"kubeconfig": "/etc/scheduler.conf"}
+    assert err.count("map.yaml is corrected") == 1
+    assert Path("map.yaml.bak").read_text() == config_map
+    assert not Path("map.yaml.bak-1").exists()
+    assert moor("--manifest", "pod.yaml", "--manifest", "map.yaml", "--fix")[2] == ""
 
 
 class TestWhatCannotBeFixed:

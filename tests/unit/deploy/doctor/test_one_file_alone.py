@@ -105,6 +105,19 @@ class TestImages:
         first = "Take an image of kube-scheduler v1.25 or later, and run"
         assert found.advice.startswith("Run" if safe else first)
 
+    def test_a_configuration_without_its_policy_cannot_be_migrated_alone(self) -> None:
+        config = (
+            "apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
+            "algorithmSource: {policy: {configMap: {name: p, namespace: default}}}\n"
+        )
+        policy = "---\nkind: Policy\napiVersion: v1\npredicates: []\n"
+        [alone] = judged("config-version", config).findings
+        assert (alone.safe, alone.migrates) == (False, "")
+        assert " POLICY, with the file of the Policy that algorithmSource names, " in alone.advice
+        first, _ = judged("config-version", config + policy).findings
+        assert first.safe
+        assert "POLICY" not in first.advice
+
     def test_an_argument_that_the_image_has_is_a_warning(self) -> None:
         flag = "    - kube-scheduler\n    - --port=0\n    - --logtostderr=true\n"
         text = STATIC_POD.replace("    - kube-scheduler\n", flag)

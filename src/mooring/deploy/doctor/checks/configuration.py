@@ -17,6 +17,7 @@ from mooring.deploy.doctor.schedulers import configuration_of, schedulers
 from mooring.deploy.doctor.usable_configuration import (
     LAST_READ_BY,
     POLICY_LAST_READ_BY,
+    has_policy,
     is_old,
 )
 from mooring.deploy.migration.old_types import FIELDS, V1ALPHA1
@@ -56,7 +57,15 @@ def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
         kind, version = one.data.get("kind"), str(one.data.get("apiVersion", ""))
         last = LAST_READ_BY.get(version, POLICY_LAST_READ_BY)
         what = f"{version} {kind}" if kind == KIND else f"a {kind} of {version}"
-        if one.file:
+        lacks_policy = not has_policy(evidence) and "policy" in mapping(
+            one.data.get("algorithmSource")
+        )
+        if one.file and lacks_policy:
+            advice = (
+                f"Run moor migrate --in-place {together} POLICY, with the file of the Policy that "
+                f"algorithmSource names, which writes {API_VERSION}."
+            )
+        elif one.file:
             advice = f"Run moor migrate --in-place {together}, which writes {API_VERSION}."
         else:
             advice = f"Save it to a file and run moor migrate FILE, which writes {API_VERSION}."
@@ -65,8 +74,8 @@ def _version(evidence: Evidence) -> Iterator[DoctorFinding]:
             what=f"The configuration is {what}, and {last} was the last kube-scheduler to read it.",
             advice=images.newer_first(advice),
             place=one.place(("apiVersion",)),
-            safe=bool(one.file) and images.read_v1,
-            migrates=one.file,
+            safe=bool(one.file) and images.read_v1 and not lacks_policy,
+            migrates="" if lacks_policy else one.file,
         )
 
 

@@ -15,7 +15,6 @@ from mooring.deploy.doctor.image_versions import (
     minor_of,
     minor_of_process,
 )
-from mooring.deploy.doctor.manifest_reader import POLICY
 from mooring.deploy.doctor.schedulers import (
     SchedulerProcess,
     configuration_of,
@@ -23,7 +22,7 @@ from mooring.deploy.doctor.schedulers import (
     mounted,
     schedulers,
 )
-from mooring.deploy.doctor.usable_configuration import is_old
+from mooring.deploy.doctor.usable_configuration import has_policy, is_old
 from mooring.deploy.migration.scheduler_flags import (
     LOGGING_FLAGS,
     POLICY_CONFIG_MAP,
@@ -59,10 +58,6 @@ def _kube_schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
     return (one for one in schedulers(evidence) if one.program == KUBE_SCHEDULER)
 
 
-def _has_policy(evidence: Evidence) -> bool:
-    return any(one.data.get("kind") == POLICY for one in evidence.configurations)
-
-
 def _removed_flags(evidence: Evidence) -> Iterator[DoctorFinding]:
     images = ImageVersions(evidence)
     for process in _kube_schedulers(evidence):
@@ -77,7 +72,7 @@ def _removed_flags(evidence: Evidence) -> Iterator[DoctorFinding]:
             apart = alone and process.word(name) == f"--{name}" and value != "true"
             instead = _INSTEAD.get(name, _MIGRATE) if alone and not apart else _MIGRATE
             migrates = owner.file if instead == _MIGRATE else ""
-            if name in _POLICY_FLAGS and not _has_policy(evidence):
+            if name in _POLICY_FLAGS and not has_policy(evidence):
                 migrates = ""
                 advice = (
                     "Give the Policy, too, with another --manifest FILE: then --fix makes a "
