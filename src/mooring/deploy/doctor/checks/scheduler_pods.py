@@ -19,7 +19,6 @@ from mooring.deploy.doctor.manifest_reader import POLICY
 from mooring.deploy.doctor.schedulers import (
     SchedulerProcess,
     configuration_of,
-    key_in_volume,
     mounted,
     schedulers,
 )
@@ -156,9 +155,9 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
                 place=process.place(flag_path),
             )
             continue
-        name = mapping(where.volume.get("configMap")).get("name")
+        name = where.config_map
         owner = process.template.owner
-        config_map = evidence.find("ConfigMap", owner.namespace, str(name)) if name else None
+        config_map = evidence.find("ConfigMap", owner.namespace, name) if name else None
         if config_map is None and name:
             # Its name may be wrong, which another check says.
             found = configuration_of(evidence, process)
@@ -166,14 +165,13 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
         if config_map is None:
             continue
         keys = list(mapping(config_map.data.get("data")))
-        if key_in_volume(where) in keys:
+        if where.key in keys:
             continue
         fitting = [one.key for one in evidence.configurations if one.owner is config_map] or keys
         folder = file.rpartition("/")[0]
         new = f"--config={folder}/{fitting[0]}" if len(fitting) == 1 else ""
         yield DoctorFinding(
-            what=f"ConfigMap {config_map.name} has no key {key_in_volume(where)}, so there is no "
-            f"file {file}.",
+            what=f"ConfigMap {config_map.name} has no key {where.key}, so there is no file {file}.",
             advice=f"Write {new}." if new else f"Name one of its keys: {', '.join(keys)}.",
             place=process.place(flag_path),
             edits=process.replaced_flag("config", new) if new else (),
