@@ -177,10 +177,10 @@ def manifests(
     Policy.
     """
     from mooring.cli.deploy.manifest_files import write_manifests
+    from mooring.deploy.kubernetes_version import read_version
     from mooring.deploy.manifests.extender_paths import ExtenderPaths, read_prefix, read_verbs
     from mooring.deploy.manifests.installation import Installation, default_scheduler_name
     from mooring.deploy.manifests.installation_checks import check_installation, only_for_extenders
-    from mooring.deploy.manifests.kubernetes_version import read_version
 
     loaded = _policy_file(policy)
     configuration = _configuration(config)
