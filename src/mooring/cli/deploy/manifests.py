@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from mooring.cli.shared_options import (
+    PolicyArgument,
     PredicatesPrefix,
     PrioritiesPrefix,
     VerbPrefix,
@@ -24,7 +25,7 @@ _NOT_CONTENT = ("policy", "directory", "overwrite")
 
 def manifests(
     context: typer.Context,
-    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
+    policy: PolicyArgument,
     mode: Annotated[
         Mode,
         typer.Option(
