@@ -113,6 +113,15 @@ def same_plugins(config: dict[str, Any], scheduler: KubeScheduler) -> None:
         assert plugins_of(scheduler, name) == ours
 
 
+def test_the_group_that_v1alpha1_had_first(plane: ControlPlane) -> None:
+    old = {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"}
+    text = yaml.safe_dump(old | OLD_VERSIONS["v1alpha1"] | {"schedulerName": "old-component"})
+    config = migrated(("old.yaml", text))
+    scheduler = KubeScheduler(plane, config)
+    assert placed(plane, scheduler, "of-component", "old-component") in ("a", "b")
+    same_plugins(config, scheduler)
+
+
 @pytest.mark.parametrize("version", OLD_VERSIONS)
 def test_every_old_version(plane: ControlPlane, version: str) -> None:
     old = {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration"}

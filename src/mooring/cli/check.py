@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.cli.shared_options import HookTimeout, PolicyArgument, ResultFormat
 from mooring.cli.standard_streams import print_error
 from mooring.errors import InputError, PolicyError, PolicyFileError
 
@@ -20,11 +21,8 @@ if TYPE_CHECKING:
     from mooring.framework.verdict import Verdict
 
 
-#: A file may import a lot; one that takes longer hangs.
-
-
 def check(
-    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
+    policy: PolicyArgument,
     config: Annotated[
         Optional[Path],  # noqa: UP045 - typer reads it at run time
         typer.Option(help="Also check it with this KubeSchedulerConfiguration."),
@@ -33,13 +31,8 @@ def check(
         bool,
         typer.Option("--bind", help="Also call the bind function, which may have side effects."),
     ] = False,
-    output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
-    ] = TableOrJson.TABLE,
-    hook_timeout: Annotated[
-        float,
-        typer.Option(min=0.05, help="Seconds a function call may take before it is interrupted."),
-    ] = 5.0,
+    output: ResultFormat = TableOrJson.TABLE,
+    hook_timeout: HookTimeout = 5.0,
 ) -> None:
     """Check a policy before you run it.
 

@@ -1,10 +1,11 @@
 """``moor plugins``: what a configuration can name."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.cli.shared_options import ResultFormat
 from mooring.wording import escaped
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ _INDENT: Final = 4
 
 
 def plugins(
-    output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
-    ] = TableOrJson.TABLE,
+    output: ResultFormat = TableOrJson.TABLE,
 ) -> None:
     """List the plugins that a scheduler configuration can enable.
 

@@ -18,6 +18,7 @@ from mooring.cli.shared_options import (
     ListenHost,
     ListenPort,
     LogLines,
+    PolicyArgument,
     PredicatesPrefix,
     PrioritiesPrefix,
     Reload,
@@ -36,7 +37,7 @@ _STOP_SECONDS = 15
 
 
 def serve(
-    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
+    policy: PolicyArgument,
     host: ListenHost = "127.0.0.1",
     port: ListenPort = 8888,
     prefix: VerbPrefix = "",

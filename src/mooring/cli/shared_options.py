@@ -10,6 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from mooring.cli.logging_setup import LogFormat
+from mooring.cli.output_formats import TableOrJson
 
 KubeconfigFile = Annotated[
     Optional[Path],  # noqa: UP045 - typer reads it at run time
@@ -44,6 +45,9 @@ TlsCert = Annotated[
     typer.Option(help="PEM file with the certificate chain; enables TLS. Reloaded when renewed."),
 ]
 TlsKey = Annotated[Optional[Path], typer.Option(help="PEM file with the private key.")]  # noqa: UP045
+PolicyArgument = Annotated[
+    str, typer.Argument(help="The policy: policy.py or package.module:policy.")
+]
 PolicyPlace = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="Policy to schedule with: policy.py or package.module:policy."),
@@ -56,6 +60,7 @@ HookTimeout = Annotated[
         help="Seconds a plugin call may take before it is interrupted.",
     ),
 ]
+ResultFormat = Annotated[TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")]
 Reload = Annotated[bool, typer.Option("--reload", help="Reload the policy when its file changes.")]
 LogLines = Annotated[LogFormat, typer.Option(help="Format of log lines.")]
 Verbose = Annotated[

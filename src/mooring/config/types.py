@@ -19,15 +19,15 @@ KIND: Final = "KubeSchedulerConfiguration"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
-class _ConfigStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of every struct in a configuration."""
+class ConfigStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Base of every struct in a configuration: camel case, and no field that nobody knows."""
 
 
 #: Namespace and name of kube-scheduler's own Lease.
 KUBE_SCHEDULER_LEASE: Final = ("kube-system", "kube-scheduler")
 
 
-class LeaderElectionConfiguration(_ConfigStruct, frozen=True):
+class LeaderElectionConfiguration(ConfigStruct, frozen=True):
     """How replicas of the scheduler agree on the one that works."""
 
     leader_elect: bool = True
@@ -39,7 +39,7 @@ class LeaderElectionConfiguration(_ConfigStruct, frozen=True):
     resource_namespace: str = KUBE_SCHEDULER_LEASE[0]
 
 
-class ClientConnectionConfiguration(_ConfigStruct, frozen=True):
+class ClientConnectionConfiguration(ConfigStruct, frozen=True):
     """How the API server is talked to."""
 
     kubeconfig: str = ""
@@ -49,21 +49,21 @@ class ClientConnectionConfiguration(_ConfigStruct, frozen=True):
     burst: Int32 = 100
 
 
-class PluginRef(_ConfigStruct, frozen=True):
+class PluginRef(ConfigStruct, frozen=True):
     """A plugin in a list; the weight counts for scores only, and 0 means the default."""
 
     name: str
     weight: Int32 = 0
 
 
-class PluginSet(_ConfigStruct, frozen=True):
+class PluginSet(ConfigStruct, frozen=True):
     """What changes at one extension point, or at all (``multiPoint``)."""
 
     enabled: tuple[PluginRef, ...] = ()
     disabled: tuple[PluginRef, ...] = ()
 
 
-class Plugins(_ConfigStruct, frozen=True):
+class Plugins(ConfigStruct, frozen=True):
     """What a profile changes in the default set of plugins."""
 
     pre_enqueue: PluginSet = PluginSet()
@@ -88,14 +88,14 @@ class Plugins(_ConfigStruct, frozen=True):
             yield name, getattr(self, field)
 
 
-class PluginConfig(_ConfigStruct, frozen=True):
+class PluginConfig(ConfigStruct, frozen=True):
     """A plugin's arguments, as they were written."""
 
     name: str
     args: dict[str, Any] = {}
 
 
-class KubeSchedulerProfile(_ConfigStruct, frozen=True):
+class KubeSchedulerProfile(ConfigStruct, frozen=True):
     """One profile: for pods that name its scheduler.
 
     Attributes:
@@ -108,14 +108,14 @@ class KubeSchedulerProfile(_ConfigStruct, frozen=True):
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
-class ExtenderManagedResource(_ConfigStruct, frozen=True):
+class ExtenderManagedResource(ConfigStruct, frozen=True):
     """A resource that an extender looks after."""
 
     name: str
     ignored_by_scheduler: bool = False
 
 
-class ExtenderTLSConfig(_ConfigStruct, frozen=True):
+class ExtenderTLSConfig(ConfigStruct, frozen=True):
     """How a connection to an extender is secured."""
 
     insecure: bool = False
@@ -128,7 +128,7 @@ class ExtenderTLSConfig(_ConfigStruct, frozen=True):
     ca_data: bytes = b""
 
 
-class Extender(_ConfigStruct, frozen=True):
+class Extender(ConfigStruct, frozen=True):
     """A webhook that takes part in decisions; a verb that is empty is not called."""
 
     url_prefix: str = ""
@@ -145,7 +145,7 @@ class Extender(_ConfigStruct, frozen=True):
     ignorable: bool = False
 
 
-class KubeSchedulerConfiguration(_ConfigStruct, frozen=True):
+class KubeSchedulerConfiguration(ConfigStruct, frozen=True):
     """The scheduler's configuration, complete with defaults.
 
     Attributes:

@@ -1,9 +1,14 @@
-"""Where static pods are: what the kubelet reads, whoever put it there.
+"""Static pods as kubeadm has them: which files the kubelet reads, and how their pods ask.
 
-`doctor` judges such files in another way, and backups beside them are hidden.
+`doctor` judges such files in another way, `manifests` makes them, and backups beside them are
+hidden.
 """
 
 from pathlib import PurePath
+from typing import Final
+
+#: With what kube-scheduler reaches the cluster on a node that kubeadm made; only root may read it.
+KUBEADM_KUBECONFIG: Final = "/etc/kubernetes/scheduler.conf"
 
 
 def is_static_folder(file: str) -> bool:

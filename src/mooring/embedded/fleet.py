@@ -13,9 +13,9 @@ from mooring.embedded.resources import Obj
 from mooring.errors import InputError, QuantityError
 from mooring.model.node import Node
 from mooring.model.quantity import parse_quantity
+from mooring.version import KUBERNETES_VERSION
 from mooring.yaml_depth import check_depth
 
-VERSION: Final = "v1.36.4"
 _PODS: Final = "110"
 _DISK: Final = "100Gi"
 _GPU: Final = "nvidia.com/gpu"
@@ -164,7 +164,7 @@ def make_node(name: str, number: int, labels: dict[str, str], resources: dict[st
                 "kernelVersion": "6.12.0",
                 "osImage": "mooring embedded",
                 "containerRuntimeVersion": "containerd://2.2.0",
-                "kubeletVersion": VERSION,
+                "kubeletVersion": KUBERNETES_VERSION,
                 "kubeProxyVersion": "",
                 "operatingSystem": "linux",
                 "architecture": "amd64",

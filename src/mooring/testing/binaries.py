@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mooring.errors import MooringError
-
-_KUBE_VERSION = "v1.36.4"
+from mooring.version import KUBERNETES_VERSION
 
 
 class MissingBinaries(MooringError):  # noqa: N818 - reads as the sentence it is raised with
@@ -60,7 +59,7 @@ def cache_folder() -> Path:
     if not cache:
         parent = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         cache = str(Path(parent) / "mooring")
-    return Path(cache) / "kube" / _KUBE_VERSION
+    return Path(cache) / "kube" / KUBERNETES_VERSION
 
 
 def _missing(names: Sequence[str], where: str) -> str:

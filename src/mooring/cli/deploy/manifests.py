@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from mooring.cli.shared_options import (
+    PolicyArgument,
     PredicatesPrefix,
     PrioritiesPrefix,
     VerbPrefix,
@@ -24,7 +25,7 @@ _NOT_CONTENT = ("policy", "directory", "overwrite")
 
 def manifests(
     context: typer.Context,
-    policy: Annotated[str, typer.Argument(help="The policy: policy.py or package.module:policy.")],
+    policy: PolicyArgument,
     mode: Annotated[
         Mode,
         typer.Option(
@@ -177,10 +178,10 @@ def manifests(
     Policy.
     """
     from mooring.cli.deploy.manifest_files import write_manifests
+    from mooring.deploy.kubernetes_version import read_version
     from mooring.deploy.manifests.extender_paths import ExtenderPaths, read_prefix, read_verbs
     from mooring.deploy.manifests.installation import Installation, default_scheduler_name
     from mooring.deploy.manifests.installation_checks import check_installation, only_for_extenders
-    from mooring.deploy.manifests.kubernetes_version import read_version
 
     loaded = _policy_file(policy)
     configuration = _configuration(config)

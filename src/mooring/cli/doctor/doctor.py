@@ -10,7 +10,7 @@ import typer
 
 from mooring.cli.cluster_reader import find_cluster
 from mooring.cli.output_formats import TableOrJson
-from mooring.cli.shared_options import KubeconfigFile, KubeContext, PolicyPlace
+from mooring.cli.shared_options import KubeconfigFile, KubeContext, PolicyPlace, ResultFormat
 from mooring.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ def doctor(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List what passed and what was not checked.")
     ] = False,
-    output: Annotated[
-        TableOrJson, typer.Option("--output", "-o", help="A table or JSON.")
-    ] = TableOrJson.TABLE,
+    output: ResultFormat = TableOrJson.TABLE,
     kubeconfig: KubeconfigFile = None,
     context: KubeContext = None,
 ) -> None:

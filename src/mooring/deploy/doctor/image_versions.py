@@ -10,20 +10,12 @@ from mooring.deploy.container_programs import KUBE_SCHEDULER
 from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration
 from mooring.deploy.doctor.schedulers import SchedulerProcess, configuration_of, schedulers
 from mooring.deploy.doctor.usable_configuration import is_read_by
+from mooring.deploy.kubernetes_version import FIRST_V1, minor_of
 
-#: The first minor version that reads configurations of v1.
-FIRST_V1: Final = 25
 #: The images that Kubernetes builds have these names, in whatever registry.
 _OF_KUBERNETES: Final = re.compile(
     r"(^|/)(kube-scheduler|hyperkube)(-(amd64|arm|arm64|ppc64le|s390x))?([:@]|$)"
 )
-_TAG: Final = re.compile(r":v1\.(\d+)\.\d+")
-
-
-def minor_of(image: str) -> int | None:
-    """The minor version of an image's tag such as ``:v1.36.4``; None if it has none."""
-    found = _TAG.search(image)
-    return int(found[1]) if found is not None else None
 
 
 def is_own_build(image: str) -> bool:

@@ -22,6 +22,7 @@ from mooring.deploy.doctor.evidence import (
 )
 from mooring.deploy.doctor.findings import Edit, FindingPlace
 from mooring.deploy.doctor.program_flags import ProgramFlags, programs_of
+from mooring.deploy.mounted_files import MountedFile, mounted_file
 
 #: Where the template of a pod is in the objects that make pods.
 _TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
@@ -115,20 +116,6 @@ class SchedulerProcess(NamedTuple):
         return document.replaced(self.flags[name][1], new)
 
 
-class MountedVolume(NamedTuple):
-    """A volume that a container mounts.
-
-    Attributes:
-        volume: the volume.
-        path: where it is in the object.
-        rest: the path of the file within the volume.
-    """
-
-    volume: Mapping[str, Any]
-    path: tuple[str | int, ...]
-    rest: str
-
-
 def templates(evidence: Evidence) -> Iterator[PodTemplate]:
     """All pods and templates of pods."""
     for one in evidence.objects:
@@ -156,31 +143,9 @@ def schedulers(evidence: Evidence) -> Iterator[SchedulerProcess]:
     return (one for one in processes(evidence) if one.program != MOOR_SERVE)
 
 
-def mounted(process: SchedulerProcess, file: str) -> MountedVolume | None:
-    """The volume in which a scheduler finds a file; None if no volume is mounted there."""
-    return volume_at(process.template, process.container, file)
-
-
-def volume_at(
-    template: PodTemplate, container: Mapping[str, Any], file: str
-) -> MountedVolume | None:
-    """The volume in which a container finds a file; None if no volume is mounted there."""
-    wanted = PurePosixPath(file)
-    best: tuple[int, Mapping[str, Any], str] | None = None
-    for mount in sequence(container.get("volumeMounts")):
-        where = PurePosixPath(str(mapping(mount).get("mountPath", "")))
-        if wanted == where or where in wanted.parents:
-            rest = str(wanted.relative_to(where)) if wanted != where else ""
-            rest = rest or str(mapping(mount).get("subPath") or "")
-            if best is None or len(where.parts) > best[0]:
-                best = (len(where.parts), mapping(mount), rest)
-    if best is None:
-        return None
-    for index, volume in enumerate(sequence(template.spec.get("volumes"))):
-        if mapping(volume).get("name") == best[1].get("name"):
-            path = (*template.path, "volumes", index)
-            return MountedVolume(mapping(volume), path, best[2])
-    return None
+def mounted(process: SchedulerProcess, file: str) -> MountedFile | None:
+    """Where a scheduler finds a file; None if no volume is mounted there."""
+    return mounted_file(process.template.spec, process.container, file)
 
 
 def configuration_of(evidence: Evidence, process: SchedulerProcess) -> FoundConfiguration | None:
@@ -189,13 +154,12 @@ def configuration_of(evidence: Evidence, process: SchedulerProcess) -> FoundConf
     if file is None:
         return None
     where = mounted(process, file)
-    name = mapping(where.volume.get("configMap")).get("name") if where is not None else None
     namespace = process.template.owner.namespace
-    key = _key(where) if where is not None else ""
     for one in evidence.configurations:
-        if one.owner is None:
+        if one.owner is None or where is None:
             continue
-        if (one.owner.namespace, one.owner.name, one.key) == (namespace, name, key):
+        wanted = (namespace, where.config_map, where.key)
+        if (one.owner.namespace, one.owner.name, one.key) == wanted:
             return one
     # A file of the host, or of a ConfigMap that kubectl makes of files.
     alone = [one for one in evidence.configurations if one.owner is None]
@@ -205,18 +169,6 @@ def configuration_of(evidence: Evidence, process: SchedulerProcess) -> FoundConf
     # One scheduler and one configuration belong together, even if a name in between is wrong.
     rest = alone or list(evidence.configurations)
     return rest[0] if len(rest) == 1 and len(list(schedulers(evidence))) == 1 else None
-
-
-def _key(where: MountedVolume) -> str:
-    for item in sequence(mapping(where.volume.get("configMap")).get("items")):
-        if mapping(item).get("path") == where.rest:
-            return str(mapping(item).get("key"))
-    return where.rest
-
-
-def key_in_volume(where: MountedVolume) -> str:
-    """The key of the ConfigMap that the file is made of."""
-    return _key(where)
 
 
 def scheduler_names(configuration: FoundConfiguration | None) -> list[str]:

@@ -14,28 +14,36 @@ from mooring.config.types import API_VERSION, KIND
 from mooring.deploy.doctor.evidence import Evidence, FoundConfiguration, mapping
 from mooring.deploy.doctor.manifest_reader import POLICY
 from mooring.deploy.migration import migrate
+from mooring.deploy.migration.old_types import (
+    COMPONENT_CONFIG,
+    V1ALPHA1,
+    V1ALPHA2,
+    V1BETA1,
+    V1BETA2,
+    V1BETA3,
+)
 from mooring.errors import InputError
 from mooring.plugins.in_tree import default_registry
 
 #: Which version of Kubernetes was the last one that could read a format.
 # parity v1.36.4: pkg/scheduler/apis/config/scheme, and the release notes of the versions named
 LAST_READ_BY: Final = {
-    "componentconfig/v1alpha1": "v1.11",
-    "kubescheduler.config.k8s.io/v1alpha1": "v1.18",
-    "kubescheduler.config.k8s.io/v1alpha2": "v1.18",
-    "kubescheduler.config.k8s.io/v1beta1": "v1.22",
-    "kubescheduler.config.k8s.io/v1beta2": "v1.27",
-    "kubescheduler.config.k8s.io/v1beta3": "v1.28",
+    COMPONENT_CONFIG: "v1.11",
+    V1ALPHA1: "v1.18",
+    V1ALPHA2: "v1.18",
+    V1BETA1: "v1.22",
+    V1BETA2: "v1.27",
+    V1BETA3: "v1.28",
 }
 POLICY_LAST_READ_BY: Final = "v1.22"
 #: Which minor version was the first one.
 _FIRST_READ_BY: Final = {
-    "componentconfig/v1alpha1": 9,
-    "kubescheduler.config.k8s.io/v1alpha1": 12,
-    "kubescheduler.config.k8s.io/v1alpha2": 18,
-    "kubescheduler.config.k8s.io/v1beta1": 19,
-    "kubescheduler.config.k8s.io/v1beta2": 22,
-    "kubescheduler.config.k8s.io/v1beta3": 23,
+    COMPONENT_CONFIG: 9,
+    V1ALPHA1: 12,
+    V1ALPHA2: 18,
+    V1BETA1: 19,
+    V1BETA2: 22,
+    V1BETA3: 23,
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mooring.embedded.schema.definitions import Field, definition, definition_of_kind
+from mooring.version import KUBERNETES_VERSION
 
 #: A Kubernetes object as plain JSON.
 Object = dict[str, Any]
@@ -106,7 +107,7 @@ def made_up_node(number: int, resources: Sequence[str] = ()) -> Object:
                 "kernelVersion": "6.1.0",
                 "osImage": "Debian GNU/Linux 12",
                 "containerRuntimeVersion": "containerd://2.0.0",
-                "kubeletVersion": "v1.36.4",
+                "kubeletVersion": KUBERNETES_VERSION,
                 "kubeProxyVersion": "",
                 "operatingSystem": "linux",
                 "architecture": "amd64",

@@ -20,10 +20,12 @@ from mooring.deploy.manifests.nodes import (
 )
 from mooring.deploy.manifests.scheduler_configuration import configuration_file
 from mooring.deploy.manifests.yaml_text import chart_file_text
+from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
 
 CONFIG_FOLDER: Final = "/etc/kubernetes/kube-scheduler"
 TLS_FOLDER: Final = "/etc/extender"
 _USER: Final = 65532
+_NO_ROOT: Final[dict[str, Tree]] = {"runAsNonRoot": True, "runAsUser": _USER}
 
 
 def image_setting(path: str, image: str) -> Setting:
@@ -51,7 +53,7 @@ def extender_container(installation: Installation) -> dict[str, Tree]:
     args: list[Tree] = [host, f"--port={one.paths.port}", f"--health-port={HEALTH_PORT}"]
     if one.mode is Mode.STATIC_POD:
         args.append(Noted("--health-host=127.0.0.1", "this pod has the node's network"))
-        args.append("--kubeconfig=/etc/kubernetes/scheduler.conf")
+        args.append(f"--kubeconfig={KUBEADM_KUBECONFIG}")
     args.append("--node-cache" if one.node_cache else "--no-node-cache")
     args += one.paths.arguments
     args += [f"--timeout={one.timeout:g}"] if one.timeout != 5.0 else []
@@ -116,12 +118,12 @@ def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:
             template = f"{option}{{{{ .Release.Namespace }}}}"
             args.append(Setting(f"{option}{one.namespace}", {}, template))
         if one.mode is Mode.STATIC_POD:
-            args.append("--kubeconfig=/etc/kubernetes/scheduler.conf")
+            args.append(f"--kubeconfig={KUBEADM_KUBECONFIG}")
     if one.mode is Mode.STATIC_POD:
         args += [
             "--bind-address=127.0.0.1",
-            "--authentication-kubeconfig=/etc/kubernetes/scheduler.conf",
-            "--authorization-kubeconfig=/etc/kubernetes/scheduler.conf",
+            f"--authentication-kubeconfig={KUBEADM_KUBECONFIG}",
+            f"--authorization-kubeconfig={KUBEADM_KUBECONFIG}",
         ]
     made: dict[str, Tree] = {
         "name": "kube-scheduler",
@@ -135,24 +137,28 @@ def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:
     made |= _limits("kubeScheduler.resources")
     mounts = [_mount("kube-scheduler", CONFIG_FOLDER)]
     if one.mode is Mode.STATIC_POD:
-        mounts.append(_mount("kubeconfig", "/etc/kubernetes/scheduler.conf"))
+        mounts.append(_mount("kubeconfig", KUBEADM_KUBECONFIG))
     return made | {"volumeMounts": mounts}
 
 
 def pod_security(installation: Installation) -> dict[str, Tree]:
     """The security context of a pod."""
-    made: dict[str, Tree] = {
-        "runAsNonRoot": True,
-        "runAsUser": _USER,
-        "runAsGroup": _USER,
-        "fsGroup": _USER,
-    }
+    made = {**_NO_ROOT, "runAsGroup": _USER, "fsGroup": _USER}
     if installation.mode is Mode.STATIC_POD:
-        note = "only root can read /etc/kubernetes/scheduler.conf, as kubeadm makes it"
+        note = f"only root can read {KUBEADM_KUBECONFIG}, as kubeadm makes it"
         made = {"runAsUser": Noted(0, note)}
-    if installation.kubernetes.seccomp_profiles:
-        made["seccompProfile"] = {"type": "RuntimeDefault"}
-    return made
+    return made | _seccomp(installation)
+
+
+def trial_pod_security(installation: Installation) -> dict[str, Tree]:
+    """The security context of the pod to try it with, which needs neither root nor files."""
+    return _NO_ROOT | _seccomp(installation)
+
+
+def _seccomp(installation: Installation) -> dict[str, Tree]:
+    if not installation.kubernetes.seccomp_profiles:
+        return {}
+    return {"seccompProfile": {"type": "RuntimeDefault"}}
 
 
 def container_security() -> dict[str, Tree]:
@@ -185,7 +191,7 @@ def _extender_mounts(installation: Installation) -> list[Tree]:
     if installation.tls is not TlsSource.NONE:
         made.append(_mount("tls", TLS_FOLDER))
     if installation.mode is Mode.STATIC_POD:
-        made.append(_mount("kubeconfig", "/etc/kubernetes/scheduler.conf"))
+        made.append(_mount("kubeconfig", KUBEADM_KUBECONFIG))
     return made
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from mooring.config.types import DEFAULT_SCHEDULER
+from mooring.deploy.kubernetes_version import KubernetesVersion
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.extender_paths import ExtenderPaths
-from mooring.deploy.manifests.kubernetes_version import KubernetesVersion
 from mooring.framework.policy import Policy
 from mooring.version import __version__
 

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from mooring.config.types import DEFAULT_SCHEDULER
+from mooring.deploy.kubernetes_version import NODE_PORTS
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.extender_paths import ExtenderPaths
 from mooring.deploy.manifests.installation import Installation
@@ -20,7 +21,6 @@ _MOST_NAME: Final = 40
 #: kubectl apply keeps an object in an annotation, and the API server takes so much of them.
 _MOST_APPLIED: Final = 256 * 1024
 _AROUND_A_POLICY: Final = 4 * 1024
-_NODE_PORTS: Final = range(30000, 32768)
 
 
 def check_name(text: str, option: str, most: int = 63) -> None:
@@ -60,10 +60,10 @@ def check_installation(one: Installation) -> None:
         )
     if one.node_port and one.service is not ServiceType.NODE_PORT:
         raise InputError(f"--node-port {one.node_port} needs --service NodePort")
-    if one.node_port and one.node_port not in _NODE_PORTS:
+    if one.node_port and one.node_port not in NODE_PORTS:
         raise InputError(
             f"--node-port {one.node_port} is not a node port; give a number from "
-            f"{_NODE_PORTS.start} to {_NODE_PORTS.stop - 1}"
+            f"{NODE_PORTS.start} to {NODE_PORTS.stop - 1}"
         )
     has_service = one.mode is Mode.EXTENDER or one.service_monitor
     if has_service and not one.kubernetes.services_like_others and one.name[0].isdigit():

@@ -5,7 +5,11 @@ changed, so that applying it again under another scheduler's name would fail.
 """
 
 from mooring.deploy.manifests.choices import ManifestFormat
-from mooring.deploy.manifests.containers import container_security, image_setting
+from mooring.deploy.manifests.containers import (
+    container_security,
+    image_setting,
+    trial_pod_security,
+)
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, metadata
 from mooring.deploy.manifests.nodes import Tree, setting
@@ -28,15 +32,12 @@ def pod_to_try(installation: Installation) -> Manifest:
     }
     if one.managed_resources:
         container["resources"] = {"limits": dict.fromkeys(one.managed_resources, 1)}
-    security: dict[str, Tree] = {"runAsNonRoot": True, "runAsUser": 65532}
-    if one.kubernetes.seccomp_profiles:
-        security["seccompProfile"] = {"type": "RuntimeDefault"}
     spec: dict[str, Tree] = {
         "schedulerName": one.scheduler_names[0],
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         "imagePullSecrets": pull_secrets(one),
-        "securityContext": security,
+        "securityContext": trial_pod_security(one),
         "containers": [container],
     }
     made = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": spec}

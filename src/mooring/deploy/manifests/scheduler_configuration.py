@@ -5,7 +5,7 @@ what `moor run` is configured with. The extender's entry is the one that `moor s
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from mooring.config.configuration import read_configuration
@@ -15,12 +15,10 @@ from mooring.deploy.manifests.extender_paths import FIELDS
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
 from mooring.deploy.manifests.plain_objects import plain
+from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
 from mooring.errors import InputError
 from mooring.extender.address import is_address, shown
 from mooring.extender.extender_entry import extender_entry
-
-#: What the kubeadm way of running kube-scheduler has.
-KUBEADM_CONFIG: Final = "/etc/kubernetes/scheduler.conf"
 
 
 def namespace_of(installation: Installation) -> Setting:
@@ -83,7 +81,7 @@ def configuration_file(installation: Installation) -> ChartFile | EmbeddedYaml:
     if installation.has_extender and not installation.kubernetes.configuration_api:
         return ChartFile("policy.cfg", policy_text(installation))
     outside = installation.mode in (Mode.EXTENDER, Mode.STATIC_POD)
-    kubeconfig = KUBEADM_CONFIG if outside else ""
+    kubeconfig = KUBEADM_KUBECONFIG if outside else ""
     made = scheduler_configuration(installation, kubeconfig=kubeconfig)
     return EmbeddedYaml("config.yaml", made)
 

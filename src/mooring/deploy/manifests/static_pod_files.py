@@ -13,10 +13,11 @@ from mooring.deploy.manifests.manifest import labels
 from mooring.deploy.manifests.nodes import Tree
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.pod_to_try import pod_to_try
-from mooring.deploy.manifests.scheduler_configuration import KUBEADM_CONFIG, configuration_file
+from mooring.deploy.manifests.scheduler_configuration import configuration_file
 from mooring.deploy.manifests.workloads import sidecar_containers
 from mooring.deploy.manifests.yaml_text import comment_lines, yaml_text
 from mooring.deploy.manifests.yaml_writer import yaml_stream
+from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
 
 _MANIFESTS: Final = "/etc/kubernetes/manifests"
 _POD: Final = "kube-scheduler.yaml"
@@ -46,7 +47,7 @@ def _pod(one: Installation) -> dict[str, Tree]:
         "volumes": [
             _host_path("kube-scheduler", f"{one.files_folder}/kube-scheduler", "Directory"),
             _host_path("policy", f"{one.files_folder}/policy", "Directory"),
-            _host_path("kubeconfig", KUBEADM_CONFIG, "File"),
+            _host_path("kubeconfig", KUBEADM_KUBECONFIG, "File"),
         ],
     }
     # install.sh and uninstall.sh recognise their own manifest by the last ones.

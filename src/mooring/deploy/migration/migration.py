@@ -13,6 +13,7 @@ import msgspec
 
 from mooring.config.strict_decoding import FieldProblem, raise_problems
 from mooring.config.types import API_VERSION, KIND
+from mooring.deploy.kubernetes_version import FIRST_V1, minor_of
 from mooring.deploy.migration.migration_error import MigrationError
 from mooring.deploy.migration.notes import Note, Notes
 from mooring.deploy.migration.old_configuration import (
@@ -46,10 +47,8 @@ _SYSTEM: Final = "kube-system"
 _FOLDER: Final = "/etc/kubernetes/scheduler-config"
 #: Served without TLS until Kubernetes v1.22.
 _OLD_PORT: Final = 10251
-_FIRST_VERSION: Final = (1, 25)
 _PROBLEM: Final = re.compile(r"(^|; )([a-z][A-Za-z]*(?:\[\d+\]|\.[A-Za-z]+)*): ")
 _ARGS: Final = re.compile(r"the args of (\w+)")
-_IMAGE_VERSION: Final = re.compile(r":v(\d+)\.(\d+)")
 
 
 class Migrated(msgspec.Struct, frozen=True):
@@ -343,12 +342,12 @@ class _Migration:
 
     def _versions(self, workload: Workload, notes: Notes) -> None:
         image = str(workload.container.get("image") or "")
-        version = _IMAGE_VERSION.search(image)
-        if version and (int(version[1]), int(version[2])) < _FIRST_VERSION:
+        minor = minor_of(image)
+        if minor is not None and minor < FIRST_V1:
             notes.ask(
                 "image",
-                f"{image} is too old for {API_VERSION}, which v1.25 and later read; take the "
-                "version of your cluster",
+                f"{image} is too old for {API_VERSION}, which v1.{FIRST_V1} and later read; take "
+                "the version of your cluster",
             )
         for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
             check = as_object(as_object(workload.container.get(probe)).get("httpGet"))

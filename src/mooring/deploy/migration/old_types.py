@@ -8,18 +8,18 @@ Used to find mistakes in an old file; `old_configuration` translates what the fi
 
 from typing import Annotated, Any, Final
 
-import msgspec
 from msgspec import Meta
 
 from mooring.config.strict_decoding import FieldProblem, Int64, Percentage
 from mooring.config.types import (
     ClientConnectionConfiguration,
+    ConfigStruct,
     Extender,
+    LeaderElectionConfiguration,
     PluginConfig,
     Plugins,
     PluginSet,
 )
-from mooring.model.duration import Duration
 
 GROUP: Final = "kubescheduler.config.k8s.io"
 COMPONENT_CONFIG: Final = "componentconfig/v1alpha1"
@@ -70,45 +70,34 @@ OTHER_WEIGHTS: Final = (COMPONENT_CONFIG, V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2)
 SCORING_PLUGINS: Final = (COMPONENT_CONFIG, V1ALPHA1, V1ALPHA2, V1BETA1)
 
 
-class _Fields(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of every part of an old configuration."""
-
-
-class OldLeaderElection(_Fields, frozen=True):
+class OldLeaderElection(LeaderElectionConfiguration, frozen=True):
     """Leader election with the names it had in v1alpha1, too."""
 
-    leader_elect: bool = True
-    lease_duration: Duration | None = None
-    renew_deadline: Duration | None = None
-    retry_period: Duration | None = None
-    resource_lock: str = ""
-    resource_name: str = ""
-    resource_namespace: str = ""
     lock_object_name: str = ""
     lock_object_namespace: str = ""
 
 
-class OldPolicyFile(_Fields, frozen=True):
+class OldPolicyFile(ConfigStruct, frozen=True):
     """A Policy in a file."""
 
     path: str = ""
 
 
-class OldPolicyConfigMap(_Fields, frozen=True):
+class OldPolicyConfigMap(ConfigStruct, frozen=True):
     """A Policy in a ConfigMap."""
 
     namespace: str = ""
     name: str = ""
 
 
-class PolicySource(_Fields, frozen=True):
+class PolicySource(ConfigStruct, frozen=True):
     """Where a Policy is."""
 
     file: OldPolicyFile | None = None
     config_map: OldPolicyConfigMap | None = None
 
 
-class AlgorithmSource(_Fields, frozen=True):
+class AlgorithmSource(ConfigStruct, frozen=True):
     """What decides: a Policy, or a provider."""
 
     policy: PolicySource | None = None
@@ -121,7 +110,7 @@ class OldPlugins(Plugins, frozen=True):
     unreserve: PluginSet = PluginSet()
 
 
-class OldProfile(_Fields, frozen=True):
+class OldProfile(ConfigStruct, frozen=True):
     """A profile."""
 
     scheduler_name: str | None = None
@@ -129,7 +118,7 @@ class OldProfile(_Fields, frozen=True):
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
-class OldConfiguration(_Fields, frozen=True):
+class OldConfiguration(ConfigStruct, frozen=True):
     """Every field that some version had."""
 
     api_version: str = ""

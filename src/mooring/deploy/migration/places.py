@@ -16,6 +16,7 @@ from mooring.deploy.migration.migration_error import MigrationError
 from mooring.deploy.migration.old_types import FIELDS
 from mooring.deploy.migration.scheduler_args import SchedulerArgs, scheduler_args
 from mooring.deploy.migration.texts import EditedText, field, line_of
+from mooring.deploy.mounted_files import mounted_file
 from mooring.deploy.static_pods import is_static_folder
 
 _OF_POLICY: Final = {"predicates", "priorities", "alwaysCheckAllPredicates"}
@@ -146,26 +147,8 @@ class Workload(NamedTuple):
 
     def mounted(self, path: str) -> tuple[str, str]:
         """The ConfigMap and the key behind a path in the container; empty if it is none."""
-        wanted = PurePosixPath(path)
-        volumes = {str(one.get("name")): one for one in _objects(self.pod_spec.get("volumes"))}
-        for mount in _objects(self.container.get("volumeMounts")):
-            folder = PurePosixPath(str(mount.get("mountPath") or "/"))
-            if wanted != folder and folder not in wanted.parents:
-                continue
-            inside = str(wanted.relative_to(folder)) if wanted != folder else ""
-            sub = str(mount.get("subPath") or "")
-            file = "/".join(one for one in (sub, inside) if one)
-            volume = volumes.get(str(mount.get("name"))) or {}
-            projected = as_object(volume.get("projected")).get("sources")
-            for source in (volume, *_objects(projected)):
-                config_map = source.get("configMap")
-                if isinstance(config_map, dict):
-                    keys = {
-                        str(one.get("path")): one.get("key")
-                        for one in _objects(config_map.get("items"))
-                    }
-                    return str(config_map.get("name")), str(keys.get(file, file))
-        return "", ""
+        found = mounted_file(self.pod_spec, self.container, path)
+        return (found.config_map, found.key) if found is not None else ("", "")
 
 
 class Places:

@@ -7,11 +7,10 @@
 
 from typing import Annotated, Any, Final
 
-import msgspec
 from msgspec import Meta
 
 from mooring.config.strict_decoding import decode_or_raise
-from mooring.config.types import Extender
+from mooring.config.types import ConfigStruct, Extender
 from mooring.deploy.migration.notes import Notes
 from mooring.deploy.migration.old_extenders import extender_of_v1
 
@@ -22,58 +21,54 @@ _MAX_WEIGHT: Final = (2**63 - 1) // 100
 Weight = Annotated[int, Meta(ge=1, lt=_MAX_WEIGHT)]
 
 
-class _Fields(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of every part of a Policy."""
-
-
-class ServiceAffinity(_Fields, frozen=True):
+class ServiceAffinity(ConfigStruct, frozen=True):
     """Pods of a service go to nodes with the same values of these labels."""
 
     labels: tuple[str, ...] = ()
 
 
-class LabelsPresence(_Fields, frozen=True):
+class LabelsPresence(ConfigStruct, frozen=True):
     """Nodes must have these labels, or must not."""
 
     labels: tuple[str, ...] = ()
     presence: bool = False
 
 
-class PredicateArgument(_Fields, frozen=True):
+class PredicateArgument(ConfigStruct, frozen=True):
     """What makes a predicate of one's own."""
 
     service_affinity: ServiceAffinity | None = None
     labels_presence: LabelsPresence | None = None
 
 
-class Predicate(_Fields, frozen=True):
+class Predicate(ConfigStruct, frozen=True):
     """A check that nodes have to pass."""
 
     name: str
     argument: PredicateArgument | None = None
 
 
-class ServiceAntiAffinity(_Fields, frozen=True):
+class ServiceAntiAffinity(ConfigStruct, frozen=True):
     """Pods of a service are spread over the values of a label."""
 
     label: str = ""
 
 
-class LabelPreference(_Fields, frozen=True):
+class LabelPreference(ConfigStruct, frozen=True):
     """Nodes with a label are better, or those without."""
 
     label: str = ""
     presence: bool = False
 
 
-class CapacityRatio(_Fields, frozen=True):
+class CapacityRatio(ConfigStruct, frozen=True):
     """How good a node is at how much of it in use."""
 
     shape: tuple[dict[str, Any], ...] = ()
     resources: tuple[dict[str, Any], ...] = ()
 
 
-class PriorityArgument(_Fields, frozen=True):
+class PriorityArgument(ConfigStruct, frozen=True):
     """What makes a priority of one's own."""
 
     service_anti_affinity: ServiceAntiAffinity | None = None
@@ -81,7 +76,7 @@ class PriorityArgument(_Fields, frozen=True):
     requested_to_capacity_ratio_arguments: CapacityRatio | None = None
 
 
-class Priority(_Fields, frozen=True):
+class Priority(ConfigStruct, frozen=True):
     """A preference for nodes."""
 
     name: str
@@ -89,7 +84,7 @@ class Priority(_Fields, frozen=True):
     argument: PriorityArgument | None = None
 
 
-class SchedulerPolicy(_Fields, frozen=True):
+class SchedulerPolicy(ConfigStruct, frozen=True):
     """The whole Policy; no list of predicates or priorities means the default ones."""
 
     api_version: str = "v1"

@@ -11,10 +11,9 @@ from typing import Final, NamedTuple
 
 from mooring.embedded.http.reviews import REVIEWS
 from mooring.embedded.resources import RESOURCES, Obj, Resource
-from mooring.version import __version__
+from mooring.version import KUBERNETES_VERSION, __version__
 
 #: The version of Kubernetes whose API this is.
-KUBERNETES: Final = "v1.36.4"
 #: The content type of an answer in the aggregated form, and what a request accepts who wants it.
 AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -104,11 +103,11 @@ def _paths() -> list[str]:
 
 
 def _version() -> Obj:
-    major, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    major, minor, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": KUBERNETES,
+        "gitVersion": KUBERNETES_VERSION,
         "gitCommit": "",
         "gitTreeState": "",
         "buildDate": "1970-01-01T00:00:00Z",

@@ -16,7 +16,6 @@ import msgspec
 
 from mooring.embedded.http.discovery import (
     GROUPS,
-    KUBERNETES,
     Subresource,
     resources_of,
     subresources_of,
@@ -29,6 +28,7 @@ from mooring.embedded.schema.definitions import (
     definition_of,
     definition_of_kind,
 )
+from mooring.version import KUBERNETES_VERSION
 
 #: How kubectl asks for version 2, and how it is answered; others get JSON.
 V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -36,7 +36,7 @@ V2_PROTOBUF_ANSWER: Final = "application/com.github.proto-openapi.spec.v2.v1.0+p
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _KIND: Final = "x-kubernetes-group-version-kind"
-_INFO: Final = {"title": "Kubernetes", "version": KUBERNETES}
+_INFO: Final = {"title": "Kubernetes", "version": KUBERNETES_VERSION}
 #: Values with a schema of their own.
 _SPECIAL: Final[dict[tuple[str, str], str]] = {
     ("quantity", ""): "io.k8s.apimachinery.pkg.api.resource.Quantity",

@@ -189,6 +189,16 @@ CASES: Final = (
     ),
     Case(
         "configmap-name",
+        changed(
+            "        configMap:\n          name: packer-config\n",
+            "        projected:\n          sources:\n          - configMap:\n"
+            "              name: packer-configuration\n",
+        ),
+        "There is no ConfigMap sched/packer-configuration; ConfigMap sched/packer-config is there",
+        "Write name: packer-config.",
+    ),
+    Case(
+        "configmap-name",
         changed("namespace: sched\ndata", "namespace: default\ndata"),
         "ConfigMap packer-config is in the namespace default, and the pod that mounts it is in "
         "sched.",

@@ -284,7 +284,7 @@ def test_mooring_is_upgraded(monkeypatch: pytest.MonkeyPatch) -> None:
     newer = seen(version="v1.37.0")
 
     def upgrade(_: DoctorFinding) -> Evidence:
-        monkeypatch.setattr(cluster_checks, "TESTED", "v1.37.1")
+        monkeypatch.setattr(cluster_checks, "KUBERNETES_VERSION", "v1.37.1")
         return newer
 
     advice_helps(

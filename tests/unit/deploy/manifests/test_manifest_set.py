@@ -11,6 +11,7 @@ import yaml
 import mooring as mr
 from mooring import hook, kinds
 from mooring.config.configuration import read_configuration
+from mooring.deploy.kubernetes_version import KubernetesVersion
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, TlsSource
 from mooring.deploy.manifests.helm_writer import chart
 from mooring.deploy.manifests.installation import (
@@ -18,7 +19,6 @@ from mooring.deploy.manifests.installation import (
     Installation,
     default_scheduler_name,
 )
-from mooring.deploy.manifests.kubernetes_version import KubernetesVersion
 from mooring.deploy.manifests.manifest_set import manifest_set
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.static_pod_files import static_pod_files

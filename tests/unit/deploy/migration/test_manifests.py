@@ -165,6 +165,20 @@ class TestReferences:
         )
         assert profile_of(result.text).scheduler_name == "mine"
 
+    def test_the_innermost_mount_has_the_file(self) -> None:
+        mounts = (
+            "    volumeMounts:\n    - {name: a, mountPath: /etc/kubernetes}\n"
+            "    - {name: b, mountPath: /etc/kubernetes/policy}\n"
+            "  volumes:\n  - {name: a, configMap: {name: other}}\n"
+            "  - {name: b, configMap: {name: p}}\n"
+        )
+        result = one_result(
+            pod("--policy-config-file=/etc/kubernetes/policy/policy.cfg") + mounts,
+            config_map("p", policy_cfg=POLICY),
+            config_map("other", policy_cfg="{}"),
+        )
+        assert "--config=/etc/kubernetes/policy/policy.cfg" in words(result.text)
+
 
 class TestArguments:
     def test_a_policy_file_becomes_the_configuration(self) -> None:

@@ -7,16 +7,15 @@ from typing import Any, Final
 
 from mooring.config.types import DEFAULT_SCHEDULER
 from mooring.deploy.doctor.checks import needs
-from mooring.deploy.doctor.checks.scheduler_pods import TESTED
 from mooring.deploy.doctor.evidence import ClusterEvidence, Evidence, Permission, mapping
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
 from mooring.deploy.doctor.permissions import as_roles, in_words
+from mooring.deploy.kubernetes_version import FIRST_V1
+from mooring.version import KUBERNETES_VERSION
 from mooring.wording import counted
 
 _SKEW_SECONDS: Final = 5
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)")
-#: The oldest version that the tested one may differ from without a word.
-_FIRST_V1: Final = (1, 25)
 _LEAST_PYTHON: Final = (3, 11)
 #: Why the kubelet rejects a pod for which there is no room any more.
 _CONFLICT: Final = re.compile(r"^(OutOf\w+|NodeAffinity|NodePorts|UnexpectedAdmissionError)$")
@@ -45,20 +44,20 @@ def _reachable(evidence: Evidence) -> Iterator[DoctorFinding]:
 
 def _versions(evidence: Evidence) -> Iterator[DoctorFinding]:
     found = _VERSION.match(_cluster(evidence).version)
-    tested = _VERSION.match(TESTED)
+    tested = _VERSION.match(KUBERNETES_VERSION)
     if found is not None and tested is not None:
         server, ours = (int(found[1]), int(found[2])), (int(tested[1]), int(tested[2]))
-        if server < _FIRST_V1:
+        if server < (1, FIRST_V1):
             yield DoctorFinding(
                 what=f"The API server is {_cluster(evidence).version}, which has no "
                 "kubescheduler.config.k8s.io/v1 yet.",
-                advice="Upgrade the cluster to v1.25 or newer.",
+                advice=f"Upgrade the cluster to v1.{FIRST_V1} or newer.",
             )
         elif server > ours:
             yield DoctorFinding(
                 severity=DoctorSeverity.WARNING,
-                what=f"The API server is {_cluster(evidence).version}, newer than {TESTED}, the "
-                "version that this mooring decides like.",
+                what=f"The API server is {_cluster(evidence).version}, newer than "
+                f"{KUBERNETES_VERSION}, the version that this mooring decides like.",
                 advice="Upgrade mooring, or compare its decisions with moor explain first.",
             )
     if evidence.python < _LEAST_PYTHON:

@@ -6,7 +6,8 @@ from typing import Any, Final
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, FoundObject, mapping, sequence
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity
-from mooring.deploy.doctor.schedulers import key_in_volume, templates, volume_at
+from mooring.deploy.doctor.schedulers import templates
+from mooring.deploy.mounted_files import mounted_file
 
 _MADE_BY_KUBERNETES: Final = ("kube-root-ca.crt", "extension-apiserver-authentication")
 
@@ -70,9 +71,8 @@ def _mounts(
     """Namespace, name, who refers to it and where, of each ConfigMap that something reads."""
     for template in templates(evidence):
         for index, one in enumerate(sequence(template.spec.get("volumes"))):
-            source = mapping(mapping(one).get("configMap"))
-            if source.get("name"):
-                path = (*template.path, "volumes", index, "configMap")
+            volume = (*template.path, "volumes", index)
+            for path, source in _sources(mapping(one), volume):
                 yield template.owner.namespace, str(source["name"]), template.owner, path
     for found in evidence.configurations:
         # The Policy of an old configuration; moor migrate reads both.
@@ -83,22 +83,38 @@ def _mounts(
             yield namespace, str(source["name"]), FoundObject(data={}), ()
 
 
+def _sources(
+    volume: Mapping[str, Any], path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """The ConfigMaps of a volume, and where it names each; a projected one may have several."""
+    projected = sequence(mapping(volume.get("projected")).get("sources"))
+    parts = [(path, volume)]
+    parts += [
+        ((*path, "projected", "sources", at), mapping(one)) for at, one in enumerate(projected)
+    ]
+    for where, part in parts:
+        source = mapping(part.get("configMap"))
+        if source.get("name"):
+            yield (*where, "configMap"), source
+
+
 def _has_what_is_read(
     evidence: Evidence, owner: FoundObject, path: tuple[str | int, ...], found: FoundObject
 ) -> bool:
     """Whether a ConfigMap has a file that an argument of the pod names in this volume."""
     keys = mapping(found.data.get("data"))
     configurations = [one for one in evidence.configurations if one.owner is found]
+    volume = path[: path.index("volumes") + 2] if "volumes" in path else ()
     for template in templates(evidence):
         if template.owner is not owner:
             continue
         for _, container in template.containers():
             for word in sequence(container.get("command")) + sequence(container.get("args")):
                 flag, _, value = str(word).rpartition("=")
-                where = volume_at(template, container, value) if value[:1] == "/" else None
-                if where is None or where.path != path[:-1]:
+                where = mounted_file(template.spec, container, value) if value[:1] == "/" else None
+                if where is None or (*template.path, "volumes", where.volume) != volume:
                     continue
-                if key_in_volume(where) in keys or (flag == "--config" and configurations):
+                if where.key in keys or (flag == "--config" and configurations):
                     return True
     return False
 

@@ -20,8 +20,7 @@ from mooring.deploy.doctor.schedulers import (
     service_of,
     templates,
 )
-
-_NODE_PORTS: Final = range(30000, 32768)
+from mooring.deploy.kubernetes_version import NODE_PORTS
 
 
 def extender_field(extender: FoundExtender, name: str, value: str) -> tuple[Edit, ...]:
@@ -112,7 +111,7 @@ def _service(evidence: Evidence) -> Iterator[DoctorFinding]:
                 for each in sequence(mapping(one.data.get("spec")).get("ports"))
                 if mapping(each).get("nodePort")
             ]
-            if is_local(extender) and port in _NODE_PORTS and node_ports:
+            if is_local(extender) and port in NODE_PORTS and node_ports:
                 right = str(node_ports[0][1])
                 yield DoctorFinding(
                     what=f"No Service has the nodePort {port} of the address {extender.url}.",

@@ -8,27 +8,23 @@ from mooring.deploy.container_programs import KUBE_SCHEDULER
 from mooring.deploy.doctor.checks import needs
 from mooring.deploy.doctor.evidence import Evidence, mapping
 from mooring.deploy.doctor.findings import DoctorCheck, DoctorFinding, DoctorSeverity, Edit
-from mooring.deploy.doctor.image_versions import (
-    FIRST_V1,
-    ImageVersions,
-    is_own_build,
-    minor_of,
-    minor_of_process,
-)
+from mooring.deploy.doctor.image_versions import ImageVersions, is_own_build, minor_of_process
 from mooring.deploy.doctor.schedulers import (
     SchedulerProcess,
     configuration_of,
-    key_in_volume,
     mounted,
     schedulers,
 )
 from mooring.deploy.doctor.usable_configuration import has_policy, is_old
+from mooring.deploy.kubernetes_version import FIRST_V1, minor_of
 from mooring.deploy.migration.scheduler_flags import (
     LOGGING_FLAGS,
     POLICY_CONFIG_MAP,
     POLICY_FILE,
     REMOVED_FLAGS,
 )
+from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
+from mooring.version import KUBERNETES_VERSION
 
 #: Removed arguments that are just taken out, or whose work a field does that says the same.
 _INSTEAD: Final = {
@@ -49,8 +45,6 @@ _INSECURE_PORT, _SECURE_PORT = 10251, 10259
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 #: The last minor versions that have the arguments of the log library, and the other removed ones.
 _LAST_LOGGING, _LAST_FLAGS = 25, 22
-#: What mooring is tested with.
-TESTED: Final = "v1.36.4"
 _FROZEN_REGISTRY: Final = "k8s.gcr.io/"
 
 
@@ -111,8 +105,8 @@ def _kubeconfig(evidence: Evidence) -> Iterator[DoctorFinding]:
                 yield DoctorFinding(
                     what="The static pod has no --kubeconfig, and a static pod has no service "
                     "account.",
-                    advice="Write --kubeconfig=/etc/kubernetes/scheduler.conf, and mount that "
-                    "file with hostPath.",
+                    advice=f"Write --kubeconfig={KUBEADM_KUBECONFIG}, and mount that file with "
+                    "hostPath.",
                     place=process.place(),
                 )
             continue
@@ -120,7 +114,7 @@ def _kubeconfig(evidence: Evidence) -> Iterator[DoctorFinding]:
             continue
         if mapping(found.data.get("clientConnection")).get("kubeconfig"):
             continue
-        file = given or "/etc/kubernetes/scheduler.conf"
+        file = given or KUBEADM_KUBECONFIG
         if given is None and not static:
             continue
         first = next(iter(found.data), "apiVersion")
@@ -151,9 +145,9 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
                 place=process.place(flag_path),
             )
             continue
-        name = mapping(where.volume.get("configMap")).get("name")
+        name = where.config_map
         owner = process.template.owner
-        config_map = evidence.find("ConfigMap", owner.namespace, str(name)) if name else None
+        config_map = evidence.find("ConfigMap", owner.namespace, name) if name else None
         if config_map is None and name:
             # Its name may be wrong, which another check says.
             found = configuration_of(evidence, process)
@@ -161,14 +155,13 @@ def _config_path(evidence: Evidence) -> Iterator[DoctorFinding]:
         if config_map is None:
             continue
         keys = list(mapping(config_map.data.get("data")))
-        if key_in_volume(where) in keys:
+        if where.key in keys:
             continue
         fitting = [one.key for one in evidence.configurations if one.owner is config_map] or keys
         folder = file.rpartition("/")[0]
         new = f"--config={folder}/{fitting[0]}" if len(fitting) == 1 else ""
         yield DoctorFinding(
-            what=f"ConfigMap {config_map.name} has no key {key_in_volume(where)}, so there is no "
-            f"file {file}.",
+            what=f"ConfigMap {config_map.name} has no key {where.key}, so there is no file {file}.",
             advice=f"Write {new}." if new else f"Name one of its keys: {', '.join(keys)}.",
             place=process.place(flag_path),
             edits=process.replaced_flag("config", new) if new else (),
@@ -211,12 +204,12 @@ def _image(evidence: Evidence) -> Iterator[DoctorFinding]:
         image = str(process.container.get("image", ""))
         minor = minor_of(image)
         found = configuration_of(evidence, process)
-        wanted = f"registry.k8s.io/kube-scheduler:{version or TESTED}"
+        wanted = f"registry.k8s.io/kube-scheduler:{version or KUBERNETES_VERSION}"
         older = "the version of your API server if that is older"
         own = is_own_build(image)
         if own:  # it may have plugins that Kubernetes' image does not have
             other = f", or {older}" if server is None else ""
-            built = f"kube-scheduler {version or TESTED}{other}"
+            built = f"kube-scheduler {version or KUBERNETES_VERSION}{other}"
             advice = f"Build the image again with {built}, and write its new tag"
         else:
             advice = f"Write image: {wanted}" + (f", with {older}" if server is None else "")

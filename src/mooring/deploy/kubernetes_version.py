@@ -1,7 +1,7 @@
-"""What versions of Kubernetes have and do not have, as far as manifests differ.
+"""What versions of Kubernetes have and do not have, as far as manifests and configurations differ.
 
-The modules that make objects ask it. Each property names the release notes' feature, and nothing
-else knows a number.
+The modules that make objects ask it, `migration` and `doctor`. Each property names the release
+notes' feature, and nothing else knows a number.
 """
 
 import re
@@ -9,11 +9,17 @@ from typing import Final
 
 import msgspec
 
+from mooring.config.types import API_VERSION
 from mooring.errors import InputError
+from mooring.version import KUBERNETES_VERSION
 
 _TEXT: Final = re.compile(r"v?1\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
-#: The version that mooring is tested with.
-_MINOR, _PATCH = 36, 4
+_IMAGE_TAG: Final = re.compile(r":v1\.(\d+)")
+_, _MINOR, _PATCH = map(int, KUBERNETES_VERSION.removeprefix("v").split("."))
+#: The first minor version whose kube-scheduler reads configurations of v1.
+FIRST_V1: Final = 25
+#: Where the API server takes node ports from, unless it is told otherwise.
+NODE_PORTS: Final = range(30000, 32768)
 #: Extenders and --policy-config-file are older than that; other things that are needed are not.
 _OLDEST: Final = 16
 
@@ -35,9 +41,9 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     @property
     def configuration_api(self) -> str:
         """The newest version of KubeSchedulerConfiguration; empty if it cannot have extenders."""
-        # kubescheduler.config.k8s.io: v1 since 1.25, v1beta3 since 1.23; a Policy before.
-        if self.minor >= 25:
-            return "kubescheduler.config.k8s.io/v1"
+        # v1beta3 since 1.23; a Policy before.
+        if self.minor >= FIRST_V1:
+            return API_VERSION
         return "kubescheduler.config.k8s.io/v1beta3" if self.minor >= 23 else ""
 
     @property
@@ -64,6 +70,12 @@ class KubernetesVersion(msgspec.Struct, frozen=True):
     def seccomp_profiles(self) -> bool:
         """Whether a security context has ``seccompProfile`` (since 1.19)."""
         return self.minor >= 19
+
+
+def minor_of(image: str) -> int | None:
+    """The minor version of an image's tag such as ``:v1.36.4``; None if it has none."""
+    found = _IMAGE_TAG.search(image)
+    return int(found[1]) if found is not None else None
 
 
 def read_version(text: str) -> KubernetesVersion:
