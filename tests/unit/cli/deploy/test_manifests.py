@@ -263,6 +263,9 @@ REJECTED = {
     "--mode sidecar --kubernetes 2": "--kubernetes '2' is not a version",
     "--mode sidecar --kubernetes 1.9": "--kubernetes 1.9 is too old",
     "--mode sidecar --name A": "--name 'A' cannot be the name of objects",
+    "--mode static-pod --name manifests": "--name manifests would put its files into "
+    "/etc/kubernetes/manifests, where the control plane has its own",
+    "--mode extender --url https://a --name pki": "--name pki would put its files into",
     "--mode sidecar --namespace a.b": "--namespace 'a.b' cannot be the name of objects",
     "--mode nothing": "nothing",
 }

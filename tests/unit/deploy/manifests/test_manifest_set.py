@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -453,6 +454,12 @@ class ControlPlaneNode:
         with (self._files / file).open("a") as text:
             text.write(more)
 
+    def empty(self, file: str) -> None:
+        (self._files / file).write_text("")
+
+    def remove(self, file: str) -> None:
+        (self._files / file).unlink()
+
     def run(self, script: str) -> str:
         done = subprocess.run(["sh", self._files / script], check=True, capture_output=True)
         return done.stdout.decode()
@@ -533,3 +540,15 @@ def test_a_manifest_that_was_taken_away_does_not_cost_the_backup(node: ControlPl
     node.run("install.sh")
     node.run("uninstall.sh")
     assert node.manifest.read_text() == "old\n"
+
+
+@pytest.mark.parametrize("file", ["config.yaml", "policy.py", "kube-scheduler.yaml"])
+@pytest.mark.parametrize("lose", [ControlPlaneNode.remove, ControlPlaneNode.empty])
+def test_half_a_folder_is_refused_and_the_node_stays_as_it_is(
+    node: ControlPlaneNode, file: str, lose: Callable[[ControlPlaneNode, str], None]
+) -> None:
+    lose(node, file)
+    said = node.refused("install.sh")
+    assert said == f"{file} is missing or empty here; copy the whole folder to the node\n"
+    assert node.manifest.read_text() == "old\n"
+    assert [one.name for one in node.etc.iterdir()] == ["manifests"]
