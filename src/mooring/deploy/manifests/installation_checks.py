@@ -121,6 +121,12 @@ def _check_profiles(one: Installation) -> None:
             f"--config is for Kubernetes 1.23 and later: kube-scheduler v1.{one.kubernetes.minor} "
             f"gets a Policy, which has no profiles; leave it out"
         )
+    for at, extender in enumerate(one.configuration.get("extenders") or ()):
+        if one.mode is not Mode.STATIC_POD and (extender.get("tlsConfig") or {}).get("keyData"):
+            raise InputError(
+                f"--config has a private key in extenders[{at}].tlsConfig.keyData, and the "
+                f"configuration becomes a ConfigMap, which is no place for keys; use keyFile"
+            )
 
 
 def _check_scheduler_names(one: Installation) -> None:

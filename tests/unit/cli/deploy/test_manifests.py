@@ -281,6 +281,36 @@ def test_what_makes_no_sense_is_rejected_in_a_sentence(moor: Run, options: str) 
     assert REJECTED[options] in said
 
 
+@pytest.mark.parametrize("mode", ["sidecar", "scheduler"])
+def test_what_a_laptops_configuration_says_is_not_so_in_pods(moor: Run, mode: str) -> None:
+    Path("own.yaml").write_text(
+        "clientConnection: {kubeconfig: /home/me/.kube/config, qps: 7}\n"
+        "leaderElection: {leaderElect: false, resourceName: mine}\n"
+    )
+    code, out, err = moor("manifests", "policy.py", "--mode", mode, "--config", "own.yaml")
+    assert code == 0
+    made = [one for one in yaml.safe_load_all(out) if one["kind"] == "ConfigMap"]
+    (text,) = [one["data"]["config.yaml"] for one in made if "config.yaml" in one["data"]]
+    found = yaml.safe_load(text)
+    assert found["clientConnection"] == {"qps": 7}
+    assert found["leaderElection"]["leaderElect"] is True
+    assert (
+        "note: clientConnection.kubeconfig, leaderElection.leaderElect, "
+        "leaderElection.resourceName of --config are not kept: pods use their service account"
+    ) in err
+
+
+def test_no_private_key_becomes_a_config_map(moor: Run) -> None:
+    Path("own.yaml").write_text(
+        "extenders: [{urlPrefix: 'https://a', filterVerb: f, enableHTTPS: true, "
+        "tlsConfig: {keyData: c2VjcmV0, certData: YQ==}}]\n"
+    )
+    code, out, err = moor("manifests", "policy.py", "--mode", "sidecar", "--config", "own.yaml")
+    assert (code, out) == (2, "")
+    assert "a private key in extenders[0].tlsConfig.keyData" in err
+    assert "c2VjcmV0" not in err
+
+
 def test_node_port_and_prefix_of_older_guides(moor: Run) -> None:
     options = "--mode extender --service NodePort --node-port 30036 --prefix scheduler --tls none"
     code, out, _ = moor("manifests", "policy.py", *options.split())
