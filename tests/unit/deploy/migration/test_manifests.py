@@ -328,6 +328,19 @@ class TestArguments:
         apart = migrate(pod(flag, lock[1:]), source="pod.yaml")
         assert words(apart.text) == words(result.text)
 
+    def test_a_word_below_its_dash(self) -> None:
+        manifest = pod("--scheduler-name=x", "", "--port=0").replace("-  \n", "-\n")
+        manifest = manifest.replace("    - \n    - --port=0", "    -\n      # off\n      --port=0")
+        result = migrate(manifest, source="pod.yaml")
+        assert words(result.text)[2:] == ["--leader-elect=false"]
+
+    @pytest.mark.parametrize("end", ["", "\n", "\n# the end", "\r\n"])
+    def test_a_last_line_without_an_end(self, end: str) -> None:
+        volumes = f"  volumes:\n  - name: old\n    emptyDir: {{}}{end}"
+        result = migrate(pod("--scheduler-name=x") + volumes, source="pod.yaml")
+        spec = next(yaml.safe_load_all(result.text))["spec"]
+        assert [one["name"] for one in spec["volumes"]] == ["old", "scheduler-config"]
+
     def test_feature_gates_are_mentioned(self) -> None:
         flags = ("--scheduler-name=x", "--feature-gates=PodPriority=true")
         asked = notes(migrate(pod(*flags), source="pod.yaml"), action=True)
