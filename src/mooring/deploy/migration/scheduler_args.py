@@ -21,8 +21,8 @@ from mooring.deploy.migration.container_words import EditedWords, ListedWords, S
 from mooring.deploy.migration.notes import Notes
 from mooring.deploy.migration.scheduler_flags import (
     CONFIG,
-    FLAG_FIELDS,
     FEATURE_GATES,
+    FLAG_FIELDS,
     IGNORED_WITH_FILE,
     LEGACY_POLICY,
     LISTENING_FLAGS,

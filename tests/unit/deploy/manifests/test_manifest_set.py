@@ -128,7 +128,9 @@ def test_helm_leaves_a_configuration_as_it_is() -> None:
     assert config_of(made)["profiles"][0]["pluginConfig"][0]["args"] == args
 
 
-@pytest.mark.parametrize("first", ["  # indented", "# a page\f", "# next line: \x85 ", "\n \n      "])
+@pytest.mark.parametrize(
+    "first", ["  # indented", "# a page\f", "# next line: \x85 ", "\n \n      "]
+)
 def test_a_chart_takes_a_policy_that_no_literal_block_can_have(first: str) -> None:
     policy = DeployedPolicy(mr.Policy(NAME), text=f"{first}\n{TEXT}")
     one = installation(Mode.SCHEDULER, format=ManifestFormat.HELM, policy=policy)

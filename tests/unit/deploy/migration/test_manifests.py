@@ -309,7 +309,7 @@ class TestArguments:
     def test_a_policy_whose_configuration_is_not_given(self) -> None:
         manifest = pod("--config=/cfg/config.yaml", "--policy-configmap=p")
         given = [("pod.yaml", manifest), ("map.yaml", config_map("p", k=POLICY))]
-        with pytest.raises(InputError, match="--config=/cfg/config.yaml, which is not among"):
+        with pytest.raises(InputError, match=r"--config=/cfg/config\.yaml, which is not among"):
             migrate_all(given)
 
     def test_a_policy_beside_v1alpha1_did_not_count_and_is_mentioned(self) -> None:
