@@ -284,7 +284,7 @@ def test_what_makes_no_sense_is_rejected_in_a_sentence(moor: Run, options: str) 
 @pytest.mark.parametrize("mode", ["sidecar", "scheduler"])
 def test_what_a_laptops_configuration_says_is_not_so_in_pods(moor: Run, mode: str) -> None:
     Path("own.yaml").write_text(
-        "clientConnection: {kubeconfig: /home/me/.kube/config, qps: 7}\n"
+        "clientConnection: {kubeconfig: /elsewhere/config, qps: 7}\n"
         "leaderElection: {leaderElect: false, resourceName: mine}\n"
     )
     code, out, err = moor("manifests", "policy.py", "--mode", mode, "--config", "own.yaml")
