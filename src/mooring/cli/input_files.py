@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from mooring.model.pod import Pod
     from mooring.snapshot.snapshot import Snapshot
 
+#: No configuration comes near.
+MOST_MAPPING = 4 << 20
 _SUFFIXES = (".json", ".yaml", ".yml")
 _HINT = "create one with: kubectl get nodes,pods,pv,pvc,sc,pdb,ns,svc,rs,sts -A -o json > FILE"
 
@@ -68,7 +70,11 @@ def read_mapping(file: Path) -> dict[str, Any]:
     from mooring import yaml_text
 
     try:
-        found = yaml_text.parse(_read(file, "a file").decode("utf-8-sig"))
+        raw = _read(file, "a file", MOST_MAPPING + 1)
+        if len(raw) > MOST_MAPPING:
+            most = f"{MOST_MAPPING >> 20} MiB"
+            raise InputError(f"{file} has more than {most}; give a smaller file")
+        found = yaml_text.parse(raw.decode("utf-8-sig"))
     except (yaml_text.YamlProblem, UnicodeDecodeError) as error:
         raise InputError(f"{file} is not valid YAML: {error}") from error
     if not isinstance(found, dict):
@@ -92,9 +98,10 @@ def _texts(place: str) -> list[tuple[str, bytes]]:
     return [(str(file), _read(file)) for file in files]
 
 
-def _read(file: Path, wanted: str = "a file, a directory or -") -> bytes:
+def _read(file: Path, wanted: str = "a file, a directory or -", most: int = -1) -> bytes:
     try:
-        return file.read_bytes()
+        with file.open("rb") as opened:
+            return opened.read(most)
     except FileNotFoundError:
         raise InputError(f"{file} does not exist; specify {wanted}") from None
     except OSError as error:

@@ -97,6 +97,11 @@ def _warn(one: "Installation") -> None:
             f"note: mooring is tested only with Kubernetes 1.{tested.minor}; try these files for "
             f"1.{one.kubernetes.minor} on a cluster of that version first"
         )
+    if replaced := _replaced_fields(one):
+        print_note(
+            f"note: {', '.join(replaced)} of --config {'is' if len(replaced) == 1 else 'are'} "
+            "not kept: pods use their service account, and several share a Lease of their own"
+        )
     if one.mode is Mode.EXTENDER and one.service is ServiceType.CLUSTER_IP and not one.url:
         print_note(
             "note: a kube-scheduler that is a static pod on the host's network, as kubeadm makes "
@@ -114,6 +119,29 @@ def _warn(one: "Installation") -> None:
             "note: while none of its pods runs, nothing places pods, not even its own; stop "
             "kube-scheduler when they run, and keep its manifest for the way back"
         )
+
+
+def _replaced_fields(one: "Installation") -> list[str]:
+    """The fields of ``--config`` that a Deployment has other values for."""
+    if one.mode not in (Mode.SIDECAR, Mode.SCHEDULER):
+        return []
+    from mooring.deploy.manifests.plain_objects import plain
+    from mooring.deploy.manifests.scheduler_configuration import lease_place
+
+    namespace, lease = lease_place(one)
+    kept = {
+        "clientConnection.kubeconfig": None,
+        "leaderElection.leaderElect": True,
+        "leaderElection.resourceName": lease,
+        "leaderElection.resourceNamespace": plain(namespace),
+    }
+    found = []
+    for path, value in kept.items():
+        part, _, name = path.partition(".")
+        given = (one.configuration.get(part) or {}).get(name)
+        if given not in (None, "", value):
+            found.append(path)
+    return found
 
 
 def _heading(installation: "Installation", written_by: str) -> str:

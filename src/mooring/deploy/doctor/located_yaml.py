@@ -7,7 +7,8 @@ the file, moved to the right by the indentation.
 """
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import yaml
@@ -110,6 +111,29 @@ class LocatedDocument:
                 indent = len(outer) - len(outer.lstrip()) - (len(inner) - len(inner.lstrip()))
                 break
         return LocatedDocument(self.file, self._lines, text, begin, indent)
+
+    def repeated(self) -> Iterator[Path]:
+        """The fields that a mapping has more than once, each once."""
+        seen: set[int] = set()  # aliases may lead to a node again
+        todo: list[tuple[Path, yaml.Node | None]] = [((), self._root)]
+        while todo:
+            path, node = todo.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                names = [getattr(key, "value", None) for key, _ in node.value]
+                texts = [one for one in names if isinstance(one, str) and one != "<<"]
+                for name, times in Counter(texts).items():
+                    if times > 1:
+                        yield (*path, name)
+                todo += [
+                    ((*path, name), value)
+                    for name, (_, value) in zip(names, node.value, strict=True)
+                    if isinstance(name, str)
+                ]
+            elif isinstance(node, yaml.SequenceNode):
+                todo += [((*path, at), one) for at, one in enumerate(node.value)]
 
     def replaced(self, path: Path, new: str) -> tuple[Edit, ...]:
         """The edit that gives a plain field another value; none if its place is not known."""

@@ -21,6 +21,8 @@ _MOST_NAME: Final = 40
 #: kubectl apply keeps an object in an annotation, and the API server takes so much of them.
 _MOST_APPLIED: Final = 256 * 1024
 _AROUND_A_POLICY: Final = 4 * 1024
+#: Folders of /etc/kubernetes that are kubeadm's or another's.
+_FOLDERS_OF_OTHERS: Final = ("addons", "manifests", "pki", "tmp")
 
 
 def check_name(text: str, option: str, most: int = 63) -> None:
@@ -44,6 +46,11 @@ def check_installation(one: Installation) -> None:
     """
     check_name(one.name, "--name", _MOST_NAME)
     check_name(one.namespace, "--namespace")
+    if one.mode in (Mode.EXTENDER, Mode.STATIC_POD) and one.name in _FOLDERS_OF_OTHERS:
+        raise InputError(
+            f"--name {one.name} would put its files into {one.files_folder}, where the control "
+            f"plane has its own; choose another name"
+        )
     _check_values(one)
     _check_policy(one)
     _check_profiles(one)
@@ -114,6 +121,12 @@ def _check_profiles(one: Installation) -> None:
             f"--config is for Kubernetes 1.23 and later: kube-scheduler v1.{one.kubernetes.minor} "
             f"gets a Policy, which has no profiles; leave it out"
         )
+    for at, extender in enumerate(one.configuration.get("extenders") or ()):
+        if one.mode is not Mode.STATIC_POD and (extender.get("tlsConfig") or {}).get("keyData"):
+            raise InputError(
+                f"--config has a private key in extenders[{at}].tlsConfig.keyData, and the "
+                f"configuration becomes a ConfigMap, which is no place for keys; use keyFile"
+            )
 
 
 def _check_scheduler_names(one: Installation) -> None:

@@ -62,8 +62,12 @@ def scheduler_configuration(installation: Installation, *, kubeconfig: str = "")
         else API_VERSION,
         "kind": KIND,
     }
+    client = {**(base.pop("clientConnection", None) or {})}
+    client.pop("kubeconfig", None)  # of another machine; pods have a service account
     if kubeconfig:
-        head["clientConnection"] = {**base.pop("clientConnection", {}), "kubeconfig": kubeconfig}
+        client["kubeconfig"] = kubeconfig
+    if client:
+        head["clientConnection"] = client
     if election:
         head["leaderElection"] = election
     if installation.mode is Mode.EXTENDER and "leaderElection" not in head:

@@ -81,6 +81,12 @@ if [ ! -e "$manifest" ] && [ ! -e "$backup" ]; then
   echo "$manifest does not exist; run this on a control-plane node that kubeadm made" >&2
   exit 2
 fi
+for file in {config} policy.py {_POD}; do
+  if [ ! -s "$file" ]; then
+    echo "$file is missing or empty here; copy the whole folder to the node" >&2
+    exit 2
+  fi
+done
 mkdir -p "$folder/kube-scheduler" "$folder/policy"
 cp {config} "$folder/kube-scheduler/{config}"
 cp policy.py "$folder/policy/policy.py"

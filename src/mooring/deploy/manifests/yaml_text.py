@@ -102,6 +102,8 @@ class _Writer:
         elif isinstance(value, EmbeddedYaml):
             yield f"{key}: |{note}"
             yield from _indented(self.lines(value.content))
+        elif isinstance(value, ChartFile) and self._chart and _literal(value) is None:
+            yield f'{key}: {{{{ .Files.Get "{value.name}" | quote }}}}{note}'
         elif isinstance(value, ChartFile) and self._chart:
             yield f"{key}: |{note}"
             yield f'  {{{{- .Files.Get "{value.name}" | nindent 4 }}}}'

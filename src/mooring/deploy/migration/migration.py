@@ -21,7 +21,7 @@ from mooring.deploy.migration.old_configuration import (
     policy_alone,
     without_nulls,
 )
-from mooring.deploy.migration.old_types import V1ALPHA1, PolicySource
+from mooring.deploy.migration.old_types import FIELDS, V1ALPHA1, PolicySource
 from mooring.deploy.migration.places import ConfigPlace, Places, Workload, as_object
 from mooring.deploy.migration.policy_types import read_policy
 from mooring.deploy.migration.result_text import check_result, comments, dump, written
@@ -108,6 +108,8 @@ class _Migration:
         self._done: set[int] = set()
         self._merged: list[ConfigPlace] = []
         self._users: dict[int, Workload] = {}
+        #: Policies that flags name beside these configurations.
+        self._policies: dict[int, ConfigPlace] = {}
         self._noted: set[int] = set()
 
     def run(self) -> list[Migrated]:
@@ -147,6 +149,16 @@ class _Migration:
         if place is not None:
             self._users[id(place)] = workload
             _say_remade(workload, CONFIG, place, notes)
+            self._policy_beside(workload, place, notes)
+        elif config and args.policy_flag:
+            # Kubernetes v1.19 to v1.22 take both, so that one alone is not the whole configuration.
+            line = workload.line_of_flag(CONFIG)
+            raise MigrationError(
+                f"{workload.text.source}, line {line}: --{args.policy_flag} belongs to the "
+                f"configuration --config={config}, which is not among the given files; give it, "
+                "too",
+                workload.text.source,
+            )
         elif config:
             name, key = workload.mounted(config)
             behind = f"{key} of ConfigMap {name}" if name else "a file on its node"
@@ -159,6 +171,8 @@ class _Migration:
         changed = not args.unclear and args.rewrite(workload.text, new_config, notes)
         if changed or args.unclear:
             args.say_unclear(notes)
+        if changed or (place is not None and not place.is_current):
+            args.say_gates(notes)
         if changed or config:
             self._versions(workload, notes)
         self._notes[id(workload.text)].add(notes, f"{workload}: ")
@@ -167,15 +181,36 @@ class _Migration:
         if changed or args.unclear:
             self._comment(workload, notes)
 
+    def _policy_beside(self, workload: Workload, place: ConfigPlace, notes: Notes) -> None:
+        """Remember the Policy of a flag where Kubernetes took it beside ``--config``."""
+        flag = workload.args.policy_flag
+        if not flag or place.is_policy:
+            return
+        # parity v1.19 to v1.22: cmd/kube-scheduler/app/options, ApplyTo
+        if place.is_current or "algorithmSource" in FIELDS[place.version]:
+            notes.ask(
+                f"--{flag}",
+                f"left out with what it says, which counts for nothing beside a configuration of "
+                f"{place.version}; if the Policy shall count, migrate it by itself",
+            )
+            return
+        policy = self._policy_of_args(workload)
+        if self._policies.setdefault(id(place), policy) is not policy:
+            raise MigrationError(
+                f"{place.text.source} is one configuration for several schedulers with different "
+                "Policies; give each of them its own",
+                place.text.source,
+            )
+
     def _configured_by_args(self, workload: Workload, about: Notes) -> str:
         """Write the file that says what arguments said; return its path in the container."""
         args, name, content = workload.args, "", ""
         data = {"apiVersion": V1ALPHA1, "kind": KIND, **args.as_configuration()}
-        place = self._policy_of_args(workload) if args.names_policy else None
+        place = self._policy_of_args(workload) if args.policy_flag else None
         if place is not None:
             data["algorithmSource"] = {"policy": {"file": {"path": place.file_name}}}
             self._configuration(place, data, workload, own_policy=place)
-            if args.value(POLICY_FILE):
+            if args.policy_flag == POLICY_FILE:
                 _say_remade(workload, POLICY_FILE, place, about)
                 return args.value(POLICY_FILE)
             name = place.config_map.name if place.config_map is not None else ""
@@ -217,7 +252,7 @@ class _Migration:
     def _policy_of_args(self, workload: Workload) -> ConfigPlace:
         args = workload.args
         path, name = args.value(POLICY_FILE), args.value(POLICY_CONFIG_MAP)
-        if name:
+        if args.policy_flag == POLICY_CONFIG_MAP:
             namespace = args.value(POLICY_NAMESPACE) or _SYSTEM
             place = self._places.in_config_map(name, "", namespace)
             wanted = f"--{POLICY_CONFIG_MAP}={name}: ConfigMap {namespace}/{name} with a Policy"
@@ -225,7 +260,7 @@ class _Migration:
             place = self._places.behind(workload, path)
             wanted = f"--{POLICY_FILE}={path}: the Policy"
         if place is None or not place.is_policy:
-            line = workload.line_of_flag(POLICY_CONFIG_MAP if name else POLICY_FILE)
+            line = workload.line_of_flag(args.policy_flag)
             raise MigrationError(
                 f"{workload.text.source}, line {line}: {wanted} is not among the given files; "
                 "give it, too",
@@ -240,10 +275,10 @@ class _Migration:
         user: Workload | None,
         own_policy: ConfigPlace | None = None,
     ) -> None:
-        notes = Notes()
+        notes, beside = Notes(), self._policies.get(id(place))
 
         def find(source: PolicySource) -> dict[str, Any]:
-            found = own_policy or self._policy_of(place, source, user)
+            found = own_policy or beside or self._policy_of(place, source, user)
             if source.config_map is not None and found.config_map is None:
                 wanted = f"{source.config_map.namespace or _SYSTEM}/{source.config_map.name}"
                 notes.say(
@@ -260,7 +295,8 @@ class _Migration:
             return found.data
 
         with _errors_in(place):
-            found = ConfigurationTranslation(data, find, notes).translate()
+            named = PolicySource() if beside is not None else None
+            found = ConfigurationTranslation(data, find, notes, named).translate()
             check_result(found)
         self._write(place, found, notes)
 

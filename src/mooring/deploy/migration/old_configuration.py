@@ -41,13 +41,21 @@ class ConfigurationTranslation:
         data: the old configuration; its apiVersion is one of `FIELDS`.
         find_policy: finds the Policy that it names.
         notes: gets what there is to say.
+        policy: the Policy that a flag names beside a version without ``algorithmSource``.
     """
 
-    def __init__(self, data: dict[str, Any], find_policy: FindPolicy, notes: Notes) -> None:
+    def __init__(
+        self,
+        data: dict[str, Any],
+        find_policy: FindPolicy,
+        notes: Notes,
+        policy: PolicySource | None = None,
+    ) -> None:
         self._version = str(data.get("apiVersion"))
         self._data = without_nulls(data)
         self._find_policy = find_policy
         self._notes = notes
+        self._policy = policy
         self._extenders: list[dict[str, Any]] = []
 
     def translate(self) -> dict[str, Any]:
@@ -131,8 +139,9 @@ class ConfigurationTranslation:
         profile = ProfileWriter(given.get("schedulerName"))
         notes = Notes()
         source = old.algorithm_source
-        if source.policy is not None:
-            self._by_policy(source.policy, given, profile, old.hard_pod_affinity_symmetric_weight)
+        policy = source.policy or self._policy
+        if policy is not None:
+            self._by_policy(policy, given, profile, old.hard_pod_affinity_symmetric_weight)
         else:
             provider = self._provider(source.provider)
             ProfileTranslation(self._version, given, profile, notes, provider).translate()
@@ -174,7 +183,13 @@ class ConfigurationTranslation:
         policy, extenders = read_policy(without_nulls(self._find_policy(source)), notes)
         PolicyTranslation(policy, profile, notes, hard_weight).translate()
         self._notes.add(notes, "Policy ")
-        self._extenders += extenders
+        if self._data.get("extenders"):
+            self._notes.ask(
+                "extenders",
+                "left out, because Kubernetes took the extenders of a Policy instead; add them if "
+                "you want them",
+            )
+        self._extenders = extenders
         if given.get("plugins") or given.get("pluginConfig"):
             self._notes.ask(
                 "plugins",

@@ -21,10 +21,14 @@ from mooring.deploy.migration.container_words import EditedWords, ListedWords, S
 from mooring.deploy.migration.notes import Notes
 from mooring.deploy.migration.scheduler_flags import (
     CONFIG,
+    FEATURE_GATES,
     FLAG_FIELDS,
     IGNORED_WITH_FILE,
+    LEGACY_POLICY,
     LISTENING_FLAGS,
+    LOCK,
     LOGGING_FLAGS,
+    OLD_LOCKS,
     POLICY_CONFIG_MAP,
     POLICY_FILE,
     POLICY_FLAGS,
@@ -75,9 +79,13 @@ class SchedulerArgs:
         return not self.value(CONFIG) and any(one in self._flags for one in decisive)
 
     @property
-    def names_policy(self) -> bool:
-        """Whether a flag names a Policy."""
-        return bool(self.value(POLICY_FILE) or self.value(POLICY_CONFIG_MAP))
+    def policy_flag(self) -> str:
+        """The flag that names the Policy which counts; empty if none does."""
+        # parity v1.22: cmd/kube-scheduler/app/options/deprecated.go, ApplyTo
+        legacy = as_switch(self.value(LEGACY_POLICY) or "false")
+        if self.value(POLICY_FILE) and (legacy or not self.value(POLICY_CONFIG_MAP)):
+            return POLICY_FILE
+        return POLICY_CONFIG_MAP if self.value(POLICY_CONFIG_MAP) else ""
 
     def as_configuration(self) -> dict[str, Any]:
         """What the flags say, as the fields of v1alpha1."""
@@ -112,10 +120,29 @@ class SchedulerArgs:
                 removed.discard(flag.places[0])
                 replaced[flag.places[0]] = f"--{CONFIG}={config}"
                 config = ""
+        old_lock = [one for one in self._all_flags if one.name == LOCK and one.value in OLD_LOCKS]
+        for flag in old_lock:
+            removed.update(flag.places[1:])
+            replaced[flag.places[0]] = f"--{LOCK}=leases"
         if removed or replaced:
             self._words.edit(text, removed, replaced)
         self._say(taken, notes)
-        return bool(taken)
+        if old_lock:
+            notes.ask(
+                "args",
+                f"--{LOCK}={old_lock[-1].value} is now leases; schedulers that hold different "
+                "locks do not see each other, so stop the old ones before you start the new ones",
+            )
+        return bool(taken or old_lock)
+
+    def say_gates(self, notes: Notes) -> None:
+        """Ask for a look at feature gates, whose names come and go with Kubernetes' versions."""
+        if self.value(FEATURE_GATES):
+            notes.ask(
+                "args",
+                f"--{FEATURE_GATES}={self.value(FEATURE_GATES)}: kube-scheduler ends if it does "
+                "not know one of them; take out those that your version does not have",
+            )
 
     def say_unclear(self, notes: Notes) -> None:
         """Ask for what can only be done by hand in a string for ``sh -c``."""
@@ -138,7 +165,10 @@ class SchedulerArgs:
         return ", ".join(dict.fromkeys(found))
 
     def _say(self, taken: list[str], notes: Notes) -> None:
-        said = [one for one in taken if one not in (*LISTENING_FLAGS, *LOGGING_FLAGS)]
+        policy = POLICY_FLAGS if self.value(CONFIG) and self.policy_flag else ()
+        if policy:
+            notes.say("args", f"{_listed([one for one in taken if one in policy])} removed")
+        said = [one for one in taken if one not in (*LISTENING_FLAGS, *LOGGING_FLAGS, *policy)]
         if said:
             by = "is ignored beside --config" if self.value(CONFIG) else "is in the file now"
             notes.say("args", f"{_listed(said)} removed; what it says {by}")
@@ -185,13 +215,18 @@ def scheduler_args(container: yaml.Node) -> SchedulerArgs | None:
     return SchedulerArgs(container, (), words, unclear, text)
 
 
+def as_switch(value: str) -> bool:
+    """The value of a flag that is true or false."""
+    return value.lower() not in ("false", "0", "f")
+
+
 def _put(found: dict[str, Any], path: tuple[str, ...], flag: Flag) -> None:
     *parents, last = path
     for parent in parents:
         found = found.setdefault(parent, {})
     value: Any = flag.value
     if flag.name in SWITCHES[KUBE_SCHEDULER]:
-        value = value.lower() not in ("false", "0", "f")
+        value = as_switch(value)
     elif last in _NUMBERS:
         with contextlib.suppress(ValueError):  # the types of the configuration say what is wrong
             value = _NUMBERS[last](value)

@@ -31,6 +31,10 @@ IGNORED_WITH_FILE: Final = {
     "profiling": ("enableProfiling",),
     "contention-profiling": ("enableContentionProfiling",),
 }
+#: The lock of the leader, and those that Kubernetes removed until v1.27.
+LOCK: Final = "leader-elect-resource-lock"
+OLD_LOCKS: Final = ("configmaps", "configmapsleases", "endpoints", "endpointsleases")
+FEATURE_GATES: Final = "feature-gates"
 LISTENING_FLAGS: Final = ("address", "port")
 #: Flags of the log library that Kubernetes removed in v1.26.
 LOGGING_FLAGS: Final = (

@@ -108,10 +108,20 @@ class EditedText:
             return
         for at, one in enumerate(items):
             if at in removed:
-                start = self.text.rfind("\n", 0, one.start_mark.index) + 1
-                self.replace(start, self._block_end(one), "")
+                self.replace(self._line_of_dash(sequence, one), self._block_end(one), "")
             elif at in replaced:
                 self._replace_word(one, replaced[at])
+
+    def _line_of_dash(self, sequence: yaml.SequenceNode, item: yaml.Node) -> int:
+        """Where the line of an item's dash begins, which may stand above the item."""
+        column = sequence.start_mark.column
+        end = item.start_mark.index
+        while True:
+            start = self.text.rfind("\n", 0, end) + 1
+            before = self.text[start : start + column + 1]
+            if before == f"{' ' * column}-" or start <= sequence.start_mark.index:
+                return start
+            end = start - 1
 
     def _replace_word(self, node: yaml.Node, value: str) -> None:
         start, end = node.start_mark, node.end_mark
@@ -168,7 +178,9 @@ class EditedText:
             dash = self.text.rfind("-", 0, first.index)
             column = dash - (self.text.rfind("\n", 0, dash) + 1)
             end = self._block_end(last)
-            return end, end, _items_text(items, column)
+            # The last line of a file may have no end.
+            newline = "" if self.text[:end].endswith("\n") else "\n"
+            return end, end, f"{newline}{_items_text(items, column)}"
         at = mapping.start_mark
         if sequence is not None:  # an empty list, or nothing
             return sequence.start_mark.index, sequence.end_mark.index, f" {written}"

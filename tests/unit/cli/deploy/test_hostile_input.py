@@ -227,3 +227,13 @@ def test_names_of_projects(command_line: Run, name: str) -> None:
     said = rejected(command_line("init", name))
     assert "\x1b" not in said
     assert not [one for one in Path().iterdir() if not one.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["manifests", "policy.py", "--mode", "scheduler"], ["extender-test"], ["check", "policy.py"]],
+)
+def test_an_endless_configuration_is_a_sentence(command_line: Run, words: list[str]) -> None:
+    Path("policy.py").write_text(POLICY)
+    told = rejected(command_line(*words, "--config", "/dev/zero"))
+    assert "/dev/zero has more than 4 MiB; give a smaller file" in told

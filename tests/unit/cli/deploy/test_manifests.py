@@ -263,6 +263,9 @@ REJECTED = {
     "--mode sidecar --kubernetes 2": "--kubernetes '2' is not a version",
     "--mode sidecar --kubernetes 1.9": "--kubernetes 1.9 is too old",
     "--mode sidecar --name A": "--name 'A' cannot be the name of objects",
+    "--mode static-pod --name manifests": "--name manifests would put its files into "
+    "/etc/kubernetes/manifests, where the control plane has its own",
+    "--mode extender --url https://a --name pki": "--name pki would put its files into",
     "--mode sidecar --namespace a.b": "--namespace 'a.b' cannot be the name of objects",
     "--mode nothing": "nothing",
 }
@@ -276,6 +279,36 @@ def test_what_makes_no_sense_is_rejected_in_a_sentence(moor: Run, options: str) 
     said = err.removeprefix("loaded\n")
     assert said.count("\n") == 1
     assert REJECTED[options] in said
+
+
+@pytest.mark.parametrize("mode", ["sidecar", "scheduler"])
+def test_what_a_laptops_configuration_says_is_not_so_in_pods(moor: Run, mode: str) -> None:
+    Path("own.yaml").write_text(
+        "clientConnection: {kubeconfig: /elsewhere/config, qps: 7}\n"
+        "leaderElection: {leaderElect: false, resourceName: mine}\n"
+    )
+    code, out, err = moor("manifests", "policy.py", "--mode", mode, "--config", "own.yaml")
+    assert code == 0
+    made = [one for one in yaml.safe_load_all(out) if one["kind"] == "ConfigMap"]
+    (text,) = [one["data"]["config.yaml"] for one in made if "config.yaml" in one["data"]]
+    found = yaml.safe_load(text)
+    assert found["clientConnection"] == {"qps": 7}
+    assert found["leaderElection"]["leaderElect"] is True
+    assert (
+        "note: clientConnection.kubeconfig, leaderElection.leaderElect, "
+        "leaderElection.resourceName of --config are not kept: pods use their service account"
+    ) in err
+
+
+def test_no_private_key_becomes_a_config_map(moor: Run) -> None:
+    Path("own.yaml").write_text(
+        "extenders: [{urlPrefix: 'https://a', filterVerb: f, enableHTTPS: true, "
+        "tlsConfig: {keyData: c2VjcmV0, certData: YQ==}}]\n"
+    )
+    code, out, err = moor("manifests", "policy.py", "--mode", "sidecar", "--config", "own.yaml")
+    assert (code, out) == (2, "")
+    assert "a private key in extenders[0].tlsConfig.keyData" in err
+    assert "c2VjcmV0" not in err
 
 
 def test_node_port_and_prefix_of_older_guides(moor: Run) -> None:

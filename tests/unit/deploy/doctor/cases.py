@@ -320,6 +320,14 @@ CASES: Final = (
     ),
     Case(
         "renamed-field",
+        changed("  nodeCacheCapable",
+                "  enableHttps: true\n      enableHTTPS: false\n      nodeCacheCapable"),
+        "The field enableHttps is called enableHTTPS in kubescheduler.config.k8s.io/v1.",
+        "Take enableHttps out; enableHTTPS is there as well.",
+        follow=(("deploy.yaml", "  enableHttps: true\n    ", ""),),
+    ),
+    Case(
+        "renamed-field",
         changed("profiles:", "hardPodAffinitySymmetricWeight: 10\n    profiles:"),
         "kubescheduler.config.k8s.io/v1 has no field hardPodAffinitySymmetricWeight here",
         "Take it out, and write pluginConfig of InterPodAffinity: "
@@ -354,6 +362,13 @@ CASES: Final = (
         follow=(("deploy.yaml", "weight: 0", "weight: 14"),),
     ),
     Case(
+        "config-invalid",
+        changed("profiles:", "parallelism: 3\n    parallelism: 4\n    profiles:"),
+        "kube-scheduler rejects the configuration: parallelism is there twice.",
+        "Keep the parallelism that is right and take the other one out.",
+        follow=(("deploy.yaml", "parallelism: 3\n    ", ""),),
+    ),
+    Case(
         "plugin-unknown",
         changed("- schedulerName: packer\n", "- schedulerName: packer\n      plugins:\n"
                 "        score:\n          enabled:\n          - name: NodeResourceFit\n"),
@@ -365,6 +380,14 @@ CASES: Final = (
         changed("        - --config", "        - --port=10251\n        - --config"),
         "kube-scheduler has no argument --port any more and ends at once.",
         "Take it out.",
+    ),
+    Case(
+        "removed-flag",
+        changed("        - --config",
+                "        - --leader-elect-resource-lock=endpoints\n        - --config"),
+        "kube-scheduler has no lock endpoints any more and ends at once.",
+        "Write --leader-elect-resource-lock=leases, and stop schedulers that hold the old lock "
+        "before you start this one.",
     ),
     Case(
         "scheduler-kubeconfig",

@@ -4,6 +4,7 @@
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -88,7 +89,7 @@ class ChartRenderer:
             case "":
                 return str(value)
             case "quote":
-                return f'"{value}"'
+                return json.dumps(value)
             case "int64":
                 return str(int(value))
             case "sha256sum":

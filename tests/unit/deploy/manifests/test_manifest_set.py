@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,18 @@ def test_helm_leaves_a_configuration_as_it_is() -> None:
     one = installation(Mode.SIDECAR, format=ManifestFormat.HELM, configuration=config)
     made = ChartRenderer(chart(one, manifest_set(one)), "placing").objects()
     assert config_of(made)["profiles"][0]["pluginConfig"][0]["args"] == args
+
+
+@pytest.mark.parametrize(
+    "first", ["  # indented", "# a page\f", "# next line: \x85 ", "\n \n      "]
+)
+def test_a_chart_takes_a_policy_that_no_literal_block_can_have(first: str) -> None:
+    policy = DeployedPolicy(mr.Policy(NAME), text=f"{first}\n{TEXT}")
+    one = installation(Mode.SCHEDULER, format=ManifestFormat.HELM, policy=policy)
+    files = chart(one, manifest_set(one))
+    assert files["policy.py"] == policy.text
+    made = only(ChartRenderer(files, "placing").objects(), "ConfigMap", f"{NAME}-policy")
+    assert made["data"] == {"policy.py": policy.text}
 
 
 def test_a_charts_values_change_what_they_say() -> None:
@@ -453,6 +466,12 @@ class ControlPlaneNode:
         with (self._files / file).open("a") as text:
             text.write(more)
 
+    def empty(self, file: str) -> None:
+        (self._files / file).write_text("")
+
+    def remove(self, file: str) -> None:
+        (self._files / file).unlink()
+
     def run(self, script: str) -> str:
         done = subprocess.run(["sh", self._files / script], check=True, capture_output=True)
         return done.stdout.decode()
@@ -533,3 +552,15 @@ def test_a_manifest_that_was_taken_away_does_not_cost_the_backup(node: ControlPl
     node.run("install.sh")
     node.run("uninstall.sh")
     assert node.manifest.read_text() == "old\n"
+
+
+@pytest.mark.parametrize("file", ["config.yaml", "policy.py", "kube-scheduler.yaml"])
+@pytest.mark.parametrize("lose", [ControlPlaneNode.remove, ControlPlaneNode.empty])
+def test_half_a_folder_is_refused_and_the_node_stays_as_it_is(
+    node: ControlPlaneNode, file: str, lose: Callable[[ControlPlaneNode, str], None]
+) -> None:
+    lose(node, file)
+    said = node.refused("install.sh")
+    assert said == f"{file} is missing or empty here; copy the whole folder to the node\n"
+    assert node.manifest.read_text() == "old\n"
+    assert [one.name for one in node.etc.iterdir()] == ["manifests"]

@@ -284,6 +284,82 @@ class TestArguments:
         assert "is ignored beside --config" in notes(results[0])
         assert profile_of(results[1].text).scheduler_name == "mine"
 
+    MOUNTED = (
+        "    volumeMounts: [{name: a, mountPath: /cfg}]\n"
+        "  volumes: [{name: a, configMap: {name: c}}]\n"
+    )
+    EXTENDING = (
+        '{"kind": "Policy", "apiVersion": "v1", "priorities": [], '
+        '"extenders": [{"urlPrefix": "http://e:1/", "filterVerb": "f"}]}'
+    )
+
+    @pytest.mark.parametrize("version", ["v1alpha2", "v1beta1", "v1beta2"])
+    @pytest.mark.parametrize(
+        "flags",
+        [
+            ["--policy-config-file=/cfg/policy.json"],
+            ["--policy-configmap=c"],
+            ["--policy-config-file=/cfg/policy.json", "--policy-configmap=x",
+             "--use-legacy-policy-config"],
+        ],
+    )  # fmt: skip
+    def test_a_policy_beside_a_configuration_counted(self, version: str, flags: list[str]) -> None:
+        config = CONFIG.replace("v1alpha1", version).replace(
+            "schedulerName: mine", "profiles: [{schedulerName: mine}]"
+        )
+        manifest = pod("--config=/cfg/config.yaml", *flags) + self.MOUNTED
+        maps = config_map("c", config_yaml=config, policy_json=self.EXTENDING)
+        results = migrate_all([("pod.yaml", manifest), ("map.yaml", maps)])
+        assert words(results[0].text)[1:] == ["--config=/cfg/config.yaml", "--leader-elect=false"]
+        assert "ignored" not in notes(results[0])
+        assert list(yaml.safe_load(results[1].text)["data"]) == ["config.yaml"]
+        found = configuration(results[1].text)
+        assert [one["urlPrefix"] for one in found["extenders"]] == ["http://e:1/"]
+        assert profile_of(results[1].text).scheduler_name == "mine"
+        assert "NodeResourcesFit" not in [
+            one.name for one in profile_of(results[1].text).points["score"]
+        ]
+
+    def test_a_policy_whose_configuration_is_not_given(self) -> None:
+        manifest = pod("--config=/cfg/config.yaml", "--policy-configmap=p")
+        given = [("pod.yaml", manifest), ("map.yaml", config_map("p", k=POLICY))]
+        with pytest.raises(InputError, match=r"--config=/cfg/config\.yaml, which is not among"):
+            migrate_all(given)
+
+    def test_a_policy_beside_v1alpha1_did_not_count_and_is_mentioned(self) -> None:
+        manifest = pod("--config=/cfg/config.yaml", "--policy-configmap=p") + self.MOUNTED
+        maps = [config_map("c", config_yaml=CONFIG), config_map("p", k=self.EXTENDING)]
+        result = one_result(manifest, *maps)
+        assert "--policy-configmap: left out with what it says" in notes(result, action=True)
+
+    @pytest.mark.parametrize("lock", ["=endpoints", "=configmapsleases"])
+    def test_a_lock_that_is_removed_becomes_a_lease(self, lock: str) -> None:
+        flag = "--leader-elect-resource-lock"
+        result = migrate(pod(f"{flag}{lock}"), source="pod.yaml")
+        assert words(result.text)[1:] == [f"{flag}=leases", "--leader-elect=false"]
+        assert "stop the old ones" in notes(result, action=True)
+        assert migrate(result.text, source="pod.yaml").text == result.text
+        apart = migrate(pod(flag, lock[1:]), source="pod.yaml")
+        assert words(apart.text) == words(result.text)
+
+    def test_a_word_below_its_dash(self) -> None:
+        manifest = pod("--scheduler-name=x", "", "--port=0").replace("-  \n", "-\n")
+        manifest = manifest.replace("    - \n    - --port=0", "    -\n      # off\n      --port=0")
+        result = migrate(manifest, source="pod.yaml")
+        assert words(result.text)[2:] == ["--leader-elect=false"]
+
+    @pytest.mark.parametrize("end", ["", "\n", "\n# the end", "\r\n"])
+    def test_a_last_line_without_an_end(self, end: str) -> None:
+        volumes = f"  volumes:\n  - name: old\n    emptyDir: {{}}{end}"
+        result = migrate(pod("--scheduler-name=x") + volumes, source="pod.yaml")
+        spec = next(yaml.safe_load_all(result.text))["spec"]
+        assert [one["name"] for one in spec["volumes"]] == ["old", "scheduler-config"]
+
+    def test_feature_gates_are_mentioned(self) -> None:
+        flags = ("--scheduler-name=x", "--feature-gates=PodPriority=true")
+        asked = notes(migrate(pod(*flags), source="pod.yaml"), action=True)
+        assert "--feature-gates=PodPriority=true: kube-scheduler ends if it does not know" in asked
+
     @pytest.mark.parametrize(
         ("flag", "sentence"),
         [

@@ -83,15 +83,18 @@ def _renamed(evidence: Evidence) -> Iterator[DoctorFinding]:
     for one in evidence.configurations:
         if is_old(one):
             continue
-        for path, name in _fields(one.data):
+        for path, name, siblings in _fields(one.data):
             if name in _RENAMED:
                 new = _RENAMED[name]
+                both = new in siblings
+                advice = f"Take {name} out; {new} is there as well." if both else f"Write {new}."
+                edits = one.document.renamed(path, new) if one.document and not both else ()
                 yield DoctorFinding(
                     what=f"The field {name} is called {new} in {API_VERSION}.",
-                    advice=f"Write {new}.",
+                    advice=advice,
                     place=one.place(path),
-                    edits=one.document.renamed(path, new) if one.document is not None else (),
-                    safe=True,
+                    edits=edits,
+                    safe=not both,
                 )
             elif name in _MOVED and len(path) == 1:
                 instead = _MOVED[name]
@@ -129,6 +132,12 @@ def _older(configuration: FoundConfiguration, name: str) -> DoctorFinding:
 
 def _invalid(evidence: Evidence) -> Iterator[DoctorFinding]:
     for one in evidence.configurations:
+        for path in one.document.repeated() if one.document is not None and not is_old(one) else ():
+            yield DoctorFinding(
+                what=f"kube-scheduler rejects the configuration: {path[-1]} is there twice.",
+                advice=f"Keep the {path[-1]} that is right and take the other one out.",
+                place=one.place(tuple(path)),
+            )
         if is_old(one) or any(True for _ in _renamed(_only(one))):
             continue
         try:
@@ -173,11 +182,15 @@ def _unknown_plugins(evidence: Evidence) -> Iterator[DoctorFinding]:
             )
 
 
-def _fields(data: object, path: Path = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+_Field = tuple[tuple[str | int, ...], str, Mapping[str, Any]]
+
+
+def _fields(data: object, path: Path = ()) -> Iterator[_Field]:
+    """All fields: the path, the name, and the mapping that it is in."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             here = (*path, str(name))
-            yield here, str(name)
+            yield here, str(name), data
             if name != "args":  # a plugin's own
                 yield from _fields(value, here)
     elif isinstance(data, list):

@@ -18,7 +18,9 @@ from mooring.deploy.doctor.schedulers import (
 from mooring.deploy.doctor.usable_configuration import has_policy, is_old
 from mooring.deploy.kubernetes_version import FIRST_V1, minor_of
 from mooring.deploy.migration.scheduler_flags import (
+    LOCK,
     LOGGING_FLAGS,
+    OLD_LOCKS,
     POLICY_CONFIG_MAP,
     POLICY_FILE,
     REMOVED_FLAGS,
@@ -45,6 +47,8 @@ _INSECURE_PORT, _SECURE_PORT = 10251, 10259
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 #: The last minor versions that have the arguments of the log library, and the other removed ones.
 _LAST_LOGGING, _LAST_FLAGS = 25, 22
+#: The last minor version with locks other than leases.
+_LAST_LOCKS: Final = 26
 _FROZEN_REGISTRY: Final = "k8s.gcr.io/"
 
 
@@ -92,6 +96,33 @@ def _removed_flags(evidence: Evidence) -> Iterator[DoctorFinding]:
                 safe=not has_it and (not instead or (bool(migrates) and images.read_v1)),
                 migrates=migrates,
             )
+
+
+def _removed_locks(evidence: Evidence) -> Iterator[DoctorFinding]:
+    images = ImageVersions(evidence)
+    for process in _kube_schedulers(evidence):
+        lock, minor = process.flag(LOCK), minor_of_process(process)
+        if lock not in OLD_LOCKS:
+            continue
+        has_it = minor is not None and minor <= _LAST_LOCKS
+        advice = (
+            f"Write --{LOCK}=leases, and stop schedulers that hold the old lock before you start "
+            "this one."
+        )
+        yield DoctorFinding(
+            severity=DoctorSeverity.WARNING if has_it else DoctorSeverity.ERROR,
+            what=f"Today's kube-scheduler has no lock {lock}; v1.{minor} may have."
+            if has_it
+            else f"kube-scheduler has no lock {lock} any more and ends at once.",
+            advice=images.newer_first(advice) if has_it else advice,
+            place=process.place(process.flags[LOCK][1]),
+            edits=process.replaced_flag(LOCK, f"--{LOCK}=leases"),
+        )
+
+
+def _removed_arguments(evidence: Evidence) -> Iterator[DoctorFinding]:
+    yield from _removed_flags(evidence)
+    yield from _removed_locks(evidence)
 
 
 def _kubeconfig(evidence: Evidence) -> Iterator[DoctorFinding]:
@@ -254,7 +285,7 @@ CHECKS: Final = (
         id="removed-flag",
         title="schedulers are started with arguments that exist",
         why="kube-scheduler ends when it does not know an argument, and its pod restarts forever.",
-        judge=_removed_flags,
+        judge=_removed_arguments,
         lacks=needs.scheduler_pods,
     ),
     DoctorCheck(
