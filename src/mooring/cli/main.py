@@ -37,6 +37,7 @@ from mooring.cli.standard_streams import (
 from mooring.cli.usage.help_text import MoorCommand, MoorGroup
 from mooring.cli.usage.program_name import as_typed, program_name
 from mooring.cli.usage.wrong_usage import usage_sentence
+from mooring.cli.whatif.whatif import whatif
 from mooring.errors import InputError, MooringError
 from mooring.process.foreign_exits import catch_foreign_exits
 from mooring.version import __version__
@@ -63,6 +64,7 @@ app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
+app.command()(whatif)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)

@@ -4,6 +4,7 @@
 and the parity tool. Nothing is changed by asking: what was taken out of the state is put back.
 """
 
+import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import msgspec
 
 from mooring.config.configuration import read_configuration
 from mooring.config.policy_say import PolicySay, policy_say
+from mooring.config.profiles import Profile
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import InputError, PluginError
 from mooring.explaining.alike_nodes import AlikeNodes
@@ -99,7 +101,7 @@ class Explainer:
         decide: Decide | None = None,
     ) -> None:
         self._decide = decide or record_decision
-        self._before = before
+        self.before = before
         self._registry = default_registry()
         self._policy = policy
         self._extenders = read_configuration(config).extenders
@@ -208,7 +210,7 @@ class Explainer:
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
-        self._before()
+        self.before()
         if scheduler_name not in self._runtimes and scheduler_name in self.profiles:
             self._runtimes[scheduler_name] = build_runtime(
                 self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns
@@ -221,9 +223,22 @@ class Explainer:
             return None
         return policy_say(self._policy, profile, self._extenders)
 
+    def on(self, cluster: Cluster, profiles: Mapping[str, Profile] | None = None) -> "Explainer":
+        """An explainer of another cluster, such as a fork of this one.
+
+        Args:
+            cluster: the other cluster.
+            profiles: the plugins that decide there; None for the same.
+        """
+        other = copy.copy(self)
+        other.cluster = cluster
+        other.profiles = self.profiles if profiles is None else dict(profiles)
+        other._runtimes = {}  # noqa: SLF001 - one of its own
+        return other
+
     def runtime_on(self, cluster: Cluster, profile: str) -> Runtime:
         """The plugins of a profile, made for another cluster such as a fork of this one."""
-        self._before()
+        self.before()
         return build_runtime(self.profiles[profile], self._registry, cluster, self._now_ns)
 
     @contextmanager
