@@ -12,6 +12,7 @@ from typing import Annotated, Final, NoReturn, cast
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.capacity.capacity import capacity
 from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
@@ -65,6 +66,7 @@ app.command()(serve)
 app.command()(run)
 app.command()(explain)
 app.command()(whatif)
+app.command()(capacity)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)

@@ -81,7 +81,7 @@ class Prices:
     def __init__(
         self, groups: NodeGroups, by_group: Mapping[str, float] | None = None, label: str = ""
     ) -> None:
-        self._groups = groups
+        self.groups = groups
         self._by_group = dict(by_group or {})
         self._label = label
 
@@ -98,7 +98,7 @@ class Prices:
             text = node.labels.get(self._label) or node.annotations.get(self._label)
             if text is not None:
                 return read_price(text, f"{self._label} of node {node.name}")
-        return self._by_group.get(self._groups.of(node))
+        return self._by_group.get(self.groups.of(node))
 
     def total(self, nodes: Iterable[Node]) -> Cost:
         """What nodes cost together."""

@@ -1,0 +1,253 @@
+"""How many new nodes are needed until all pods fit, or the cheapest mix of several kinds.
+
+    bound: what is asked for against what is free ──> too few: not tried
+    trial: the nodes are added on a fork, and the scheduler places the pods ──> all placed?
+
+Mixes are tried in the order of their price, so the first that fits is the cheapest there is; only
+if that takes more than `_TRIALS` trials, the cheapest found so far is given, and said to be that.
+"""
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mooring.explaining.explainer import Explainer
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.resources import spec_requests
+from mooring.simulator.nodes_like import add_like
+from mooring.simulator.placing import Deciders, Placing
+from mooring.simulator.pod_owners import stays_with_node
+from mooring.state.cluster import Cluster
+
+_TRIALS: Final = 300
+_POPS: Final = 200_000
+_PODS: Final = "pods"
+
+
+class Kind(NamedTuple):
+    """Nodes that can be added: one that they are like, and the price of one."""
+
+    model: Node
+    price: float
+
+
+class NodesNeeded(msgspec.Struct, frozen=True, rename="camel"):
+    """What it takes until all pods fit.
+
+    Attributes:
+        pods: how many pods are to be placed.
+        nodes: how many nodes like each of the models, by name; None if no number is enough.
+        price: the sum of their prices.
+        cheapest: no cheaper mix is enough.
+        trials: how many mixes were tried.
+        text: why no number is enough, as a clause about `pod`.
+        pod: the pod that does not fit.
+        assumed: scheduler names without a profile, for which the first profile decided.
+    """
+
+    pods: int
+    nodes: dict[str, int] | None
+    price: float = 0.0
+    cheapest: bool = True
+    trials: int = 0
+    text: str = ""
+    pod: str = ""
+    assumed: tuple[str, ...] = ()
+
+
+class NodeSearch:
+    """Looks for the nodes that are needed.
+
+    Args:
+        explainer: the cluster.
+        deciders: what decides.
+        pods: the new pods to be placed; if there are none, those that are pending.
+        kinds: the nodes that can be added.
+        most: so many nodes of a kind are tried at most.
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        deciders: Deciders,
+        pods: Sequence[Pod],
+        kinds: Sequence[Kind],
+        most: int,
+    ) -> None:
+        self._explainer = explainer
+        self._deciders = deciders
+        self._new = pods
+        self._kinds = kinds
+        self._most = most
+        cluster = explainer.cluster
+        self._wanted = list(pods) or [one for one in cluster.all_pods() if not one.node_name]
+        self._enough = _bound(cluster, self._wanted, [one.model for one in kinds])
+        self._tried: dict[tuple[int, ...], list[Pod]] = {}
+
+    def search(self) -> NodesNeeded:
+        """The cheapest mix.
+
+        Raises:
+            InputError: a plugin failed.
+        """
+        none = (0,) * len(self._kinds)
+        if not self._pending(none):
+            return self._answer(none, cheapest=True)
+        alone = [found for kind in range(len(self._kinds)) if (found := self._alone(kind))]
+        best = min(alone, key=self._price, default=None)
+        if len(self._kinds) > 1:
+            return self._mixed(best)
+        return self._hopeless() if best is None else self._answer(best, cheapest=True)
+
+    # -- one kind
+
+    def _alone(self, kind: int) -> tuple[int, ...] | None:
+        """The smallest number of nodes of one kind that is enough; None if none is."""
+
+        def mix(number: int) -> tuple[int, ...]:
+            return tuple(number if one == kind else 0 for one in range(len(self._kinds)))
+
+        low = _first_true(lambda number: self._enough(mix(number)), self._most)
+        if low is None:
+            return None
+        low = max(low, 1)
+        high, left = low, len(self._pending(mix(low)))
+        while left:
+            low, high = high + 1, high * 2
+            if high > self._most:
+                return None
+            before, left = left, len(self._pending(mix(high)))
+            if left >= before:
+                return None  # twice as many nodes help no pod more
+        while low < high:
+            middle = (low + high) // 2
+            if self._pending(mix(middle)):
+                low = middle + 1
+            else:
+                high = middle
+        return mix(high)
+
+    # -- several kinds
+
+    def _mixed(self, best: tuple[int, ...] | None) -> NodesNeeded:
+        none = (0,) * len(self._kinds)
+        heap: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, none)]
+        seen, pops = {none}, 0
+        start = len(self._tried)
+        while heap:
+            price, _, mix = heapq.heappop(heap)
+            pops += 1
+            if best is not None and price >= self._price(best):
+                return self._answer(best, cheapest=True)
+            if pops > _POPS or len(self._tried) - start > _TRIALS:
+                break
+            if self._enough(mix) and not self._pending(mix):
+                return self._answer(mix, cheapest=True)
+            for kind in range(len(mix)):
+                more = (*mix[:kind], mix[kind] + 1, *mix[kind + 1 :])
+                if more not in seen and more[kind] <= self._most:
+                    seen.add(more)
+                    heapq.heappush(heap, (self._price(more), sum(more), more))
+        return self._hopeless() if best is None else self._answer(best, cheapest=False)
+
+    def _price(self, mix: tuple[int, ...]) -> float:
+        return sum(count * kind.price for count, kind in zip(mix, self._kinds, strict=True))
+
+    # -- trials
+
+    def _pending(self, mix: tuple[int, ...]) -> list[Pod]:
+        """The wanted pods that have no node if nodes are added."""
+        known = self._tried.get(mix)
+        if known is None:
+            known = self._tried[mix] = self._still_pending(self._try(mix))
+        return known
+
+    def _try(self, mix: tuple[int, ...]) -> Placing:
+        placing = Placing(self._explainer.cluster.fork(), self._deciders)
+        for count, kind in zip(mix, self._kinds, strict=True):
+            add_like(placing, kind.model, count)
+        for pod in self._new:
+            placing.create(pod)
+        placing.settle()
+        return placing
+
+    def _still_pending(self, placing: Placing) -> list[Pod]:
+        wanted = {one.key for one in self._wanted}
+        return [one for one in placing.pending() if one.key in wanted]
+
+    # -- answers
+
+    def _answer(self, mix: tuple[int, ...], *, cheapest: bool) -> NodesNeeded:
+        names = [one.model.name for one in self._kinds]
+        return NodesNeeded(
+            len(self._wanted), dict(zip(names, mix, strict=True)), self._price(mix), cheapest,
+            len(self._tried), assumed=tuple(self._deciders.assumed),
+        )  # fmt: skip
+
+    def _hopeless(self) -> NodesNeeded:
+        """No number is enough: why, with the most nodes that were tried."""
+        mix = max(self._tried, key=sum)
+        if not sum(mix):
+            mix = (1,) * len(self._kinds)
+        placing = self._try(mix)
+        left = self._still_pending(placing)
+        pod = left[0] if left else self._wanted[0]
+        explainer = self._explainer.on(placing.cluster)
+        found = explainer.explain(pod, profile=self._deciders.name_for(pod))
+        text = found.causes[0].text if found.causes else found.record.message
+        return NodesNeeded(
+            len(self._wanted), None, trials=len(self._tried), text=text, pod=pod.key,
+            assumed=tuple(self._deciders.assumed),
+        )  # fmt: skip
+
+
+def _first_true(check: Callable[[int], bool], most: int) -> int | None:
+    """The smallest number for which something is true that stays true; None up to `most`."""
+    if not check(most):
+        return None
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if check(middle) else (middle + 1, high)
+    return low
+
+
+def _bound(
+    cluster: Cluster, pods: Sequence[Pod], models: Sequence[Node]
+) -> Callable[[tuple[int, ...]], bool]:
+    """Whether there can be enough room for pods, as far as sums tell; never wrongly false."""
+    asked: dict[str, int] = {_PODS: len(pods)}
+    for pod in pods:
+        for name, amount in spec_requests(pod).items():
+            asked[name] = asked.get(name, 0) + amount
+    asked = {name: amount for name, amount in asked.items() if amount}
+    free = dict.fromkeys(asked, 0)
+    for row, node in enumerate(cluster.columns.nodes):
+        size, used = node.allocatable, node.used
+        for name in asked:
+            taken = len(cluster.pods_on(row)) if name == _PODS else used[name]
+            free[name] += max(0, size[name] - taken)
+    each = [_empty(cluster, model, asked) for model in models]
+
+    def enough(mix: tuple[int, ...]) -> bool:
+        return all(
+            free[name] + sum(count * one[name] for count, one in zip(mix, each, strict=True))
+            >= amount
+            for name, amount in asked.items()
+        )
+
+    return enough
+
+
+def _empty(cluster: Cluster, model: Node, names: dict[str, int]) -> dict[str, int]:
+    """What a new node like another one has for pods."""
+    pods = cluster.pods_on(cluster.columns.row_of[model.name])
+    own = [one for one in pods if stays_with_node(one)]
+    found = {}
+    for name in names:
+        taken = len(own) if name == _PODS else sum(spec_requests(one)[name] for one in own)
+        found[name] = max(0, model.allocatable[name] - taken)
+    return found
