@@ -25,6 +25,7 @@ from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
+from mooring.cli.rebalance.rebalance import rebalance
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
@@ -67,6 +68,7 @@ app.command()(run)
 app.command()(explain)
 app.command()(whatif)
 app.command()(capacity)
+app.command()(rebalance)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)

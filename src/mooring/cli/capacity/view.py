@@ -70,6 +70,9 @@ def print_needed(found: NodesNeeded, *, priced: bool) -> None:
         out.print(answer_lines(no_mark(), sentences))
         return
     added = {name: number for name, number in found.nodes.items() if number}
+    if not found.pods:
+        out.print(answer_lines(yes_mark(), ["No pod is pending."]))
+        return
     if not added:
         out.print(answer_lines(yes_mark(), [f"{pods} {_fit(found.pods)} without a new node."]))
         return
