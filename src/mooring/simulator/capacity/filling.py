@@ -124,10 +124,10 @@ class _Filled:
         found = [(kind, placing.cluster.pod(pod.namespace, pod.name)) for kind, pod in pods]
         if any(pod is None or not pod.node_name for _, pod in found):
             return False
-        for kind, pod in found:
-            assert pod is not None  # noqa: S101 - looked at above
+        for kind, placed in found:
+            assert placed is not None  # noqa: S101 - looked at above
             self.counts[kind] += 1
-            self.on[pod.node_name, kind] += 1
+            self.on[placed.node_name, kind] += 1
         return True
 
 

@@ -4,10 +4,11 @@
     trial: the nodes are added on a fork, and the scheduler places the pods ──> all placed?
 
 Mixes are tried in the order of their price, so the first that fits is the cheapest there is; only
-if that takes more than `_TRIALS` trials, the cheapest found so far is given, and said to be that.
+if that takes too many trials, the cheapest found so far is given, and said to be that.
 """
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -23,7 +24,11 @@ from mooring.simulator.pod_owners import stays_with_node
 from mooring.state.cluster import Cluster
 
 _TRIALS: Final = 300
-_POPS: Final = 200_000
+_FEWEST: Final = 10
+#: In all trials together, about so many pods are placed.
+_PLACED: Final = 1_000_000
+#: So many mixes are considered.
+_MIXES: Final = 50_000
 _PODS: Final = "pods"
 
 
@@ -133,28 +138,49 @@ class NodeSearch:
     # -- several kinds
 
     def _mixed(self, best: tuple[int, ...] | None) -> NodesNeeded:
-        none = (0,) * len(self._kinds)
-        heap: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 0, none)]
-        seen, pops = {none}, 0
+        """The first mix that is enough, in the order of their prices."""
+        heap = [(self._price(mix), sum(mix), mix) for mix in self._smallest(best)]
+        heapq.heapify(heap)
+        most = max(_FEWEST, min(_TRIALS, _PLACED // max(len(self._wanted), 1)))
         start = len(self._tried)
         while heap:
             price, _, mix = heapq.heappop(heap)
-            pops += 1
             if best is not None and price >= self._price(best):
                 return self._answer(best, cheapest=True)
-            if pops > _POPS or len(self._tried) - start > _TRIALS:
+            if len(self._tried) - start >= most:
                 break
-            if self._enough(mix) and not self._pending(mix):
+            if not self._pending(mix):
                 return self._answer(mix, cheapest=True)
-            for kind in range(len(mix)):
-                more = (*mix[:kind], mix[kind] + 1, *mix[kind + 1 :])
-                if more not in seen and more[kind] <= self._most:
-                    seen.add(more)
-                    heapq.heappush(heap, (self._price(more), sum(more), more))
+            more = (*mix[:-1], mix[-1] + 1)
+            if more[-1] <= self._most:
+                heapq.heappush(heap, (self._price(more), sum(more), more))
         return self._hopeless() if best is None else self._answer(best, cheapest=False)
 
+    def _smallest(self, best: tuple[int, ...] | None) -> list[tuple[int, ...]]:
+        """For all numbers of the other kinds, the fewest of the last kind that may be enough.
+
+        Mixes that cost more than `best` are left out.
+        """
+        most = self._price(best) if best is not None else math.inf
+        begun: list[tuple[int, ...]] = [()]
+        for kind in self._kinds[:-1]:
+            longer: list[tuple[int, ...]] = []
+            for mix in begun:
+                left = most - self._price(mix)
+                number = self._most if math.isinf(left) else int(left / (kind.price or 1)) + 1
+                longer += ((*mix, count) for count in range(min(number, self._most) + 1))
+                if len(longer) > _MIXES:
+                    break
+            begun = longer[:_MIXES]
+        found = []
+        for mix in begun:
+            fewest = _first_true(lambda count, mix=mix: self._enough((*mix, count)), self._most)  # type: ignore[misc]
+            if fewest is not None:
+                found.append((*mix, fewest))
+        return found
+
     def _price(self, mix: tuple[int, ...]) -> float:
-        return sum(count * kind.price for count, kind in zip(mix, self._kinds, strict=True))
+        return sum(count * kind.price for count, kind in zip(mix, self._kinds, strict=False))
 
     # -- trials
 
@@ -219,18 +245,27 @@ def _bound(
     cluster: Cluster, pods: Sequence[Pod], models: Sequence[Node]
 ) -> Callable[[tuple[int, ...]], bool]:
     """Whether there can be enough room for pods, as far as sums tell; never wrongly false."""
-    asked: dict[str, int] = {_PODS: len(pods)}
-    for pod in pods:
-        for name, amount in spec_requests(pod).items():
-            asked[name] = asked.get(name, 0) + amount
-    asked = {name: amount for name, amount in asked.items() if amount}
-    free = dict.fromkeys(asked, 0)
-    for row, node in enumerate(cluster.columns.nodes):
-        size, used = node.allocatable, node.used
-        for name in asked:
-            taken = len(cluster.pods_on(row)) if name == _PODS else used[name]
-            free[name] += max(0, size[name] - taken)
+    each_asks = [{**spec_requests(pod), _PODS: 1} for pod in pods]
+    asked: dict[str, int] = {}
+    for one in each_asks:
+        for name, amount in one.items():
+            if amount:
+                asked[name] = asked.get(name, 0) + amount
+    rooms = [
+        {
+            name: max(0, node.allocatable[name] - (len(node.pods) if name == _PODS else used))
+            for name in asked
+            for used in (node.used[name],)
+        }
+        for node in cluster.columns.nodes
+    ]
     each = [_empty(cluster, model, asked) for model in models]
+    if all(one == each_asks[0] for one in each_asks):
+        # Pods that are alike: count how many fit on each node, which tells more than sums.
+        rooms = [_slots(one, each_asks[0]) for one in rooms]
+        each = [_slots(one, each_asks[0]) for one in each]
+        asked = {_PODS: len(pods)}
+    free = {name: sum(one[name] for one in rooms) for name in asked}
 
     def enough(mix: tuple[int, ...]) -> bool:
         return all(
@@ -240,6 +275,11 @@ def _bound(
         )
 
     return enough
+
+
+def _slots(room: dict[str, int], asks: dict[str, int]) -> dict[str, int]:
+    """How many pods that ask for so much have room."""
+    return {_PODS: min(room[name] // amount for name, amount in asks.items() if amount)}
 
 
 def _empty(cluster: Cluster, model: Node, names: dict[str, int]) -> dict[str, int]:
