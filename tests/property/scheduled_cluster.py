@@ -120,7 +120,8 @@ class ScheduledCluster(FakeCluster):
     def add(self, number: int, like: str) -> None:
         """Add nodes like another one."""
         model = self.get(NODES, like)
-        for count in range(1, number + 1):
+        there = len([name for name in self.names(NODES) if name.startswith(f"{like}-new-")])
+        for count in range(there + 1, there + number + 1):
             name = f"{like}-new-{count}"
             labels = {**model["metadata"]["labels"], "kubernetes.io/hostname": name}
             self.create(

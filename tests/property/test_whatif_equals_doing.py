@@ -14,7 +14,6 @@ import pytest
 
 from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES
 from mooring.explaining.explainer import Explainer
-from mooring.plugins.in_tree import default_registry
 from mooring.simulator.node_groups import NodeGroups, Prices
 from mooring.simulator.placing import Deciders, first
 from mooring.simulator.whatif.operations import read_operations
@@ -55,7 +54,8 @@ def test_what_if_says_what_happens(seed: int) -> None:
 def asked(objects: list[dict[str, object]], words: list[str], likes: list[str]) -> WhatIfReport:
     explainer = Explainer(objects)
     prices = Prices(NodeGroups(explainer.cluster.nodes.values()))
-    settings = WhatIf(Deciders(explainer.profiles, default_registry()), lambda _: {}, prices)
+    deciders = Deciders(explainer.profiles, explainer.registry)
+    settings = WhatIf(deciders, lambda _: (explainer.profiles, explainer.registry), prices)
     return what_if(explainer, read_operations(words, likes), settings)
 
 

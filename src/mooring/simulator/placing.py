@@ -86,9 +86,9 @@ class Deciders:
         self.assumed[name] = None
         return next(iter(self.profiles))
 
-    def with_profiles(self, profiles: Mapping[str, Profile]) -> "Deciders":
+    def with_plugins(self, profiles: Mapping[str, Profile], registry: Registry) -> "Deciders":
         """The same with other plugins."""
-        made = Deciders(profiles, self.registry, self.before, self.choose)
+        made = Deciders(profiles, registry, self.before, self.choose)
         made.assumed = self.assumed
         return made
 
@@ -129,9 +129,9 @@ class Placing:
         one = self.deciders
         return build_core(one.profiles, one.registry, self.cluster, lambda: 0, one.choose)
 
-    def use(self, profiles: Mapping[str, Profile]) -> None:
+    def use(self, profiles: Mapping[str, Profile], registry: Registry) -> None:
         """Let other plugins decide from now on; the pods that are pending are tried again."""
-        self.deciders = self.deciders.with_profiles(profiles)
+        self.deciders = self.deciders.with_plugins(profiles, registry)
         self.cluster.forget_remembered()
         self._core = self._build()
         self._try_pending()

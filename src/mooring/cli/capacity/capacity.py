@@ -90,7 +90,6 @@ def capacity(
     The scheduler decides on a copy; the cluster is not touched. The exit code is 0, 1 if not even
     one set fits or no number of nodes is enough, and 2 if the input is invalid.
     """
-    from mooring.plugins.in_tree import default_registry
     from mooring.simulator.placing import Deciders
 
     only_one_cluster(snapshot, kubeconfig, context)
@@ -104,7 +103,7 @@ def capacity(
         place = "snapshot" if cluster is None else "cluster"
         wanted = _wanted(explainer, pods or [], (namespace, default, place))
         prices = read_node_prices(explainer, price or [], price_label, group_label)
-        deciders = Deciders(explainer.profiles, default_registry(), explainer.before)
+        deciders = Deciders(explainer.profiles, explainer.registry, explainer.before)
         if until_fits:
             needed = _needed(explainer, deciders, wanted, _kinds(explainer, like or [], prices))
         else:

@@ -57,7 +57,6 @@ def rebalance(
     pod is evicted there, and the scheduler puts it on the better node. Disruption budgets are
     respected. The cluster is not touched; the plan has the commands that carry it out.
     """
-    from mooring.plugins.in_tree import default_registry
     from mooring.simulator.placing import Deciders
 
     if not dry_run:
@@ -70,7 +69,7 @@ def rebalance(
     with explainer_for(settings) as explainer, quiet_scheduler():
         from mooring.simulator.rebalance.plan import Limits, Rebalancing
 
-        deciders = Deciders(explainer.profiles, default_registry(), explainer.before)
+        deciders = Deciders(explainer.profiles, explainer.registry, explainer.before)
         limits = Limits(max_moves, min_gain, namespace)
         found = Rebalancing(explainer, deciders, limits).plan()
     report_skipped(explainer.snapshot)

@@ -130,7 +130,7 @@ def _print_budgets(out: TerminalPrinter, report: WhatIfReport) -> None:
     if not report.budgets:
         return
     out.heading("Disruption budgets")
-    made = table("", "budget", "pods leave", "allowed", "", numbers=[2, 3])
+    made = table("", "budget", "pods leave", "allowed", "", numbers=[2, 3], lines=True)
     for one in report.budgets:
         mark = no_mark() if one in report.objecting else yes_mark()
         leaving = str(one.evicted + one.ended)

@@ -31,6 +31,7 @@ from mooring.cli.whatif.output import WhatIfOutput
 
 if TYPE_CHECKING:
     from mooring.config.profiles import Profile
+    from mooring.config.registry import Registry
     from mooring.explaining.explainer import Explainer
     from mooring.simulator.node_groups import Prices
 
@@ -93,12 +94,11 @@ def whatif(
     settings = DecisionSettings(
         cluster or snapshot or "", config, policy, hook_timeout, keep_source=later
     )
-    from mooring.plugins.in_tree import default_registry
     from mooring.simulator.placing import Deciders
     from mooring.simulator.whatif.report import WhatIf, what_if
 
     with explainer_for(settings) as explainer, quiet_scheduler():
-        deciders = Deciders(explainer.profiles, default_registry(), explainer.before)
+        deciders = Deciders(explainer.profiles, explainer.registry, explainer.before)
         prices = read_node_prices(explainer, price or [], price_label, group_label)
         question = WhatIf(deciders, lambda place: _profiles_with(config, place), prices)
         report = what_if(explainer, wanted, question)
@@ -115,15 +115,16 @@ def whatif(
     raise typer.Exit(0 if report.fine else 1)
 
 
-def _profiles_with(config: str | None, place: str) -> "Mapping[str, Profile]":
-    """The profiles of the configuration, with another policy."""
+def _profiles_with(config: str | None, place: str) -> "tuple[Mapping[str, Profile], Registry]":
+    """The profiles of the configuration with another policy, and what makes their plugins."""
     from mooring.cli.explain import inputs
     from mooring.config.runtimes import build_profiles
     from mooring.plugins.in_tree import default_registry
 
     policy = inputs.read_policy(place)
     policies = [policy] if policy is not None else []
-    return build_profiles(inputs.read_settings(config, policy), default_registry(), policies)
+    registry = default_registry()
+    return build_profiles(inputs.read_settings(config, policy), registry, policies), registry
 
 
 def read_node_prices(

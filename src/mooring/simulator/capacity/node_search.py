@@ -260,7 +260,7 @@ def _bound(
         for node in cluster.columns.nodes
     ]
     each = [_empty(cluster, model, asked) for model in models]
-    if all(one == each_asks[0] for one in each_asks):
+    if each_asks and all(one == each_asks[0] for one in each_asks):
         # Pods that are alike: count how many fit on each node, which tells more than sums.
         rooms = [_slots(one, each_asks[0]) for one in rooms]
         each = [_slots(one, each_asks[0]) for one in each]

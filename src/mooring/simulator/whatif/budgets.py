@@ -148,7 +148,8 @@ def _judge(entry: _Entry, allowed: int, missing: int) -> tuple[BudgetVerdict, st
         return BudgetVerdict.BREAKS, f"{pods} would be missing, {allowed} may be"
     if entry.abrupt > allowed:
         pods = counted(entry.abrupt, "pod")
-        return BudgetVerdict.BREAKS, f"{pods} end at once, {allowed} may; they run again elsewhere"
+        end = "ends" if entry.abrupt == 1 else "end"
+        return BudgetVerdict.BREAKS, f"{pods} {end} at once, {allowed} may, all run elsewhere then"
     if entry.peak > allowed:
         return BudgetVerdict.WAITS, f"{allowed} at a time: each waits until others run elsewhere"
     return BudgetVerdict.HOLDS, f"allows all of them at once ({allowed})"

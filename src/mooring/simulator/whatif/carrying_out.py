@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from mooring.config.profiles import Profile
+from mooring.config.registry import Registry
 from mooring.errors import InputError
 from mooring.model.changed_copies import as_new, cordoned
 from mooring.model.node import Node
@@ -37,8 +38,8 @@ _COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _STATEFUL_SET: Final = "StatefulSet"
 _SCALABLE: Final = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")
 
-#: Makes the profiles of a policy that is named.
-LoadProfiles = Callable[[str], Mapping[str, Profile]]
+#: Makes the profiles with a policy that is named, and gives what makes their plugins.
+LoadProfiles = Callable[[str], tuple[Mapping[str, Profile], Registry]]
 
 
 class Leaving:
@@ -97,7 +98,7 @@ class Carrier:
             case SetPriority():
                 self._set_priority(operation)
             case UsePolicy():
-                self._placing.use(self._load_profiles(operation.place))
+                self._placing.use(*self._load_profiles(operation.place))
         self._placing.settle()
         return leaving
 

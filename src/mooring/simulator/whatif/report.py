@@ -4,13 +4,12 @@
 before and after. The cluster itself stays as it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from mooring.explaining.explainer import Explainer
 from mooring.explaining.pending_pods import PendingGroup, pending_report
-from mooring.model.pod import Pod
 from mooring.simulator.node_groups import Prices
 from mooring.simulator.placing import Deciders, Placing
 from mooring.simulator.pod_owners import stays_with_node
@@ -162,7 +161,7 @@ def what_if(
         moved=found.moved,
         created=found.created,
         placed=found.placed,
-        pending=_pending(explainer.on(cluster, placing.deciders.profiles), placing.pending()),
+        pending=_pending(explainer, placing),
         newly_pending=found.newly_pending,
         lost=found.lost,
         deleted=found.deleted,
@@ -172,9 +171,10 @@ def what_if(
     )
 
 
-def _pending(explainer: Explainer, pods: Iterable[Pod]) -> tuple[PendingGroup, ...]:
-    report = pending_report(explainer, pods, changes=False)
-    return report.groups
+def _pending(explainer: Explainer, placing: Placing) -> tuple[PendingGroup, ...]:
+    decided_by = placing.deciders
+    there = explainer.on(placing.cluster, decided_by.profiles, decided_by.registry)
+    return pending_report(there, placing.pending(), changes=False).groups
 
 
 class _States:
