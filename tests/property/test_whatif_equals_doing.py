@@ -14,10 +14,10 @@ import pytest
 
 from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES
 from mooring.explaining.explainer import Explainer
+from mooring.simulator.forked_scheduler import Deciders, first
 from mooring.simulator.node_groups import NodeGroups, Prices
-from mooring.simulator.placing import Deciders, first
 from mooring.simulator.whatif.operations import read_operations
-from mooring.simulator.whatif.report import WhatIf, WhatIfReport, what_if
+from mooring.simulator.whatif.report import WhatIfReport, WhatIfSettings, what_if
 from tests.property.scheduled_cluster import ScheduledCluster
 
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -55,7 +55,7 @@ def asked(objects: list[dict[str, object]], words: list[str], likes: list[str]) 
     explainer = Explainer(objects)
     prices = Prices(NodeGroups(explainer.cluster.nodes.values()))
     deciders = Deciders(explainer.profiles, explainer.registry)
-    settings = WhatIf(deciders, lambda _: (explainer.profiles, explainer.registry), prices)
+    settings = WhatIfSettings(deciders, lambda _: (explainer.profiles, explainer.registry), prices)
     return what_if(explainer, read_operations(words, likes), settings)
 
 

@@ -57,7 +57,7 @@ class NodeGroups:
         return Counter(map(self.of, nodes))
 
 
-class Cost(NamedTuple):
+class NodeCost(NamedTuple):
     """What nodes cost an hour.
 
     Attributes:
@@ -100,11 +100,11 @@ class Prices:
                 return read_price(text, f"{self._label} of node {node.name}")
         return self._by_group.get(self.groups.of(node))
 
-    def total(self, nodes: Iterable[Node]) -> Cost:
+    def total(self, nodes: Iterable[Node]) -> NodeCost:
         """What nodes cost together."""
         prices = [self.of(node) for node in nodes]
         known = [one for one in prices if one is not None]
-        return Cost(math.fsum(known), len(prices) - len(known))
+        return NodeCost(math.fsum(known), len(prices) - len(known))
 
 
 def read_prices(texts: Iterable[str], groups: Iterable[str]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from mooring.model.selectors import (
     Requirement,
 )
 from mooring.model.storage import CSINode
-from mooring.simulator.placing import Placing
+from mooring.simulator.forked_scheduler import ForkedScheduler
 from mooring.simulator.pod_owners import is_daemon, is_static
 
 #: Taints of the node controller and of autoscalers: they tell of troubles, and not of kinds.
@@ -41,25 +41,25 @@ def fresh_node(model: Node, name: str) -> Node:
     )
 
 
-def add_like(placing: Placing, model: Node, number: int) -> list[str]:
+def add_like(scheduler: ForkedScheduler, model: Node, number: int) -> list[str]:
     """Add new nodes like another one; returns their names."""
-    names = list(_new_names(placing, model.name, number))
+    names = list(_new_names(scheduler, model.name, number))
     # In the order in which they came to the model: what is in its place when the daemon comes.
-    pods = list(placing.cluster.pods_on(placing.cluster.columns.row_of[model.name]))
-    csi = placing.cluster.catalog.get(CSINode, model.name)
+    pods = list(scheduler.cluster.pods_on(scheduler.cluster.columns.row_of[model.name]))
+    csi = scheduler.cluster.catalog.get(CSINode, model.name)
     for name in names:
-        placing.put_node(fresh_node(model, name))
+        scheduler.put_node(fresh_node(model, name))
         if csi is not None:
             metadata = replace(csi.metadata, name=name, uid=f"uid--{name}")
-            placing.put(replace(csi, metadata=metadata))
+            scheduler.put(replace(csi, metadata=metadata))
         for pod in pods:
             if is_static(pod) or is_daemon(pod):
-                placing.create(_on_new_node(pod, model.name, name))
+                scheduler.create(_on_new_node(pod, model.name, name))
     return names
 
 
-def _new_names(placing: Placing, model: str, number: int) -> Iterator[str]:
-    there, count = placing.cluster.nodes, 0
+def _new_names(scheduler: ForkedScheduler, model: str, number: int) -> Iterator[str]:
+    there, count = scheduler.cluster.nodes, 0
     for _ in range(number):
         count += 1
         while f"{model}-new-{count}" in there:

@@ -26,7 +26,7 @@ _KINDS: Final = {
 }  # fmt: skip
 
 
-class Workload(NamedTuple):
+class PodOwner(NamedTuple):
     """What pods belong to: its kind in Kubernetes, its namespace and its name."""
 
     kind: str
@@ -38,7 +38,7 @@ class Workload(NamedTuple):
         return f"{self.kind.lower()}/{self.name}{space}"
 
 
-def read_workload(text: str, namespace: str) -> Workload:
+def read_workload(text: str, namespace: str) -> PodOwner:
     """A workload as it is typed: ``deployment/web`` or ``NAMESPACE/deployment/web``.
 
     Raises:
@@ -51,7 +51,7 @@ def read_workload(text: str, namespace: str) -> Workload:
             f"{text!r} is not a workload; specify KIND/NAME or NAMESPACE/KIND/NAME, such as "
             "deployment/web or shop/statefulset/db"
         )
-    return Workload(kind, parts[0] if len(parts) == 3 else namespace, parts[-1])
+    return PodOwner(kind, parts[0] if len(parts) == 3 else namespace, parts[-1])
 
 
 def is_static(pod: Pod) -> bool:
@@ -76,16 +76,16 @@ def comes_back(pod: Pod) -> bool:
     return pod.controller is not None and not is_static(pod)
 
 
-def workload_of(cluster: Cluster, pod: Pod) -> Workload:
+def workload_of(cluster: Cluster, pod: Pod) -> PodOwner:
     """What a pod belongs to; itself if nothing controls it."""
     owner = pod.controller
     if owner is None:
-        return Workload("Pod", pod.namespace, pod.name)
+        return PodOwner("Pod", pod.namespace, pod.name)
     if owner.kind == _REPLICA_SET:
         deployment = _deployment_of(cluster, pod, owner.name)
         if deployment:
-            return Workload(_DEPLOYMENT, pod.namespace, deployment)
-    return Workload(owner.kind, pod.namespace, owner.name)
+            return PodOwner(_DEPLOYMENT, pod.namespace, deployment)
+    return PodOwner(owner.kind, pod.namespace, owner.name)
 
 
 def _deployment_of(cluster: Cluster, pod: Pod, replica_set: str) -> str:
@@ -100,7 +100,7 @@ def _deployment_of(cluster: Cluster, pod: Pod, replica_set: str) -> str:
     return name if template and last == template else ""
 
 
-def pods_of(cluster: Cluster, wanted: Workload) -> list[Pod]:
+def pods_of(cluster: Cluster, wanted: PodOwner) -> list[Pod]:
     """The pods of a workload, in the order in which the state has them."""
     return [
         pod

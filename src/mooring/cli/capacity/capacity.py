@@ -30,10 +30,10 @@ from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.explaining.explainer import Explainer
-    from mooring.simulator.capacity.node_search import Kind, NodesNeeded
+    from mooring.simulator.capacity.node_search import NodeKind, NodesNeeded
     from mooring.simulator.capacity.pod_sets import WantedPod
+    from mooring.simulator.forked_scheduler import Deciders
     from mooring.simulator.node_groups import Prices
-    from mooring.simulator.placing import Deciders
 
 _MOST_PODS: Final = 200_000
 _MOST_KINDS: Final = 20
@@ -90,7 +90,7 @@ def capacity(
     The scheduler decides on a copy; the cluster is not touched. The exit code is 0, 1 if not even
     one set fits or no number of nodes is enough, and 2 if the input is invalid.
     """
-    from mooring.simulator.placing import Deciders
+    from mooring.simulator.forked_scheduler import Deciders
 
     only_one_cluster(snapshot, kubeconfig, context)
     _check(pods or [], like or [], until_fits)
@@ -163,9 +163,9 @@ def _wanted(
     return tuple(found)
 
 
-def _kinds(explainer: "Explainer", names: Sequence[str], prices: "Prices") -> "list[Kind]":
+def _kinds(explainer: "Explainer", names: Sequence[str], prices: "Prices") -> "list[NodeKind]":
     from mooring.cli.explain.pod_finder import unknown
-    from mooring.simulator.capacity.node_search import Kind
+    from mooring.simulator.capacity.node_search import NodeKind
 
     found = []
     for name in names:
@@ -175,7 +175,7 @@ def _kinds(explainer: "Explainer", names: Sequence[str], prices: "Prices") -> "l
         price = prices.of(node) if prices else 1.0
         if price is None:
             raise InputError(f"node {name} has no price; specify --price {prices.groups.of(node)}=")
-        found.append(Kind(node, price))
+        found.append(NodeKind(node, price))
     return found
 
 
@@ -183,7 +183,7 @@ def _needed(
     explainer: "Explainer",
     deciders: "Deciders",
     wanted: "tuple[WantedPod, ...]",
-    kinds: "list[Kind]",
+    kinds: "list[NodeKind]",
 ) -> "NodesNeeded":
     from mooring.simulator.capacity.node_search import NodeSearch
     from mooring.simulator.capacity.pod_sets import copies

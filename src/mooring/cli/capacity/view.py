@@ -6,7 +6,7 @@ import msgspec
 from rich.text import Text
 
 from mooring.cli.terminal_output import TerminalPrinter, answer_lines, no_mark, table, yes_mark
-from mooring.simulator.capacity.filling import Capacity
+from mooring.simulator.capacity.filling import CapacityReport
 from mooring.simulator.capacity.node_search import NodesNeeded
 from mooring.simulator.capacity.pod_sets import WantedPod
 from mooring.wording import are, counted
@@ -17,13 +17,13 @@ def labels(wanted: tuple[WantedPod, ...]) -> dict[str, Any]:
     return {"asked": [{"pod": one.label, "number": one.number} for one in wanted]}
 
 
-def plain(found: Capacity) -> dict[str, Any]:
+def plain(found: CapacityReport) -> dict[str, Any]:
     """An answer as plain data."""
     made: dict[str, Any] = msgspec.to_builtins(found)
     return made
 
 
-def print_capacity(found: Capacity, wanted: tuple[WantedPod, ...]) -> None:
+def print_capacity(found: CapacityReport, wanted: tuple[WantedPod, ...]) -> None:
     """Print how many more pods fit."""
     out = TerminalPrinter()
     sentences = [_how_many(found, wanted)]
@@ -44,7 +44,7 @@ def print_capacity(found: Capacity, wanted: tuple[WantedPod, ...]) -> None:
     out.print(made)
 
 
-def _how_many(found: Capacity, wanted: tuple[WantedPod, ...]) -> str:
+def _how_many(found: CapacityReport, wanted: tuple[WantedPod, ...]) -> str:
     if len(wanted) == 1 and wanted[0].number == 1:
         number = found.pods[0]
         fit = "fits" if number == 1 else "fit"

@@ -57,7 +57,7 @@ def rebalance(
     pod is evicted there, and the scheduler puts it on the better node. Disruption budgets are
     respected. The cluster is not touched; the plan has the commands that carry it out.
     """
-    from mooring.simulator.placing import Deciders
+    from mooring.simulator.forked_scheduler import Deciders
 
     if not dry_run:
         raise InputError("moor rebalance only plans and moves no pod: use --dry-run")

@@ -31,10 +31,10 @@ def print_plan(plan: RebalancePlan, file: str | None) -> None:
             f"{counted(plan.protected, 'more pod')} would gain, but disruption budgets allow no "
             "eviction."
         )
-    if plan.refused:
+    if plan.unconfirmed:
+        left_out = f"{counted(plan.unconfirmed, 'pod')} {are(plan.unconfirmed)} left out"
         sentences.append(
-            f"{counted(plan.refused, 'pod')} {are(plan.refused)} left out: evicted, the scheduler "
-            "would put them back or preempt others."
+            f"{left_out}: evicted, the scheduler would put them back or preempt others."
         )
     out.print(answer_lines(yes_mark(), sentences))
     if number:

@@ -94,13 +94,13 @@ def whatif(
     settings = DecisionSettings(
         cluster or snapshot or "", config, policy, hook_timeout, keep_source=later
     )
-    from mooring.simulator.placing import Deciders
-    from mooring.simulator.whatif.report import WhatIf, what_if
+    from mooring.simulator.forked_scheduler import Deciders
+    from mooring.simulator.whatif.report import WhatIfSettings, what_if
 
     with explainer_for(settings) as explainer, quiet_scheduler():
         deciders = Deciders(explainer.profiles, explainer.registry, explainer.before)
         prices = read_node_prices(explainer, price or [], price_label, group_label)
-        question = WhatIf(deciders, lambda place: _profiles_with(config, place), prices)
+        question = WhatIfSettings(deciders, lambda place: _profiles_with(config, place), prices)
         report = what_if(explainer, wanted, question)
     report_skipped(explainer.snapshot)
     say_assumed(report.assumed, explainer)

@@ -12,8 +12,8 @@ import msgspec
 from mooring.explaining.explainer import Explainer, Explanation
 from mooring.model.pod import Pod
 from mooring.simulator.capacity.pod_sets import WantedPod, copies
+from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.node_groups import NodeGroups
-from mooring.simulator.placing import Deciders, Placing
 from mooring.state.cluster import Cluster
 
 #: So many pods are placed before it is looked whether all of them fit.
@@ -36,7 +36,7 @@ class GroupCapacity(msgspec.Struct, frozen=True, rename="camel"):
     reasons: dict[str, int]
 
 
-class Capacity(msgspec.Struct, frozen=True, rename="camel"):
+class CapacityReport(msgspec.Struct, frozen=True, rename="camel"):
     """How many more pods fit.
 
     Attributes:
@@ -62,7 +62,7 @@ def capacity(
     deciders: Deciders,
     groups: NodeGroups,
     most: int,
-) -> Capacity:
+) -> CapacityReport:
     """Place pods on a fork until the next one does not fit.
 
     Args:
@@ -75,36 +75,36 @@ def capacity(
     Raises:
         InputError: a plugin failed.
     """
-    placing = Placing(explainer.cluster.fork(), deciders)
-    placing.settle()
+    scheduler = ForkedScheduler(explainer.cluster.fork(), deciders)
+    scheduler.settle()
     filled = _Filled(wanted)
     stream = copies(wanted, most)
     stopped: tuple[int, Pod] | None = None
     batch = [one for one, _ in zip(stream, range(_BATCH), strict=False)]
     while batch and stopped is None:
-        before = placing.cluster.fork()
-        if filled.place(placing, batch):
+        before = scheduler.cluster.fork()
+        if filled.place(scheduler, batch):
             batch = [one for one, _ in zip(stream, range(_BATCH), strict=False)]
             continue
         # One of them did not fit: again, one at a time, to see which comes first.
-        placing = Placing(before, deciders)
-        placing.settle()
+        scheduler = ForkedScheduler(before, deciders)
+        scheduler.settle()
         for one in batch:
-            if not filled.place(placing, [one]):
+            if not filled.place(scheduler, [one]):
                 stopped = one
-                placing.delete(one[1])
+                scheduler.delete(one[1])
                 break
     explained = None
     if stopped is not None:
-        explained = explainer.on(placing.cluster).explain(
+        explained = explainer.on(scheduler.cluster).explain(
             stopped[1], profile=deciders.name_for(stopped[1])
         )
-    return Capacity(
+    return CapacityReport(
         pods=tuple(filled.counts),
         sets=min(count // one.number for count, one in zip(filled.counts, wanted, strict=True)),
         stopped=stopped[0] if stopped is not None else -1,
         text=_why(explained),
-        groups=tuple(_by_group(placing.cluster, filled, groups, explained)),
+        groups=tuple(_by_group(scheduler.cluster, filled, groups, explained)),
         assumed=tuple(deciders.assumed),
     )
 
@@ -116,12 +116,12 @@ class _Filled:
         self.counts = [0] * len(wanted)
         self.on: Counter[tuple[str, int]] = Counter()
 
-    def place(self, placing: Placing, pods: list[tuple[int, Pod]]) -> bool:
+    def place(self, scheduler: ForkedScheduler, pods: list[tuple[int, Pod]]) -> bool:
         """Create pods and note where they go; False, and nothing noted, if one has no node."""
         for _, pod in pods:
-            placing.create(pod)
-        placing.settle()
-        found = [(kind, placing.cluster.pod(pod.namespace, pod.name)) for kind, pod in pods]
+            scheduler.create(pod)
+        scheduler.settle()
+        found = [(kind, scheduler.cluster.pod(pod.namespace, pod.name)) for kind, pod in pods]
         if any(pod is None or not pod.node_name for _, pod in found):
             return False
         for kind, placed in found:

@@ -18,8 +18,8 @@ from mooring.explaining.explainer import Explainer
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.resources import spec_requests
+from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.nodes_like import add_like
-from mooring.simulator.placing import Deciders, Placing
 from mooring.simulator.pod_owners import stays_with_node
 from mooring.state.cluster import Cluster
 
@@ -32,7 +32,7 @@ _MIXES: Final = 50_000
 _PODS: Final = "pods"
 
 
-class Kind(NamedTuple):
+class NodeKind(NamedTuple):
     """Nodes that can be added: one that they are like, and the price of one."""
 
     model: Node
@@ -79,7 +79,7 @@ class NodeSearch:
         explainer: Explainer,
         deciders: Deciders,
         pods: Sequence[Pod],
-        kinds: Sequence[Kind],
+        kinds: Sequence[NodeKind],
         most: int,
     ) -> None:
         self._explainer = explainer
@@ -191,18 +191,18 @@ class NodeSearch:
             known = self._tried[mix] = self._still_pending(self._try(mix))
         return known
 
-    def _try(self, mix: tuple[int, ...]) -> Placing:
-        placing = Placing(self._explainer.cluster.fork(), self._deciders)
+    def _try(self, mix: tuple[int, ...]) -> ForkedScheduler:
+        scheduler = ForkedScheduler(self._explainer.cluster.fork(), self._deciders)
         for count, kind in zip(mix, self._kinds, strict=True):
-            add_like(placing, kind.model, count)
+            add_like(scheduler, kind.model, count)
         for pod in self._new:
-            placing.create(pod)
-        placing.settle()
-        return placing
+            scheduler.create(pod)
+        scheduler.settle()
+        return scheduler
 
-    def _still_pending(self, placing: Placing) -> list[Pod]:
+    def _still_pending(self, scheduler: ForkedScheduler) -> list[Pod]:
         wanted = {one.key for one in self._wanted}
-        return [one for one in placing.pending() if one.key in wanted]
+        return [one for one in scheduler.pending() if one.key in wanted]
 
     # -- answers
 
@@ -218,10 +218,10 @@ class NodeSearch:
         mix = max(self._tried, key=sum)
         if not sum(mix):
             mix = (1,) * len(self._kinds)
-        placing = self._try(mix)
-        left = self._still_pending(placing)
+        scheduler = self._try(mix)
+        left = self._still_pending(scheduler)
         pod = left[0] if left else self._wanted[0]
-        explainer = self._explainer.on(placing.cluster)
+        explainer = self._explainer.on(scheduler.cluster)
         found = explainer.explain(pod, profile=self._deciders.name_for(pod))
         text = found.causes[0].text if found.causes else found.record.message
         return NodesNeeded(

@@ -14,7 +14,7 @@ from mooring.framework.decisions.observer import Observer
 from mooring.framework.decisions.recording import record_decision
 from mooring.model.changed_copies import as_new, with_spec
 from mooring.model.pod import Pod
-from mooring.simulator.placing import Deciders
+from mooring.simulator.forked_scheduler import Deciders
 from mooring.simulator.pod_owners import comes_back, is_daemon
 from mooring.state.cluster import Cluster
 

@@ -16,7 +16,7 @@ import msgspec
 
 from mooring.explaining.explainer import Explainer
 from mooring.model.pod import Pod
-from mooring.simulator.placing import Deciders, Placing
+from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.rebalance.gains import MISPLACED, Gain, Gains
 from mooring.simulator.whatif.budgets import Budgets
 from mooring.state.cluster import Cluster
@@ -54,7 +54,7 @@ class RebalancePlan(msgspec.Struct, frozen=True, rename="camel"):
         moves: the moves, in the order in which they were proved.
         looked_at: how many running pods could be moved.
         protected: how many would gain, but their disruption budgets allow no eviction.
-        refused: how many would gain by their scores, but did not when it was tried.
+        unconfirmed: how many would gain by their scores, but did not when it was tried.
         more: there may be more moves, but no more were wanted.
         assumed: scheduler names without a profile, for which the first profile decided.
     """
@@ -62,7 +62,7 @@ class RebalancePlan(msgspec.Struct, frozen=True, rename="camel"):
     moves: tuple[Move, ...]
     looked_at: int
     protected: int
-    refused: int
+    unconfirmed: int
     more: bool
     assumed: tuple[str, ...] = ()
 
@@ -94,15 +94,15 @@ class Rebalancing:
         self._explainer = explainer
         self._deciders = deciders
         self._limits = limits
-        placing = Placing(explainer.cluster.fork(), deciders)
-        placing.settle()
-        self._cluster = placing.cluster
+        scheduler = ForkedScheduler(explainer.cluster.fork(), deciders)
+        scheduler.settle()
+        self._cluster = scheduler.cluster
         self._budgets = Budgets(self._cluster)
         self._waves = _Waves(self._budgets)
         self._moves: list[Move] = []
         self._done: set[str] = set()
         self._protected: set[str] = set()
-        self._refused: set[str] = set()
+        self._unconfirmed: set[str] = set()
 
     def plan(self) -> RebalancePlan:
         """Find the moves.
@@ -120,7 +120,7 @@ class Rebalancing:
             tuple(self._moves),
             looked_at,
             len(self._protected - self._done),
-            len(self._refused),
+            len(self._unconfirmed),
             len(self._moves) == self._limits.most,
             tuple(self._deciders.assumed),
         )
@@ -132,7 +132,7 @@ class Rebalancing:
         gains = self._gains()
         heap: list[tuple[int, int, int, list[Pod]]] = []
         for number, pods in enumerate(gains.groups(self._limits.namespace)):
-            left = [one for one in pods if one.key not in self._done | self._refused]
+            left = [one for one in pods if one.key not in self._done | self._unconfirmed]
             movable = [one for one in left if self._movable(one)]
             if left and (found := gains.of(left[0])).points >= self._limits.least_gain:
                 if movable:
@@ -164,7 +164,7 @@ class Rebalancing:
         """Carry a move out on a fork; whether it is one."""
         target, after = self._carried_out(pod)
         if not target or target == pod.node_name:
-            self._refused.add(pod.key)
+            self._unconfirmed.add(pod.key)
             return False
         gain = None if found.points >= MISPLACED else found.points
         budgets = tuple(one.key for one in self._budgets.of(pod))
@@ -178,12 +178,12 @@ class Rebalancing:
     def _carried_out(self, pod: Pod) -> tuple[str, Cluster]:
         """Where a pod goes that is evicted, and the cluster then; empty if others have to move."""
         fork = self._cluster.fork()
-        placing = Placing(fork, self._deciders)
-        placing.settle()
-        placing.evict([pod])
-        placing.settle()
+        scheduler = ForkedScheduler(fork, self._deciders)
+        scheduler.settle()
+        scheduler.evict([pod])
+        scheduler.settle()
         new = fork.pod(pod.namespace, pod.name)
-        if new is None or placing.preempted:
+        if new is None or scheduler.preempted:
             return "", fork
         return new.node_name, fork
 

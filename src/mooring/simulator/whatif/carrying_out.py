@@ -17,9 +17,9 @@ from mooring.model.changed_copies import as_new, cordoned
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import PriorityClass
+from mooring.simulator.forked_scheduler import ForkedScheduler
 from mooring.simulator.nodes_like import add_like
-from mooring.simulator.placing import Placing
-from mooring.simulator.pod_owners import Workload, pods_of, stays_with_node, workload_of
+from mooring.simulator.pod_owners import PodOwner, pods_of, stays_with_node, workload_of
 from mooring.simulator.whatif.operations import (
     Add,
     Drain,
@@ -59,16 +59,16 @@ class Carrier:
     """Carries operations out.
 
     Args:
-        placing: the scheduler on the fork.
+        scheduler: the scheduler on the fork.
         load_profiles: for a policy.
 
     Attributes:
         drained: the nodes that were drained and are still there.
     """
 
-    def __init__(self, placing: Placing, load_profiles: LoadProfiles) -> None:
-        self._placing = placing
-        self._cluster = placing.cluster
+    def __init__(self, scheduler: ForkedScheduler, load_profiles: LoadProfiles) -> None:
+        self._scheduler = scheduler
+        self._cluster = scheduler.cluster
         self._load_profiles = load_profiles
         self.drained: dict[str, None] = {}
 
@@ -87,19 +87,19 @@ class Carrier:
             case RemoveZones():
                 self._remove(self._nodes_in(operation.zones), leaving)
             case Add():
-                add_like(self._placing, self._node(operation.like), operation.number)
+                add_like(self._scheduler, self._node(operation.like), operation.number)
             case Scale():
                 self._scale(operation)
             case Restart():
                 for workload in operation.workloads:
                     running = [one for one in self._pods_of(workload) if one.node_name]
                     leaving.evicted += running
-                    self._placing.evict(running)
+                    self._scheduler.evict(running)
             case SetPriority():
                 self._set_priority(operation)
             case UsePolicy():
-                self._placing.use(*self._load_profiles(operation.place))
-        self._placing.settle()
+                self._scheduler.use(*self._load_profiles(operation.place))
+        self._scheduler.settle()
         return leaving
 
     # -- names
@@ -118,7 +118,7 @@ class Carrier:
         wanted = set(zones)
         return [one for one in self._cluster.nodes.values() if one.labels.get(_ZONE) in wanted]
 
-    def _pods_of(self, workload: Workload) -> list[Pod]:
+    def _pods_of(self, workload: PodOwner) -> list[Pod]:
         pods = pods_of(self._cluster, workload)
         if not pods:
             known = {str(workload_of(self._cluster, pod)): None for pod in self._cluster.all_pods()}
@@ -128,26 +128,26 @@ class Carrier:
     # -- nodes
 
     def _drain(self, nodes: list[Node], leaving: Leaving) -> None:
-        placing = self._placing
+        scheduler = self._scheduler
         for node in nodes:
-            placing.put_node(cordoned(node))
+            scheduler.put_node(cordoned(node))
             self.drained[node.name] = None
         for node in nodes:
             going = [one for one in self._pods_on(node.name) if not stays_with_node(one)]
             leaving.evicted += going
-            placing.evict(going)
+            scheduler.evict(going)
 
     def _remove(self, nodes: list[Node], leaving: Leaving) -> None:
         gone = [(node.name, self._pods_on(node.name)) for node in nodes]
         for name, pods in gone:
             for pod in pods:
-                self._placing.delete(pod)
-            self._placing.remove_node(name)
+                self._scheduler.delete(pod)
+            self._scheduler.remove_node(name)
             self.drained.pop(name, None)
         for _, pods in gone:
             going = [one for one in pods if not stays_with_node(one)]
             leaving.ended += going
-            self._placing.evict(going)
+            self._scheduler.evict(going)
 
     def _pods_on(self, name: str) -> list[Pod]:
         return list(self._cluster.pods_on(self._cluster.columns.row_of[name]))
@@ -162,7 +162,7 @@ class Carrier:
         more = operation.replicas - len(pods)
         if more < 0:
             for pod in _leaving_first(workload, pods)[:-more]:
-                self._placing.delete(pod)
+                self._scheduler.delete(pod)
             return
         newest = max(pods, key=lambda one: (one.metadata.creation_timestamp or "", one.key))
         for name in _new_names(workload, pods, newest, more):
@@ -170,7 +170,7 @@ class Carrier:
             metadata = replace(
                 new.metadata, name=name, uid=f"uid--{workload.namespace}/{name}", annotations=None
             )
-            self._placing.create(replace(new, metadata=metadata))
+            self._scheduler.create(replace(new, metadata=metadata))
 
     def _set_priority(self, operation: SetPriority) -> None:
         value, name = operation.value, None
@@ -181,10 +181,10 @@ class Carrier:
             value, name = found.value, found.name
         for pod in self._pods_of(operation.workload):
             spec = replace(pod.spec, priority=value, priority_class_name=name)
-            self._placing.change(replace(pod, spec=spec))
+            self._scheduler.change(replace(pod, spec=spec))
 
 
-def _leaving_first(workload: Workload, pods: list[Pod]) -> list[Pod]:
+def _leaving_first(workload: PodOwner, pods: list[Pod]) -> list[Pod]:
     """The pods in the order in which their controller deletes them."""
     if workload.kind == _STATEFUL_SET:
         return sorted(pods, key=lambda one: natural_key(one.name), reverse=True)
@@ -202,7 +202,7 @@ def _cost(pod: Pod) -> int:
     return int(text) if text.lstrip("-").isdecimal() else 0
 
 
-def _new_names(workload: Workload, pods: list[Pod], newest: Pod, number: int) -> list[str]:
+def _new_names(workload: PodOwner, pods: list[Pod], newest: Pod, number: int) -> list[str]:
     taken = {one.name for one in pods}
     owner = newest.controller
     base = workload.name if owner is None else owner.name

@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
 from mooring.errors import InputError
-from mooring.simulator.pod_owners import Workload, read_workload
+from mooring.simulator.pod_owners import PodOwner, read_workload
 
 THEN: Final = "then"
 _MOST_NODES: Final = 10_000
@@ -64,7 +64,7 @@ class Add(NamedTuple):
 class Scale(NamedTuple):
     """Let a workload have so many pods."""
 
-    workload: Workload
+    workload: PodOwner
     replicas: int
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Scale(NamedTuple):
 class Restart(NamedTuple):
     """Evict all pods of workloads, so that each is scheduled anew."""
 
-    workloads: tuple[Workload, ...]
+    workloads: tuple[PodOwner, ...]
 
     def __str__(self) -> str:
         return f"restart {' '.join(map(str, self.workloads))}"
@@ -88,7 +88,7 @@ class SetPriority(NamedTuple):
         value: the priority, or the name of a PriorityClass.
     """
 
-    workload: Workload
+    workload: PodOwner
     value: int | str
 
     def __str__(self) -> str:

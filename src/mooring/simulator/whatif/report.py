@@ -10,8 +10,8 @@ import msgspec
 
 from mooring.explaining.explainer import Explainer
 from mooring.explaining.pending_pods import PendingGroup, pending_report
+from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.node_groups import Prices
-from mooring.simulator.placing import Deciders, Placing
 from mooring.simulator.pod_owners import stays_with_node
 from mooring.simulator.whatif.budgets import BudgetBook, BudgetOutcome, BudgetVerdict
 from mooring.simulator.whatif.carrying_out import Carrier, LoadProfiles
@@ -105,7 +105,7 @@ class WhatIfReport(msgspec.Struct, frozen=True, rename="camel"):
         return [one for one in self.budgets if one.verdict in bad]
 
 
-class WhatIf(msgspec.Struct, frozen=True):
+class WhatIfSettings(msgspec.Struct, frozen=True):
     """How a what-if is made.
 
     Attributes:
@@ -120,7 +120,7 @@ class WhatIf(msgspec.Struct, frozen=True):
 
 
 def what_if(
-    explainer: Explainer, operations: Sequence[Operation], settings: WhatIf
+    explainer: Explainer, operations: Sequence[Operation], settings: WhatIfSettings
 ) -> WhatIfReport:
     """Carry operations out on a fork.
 
@@ -130,20 +130,20 @@ def what_if(
         InputError: something in them is not there, or a plugin failed.
     """
     cluster = explainer.cluster.fork()
-    placing = Placing(cluster, settings.deciders)
-    placing.settle()
+    scheduler = ForkedScheduler(cluster, settings.deciders)
+    scheduler.settle()
     before = _States(cluster)
     cost_before = settings.prices.total(cluster.nodes.values())
     nodes_before = len(cluster.nodes)
-    carrier, book = Carrier(placing, settings.load_profiles), BudgetBook(cluster)
+    carrier, book = Carrier(scheduler, settings.load_profiles), BudgetBook(cluster)
     causes: dict[str, str] = {}
     for operation in operations:
-        placing.preempted.clear()
+        scheduler.preempted.clear()
         there = {pod.key: pod for pod in cluster.all_pods()}
         leaving = carrier.carry_out(operation)
         for pod in (*leaving.evicted, *leaving.ended):
             causes[pod.key] = str(operation)
-        victims = {key: by for key, by in placing.preempted.items() if key in there}
+        victims = {key: by for key, by in scheduler.preempted.items() if key in there}
         for key, preemptor in victims.items():
             causes[key] = f"preempted by {preemptor}"
         book.note(leaving.evicted, [*leaving.ended, *(there[key] for key in victims)])
@@ -153,7 +153,7 @@ def what_if(
         cost_before.price, cost_after.price, settings.prices.total(drained).price,
         cost_after.unpriced,
     )  # fmt: skip
-    found = _Differences(before, cluster, causes, {one.key for one in placing.lost})
+    found = _Differences(before, cluster, causes, {one.key for one in scheduler.lost})
     return WhatIfReport(
         operations=tuple(map(str, operations)),
         nodes_before=nodes_before,
@@ -161,7 +161,7 @@ def what_if(
         moved=found.moved,
         created=found.created,
         placed=found.placed,
-        pending=_pending(explainer, placing),
+        pending=_pending(explainer, scheduler),
         newly_pending=found.newly_pending,
         lost=found.lost,
         deleted=found.deleted,
@@ -171,10 +171,10 @@ def what_if(
     )
 
 
-def _pending(explainer: Explainer, placing: Placing) -> tuple[PendingGroup, ...]:
-    decided_by = placing.deciders
-    there = explainer.on(placing.cluster, decided_by.profiles, decided_by.registry)
-    return pending_report(there, placing.pending(), changes=False).groups
+def _pending(explainer: Explainer, scheduler: ForkedScheduler) -> tuple[PendingGroup, ...]:
+    decided_by = scheduler.deciders
+    there = explainer.on(scheduler.cluster, decided_by.profiles, decided_by.registry)
+    return pending_report(there, scheduler.pending(), changes=False).groups
 
 
 class _States:
