@@ -12,6 +12,7 @@ from typing import Annotated, Final, NoReturn, cast
 import typer
 
 from mooring.cli.bind import bind
+from mooring.cli.capacity.capacity import capacity
 from mooring.cli.check import check
 from mooring.cli.cluster import cluster
 from mooring.cli.completion.command import completion
@@ -24,6 +25,7 @@ from mooring.cli.doctor.doctor import doctor
 from mooring.cli.examples import examples
 from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
+from mooring.cli.rebalance.rebalance import rebalance
 from mooring.cli.run import run
 from mooring.cli.serve import serve
 from mooring.cli.snapshot import snapshot
@@ -37,6 +39,7 @@ from mooring.cli.standard_streams import (
 from mooring.cli.usage.help_text import MoorCommand, MoorGroup
 from mooring.cli.usage.program_name import as_typed, program_name
 from mooring.cli.usage.wrong_usage import usage_sentence
+from mooring.cli.whatif.whatif import whatif
 from mooring.errors import InputError, MooringError
 from mooring.process.foreign_exits import catch_foreign_exits
 from mooring.version import __version__
@@ -63,6 +66,9 @@ app.command()(check)
 app.command()(serve)
 app.command()(run)
 app.command()(explain)
+app.command()(whatif)
+app.command()(capacity)
+app.command()(rebalance)
 app.command()(snapshot)
 app.command()(bind)
 app.command()(manifests)

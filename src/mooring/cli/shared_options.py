@@ -29,6 +29,39 @@ PodNamespace = Annotated[
         "--namespace", "-n", help="The pod's namespace; if unset, that of the kubeconfig context."
     ),
 ]
+SnapshotPlace = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--snapshot",
+        "-s",
+        metavar="FILE|DIR|-",
+        help="Output of moor snapshot or kubectl get nodes,pods,... -A -o json|yaml: a file, a "
+        "directory, or - for standard input. If unset, the live cluster.",
+    ),
+]
+SchedulerConfig = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="FILE|URL",
+        help="KubeSchedulerConfiguration file, or URL of a running scheduler whose /configz is "
+        "read; if unset, kube-scheduler's defaults.",
+    ),
+]
+GroupLabel = Annotated[
+    str,
+    typer.Option(
+        metavar="LABEL",
+        help="Node label whose values are the node groups; if unset, a provider's, or "
+        "node.kubernetes.io/instance-type.",
+    ),
+]
+PriceLabel = Annotated[
+    str, typer.Option(metavar="KEY", help="Node label or annotation that has the hourly price.")
+]
+GroupPrices = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--price", metavar="GROUP=PRICE", help="Hourly price of a node; repeatable."),
+]
 ListenHost = Annotated[str, typer.Option(help="Address to listen on.")]
 ListenPort = Annotated[
     int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")

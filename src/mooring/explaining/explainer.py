@@ -4,6 +4,7 @@
 and the parity tool. Nothing is changed by asking: what was taken out of the state is put back.
 """
 
+import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ import msgspec
 
 from mooring.config.configuration import read_configuration
 from mooring.config.policy_say import PolicySay, policy_say
+from mooring.config.profiles import Profile
+from mooring.config.registry import Registry
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.errors import InputError, PluginError
 from mooring.explaining.alike_nodes import AlikeNodes
@@ -99,12 +102,12 @@ class Explainer:
         decide: Decide | None = None,
     ) -> None:
         self._decide = decide or record_decision
-        self._before = before
-        self._registry = default_registry()
+        self.before = before
+        self.registry = default_registry()
         self._policy = policy
         self._extenders = read_configuration(config).extenders
         policies = [policy] if policy is not None else []
-        self.profiles = build_profiles(config, self._registry, policies)
+        self.profiles = build_profiles(config, self.registry, policies)
         self.snapshot = _snapshot(objects)
         self.cluster = self.snapshot.build()
         self._now_ns = now_ns
@@ -208,10 +211,10 @@ class Explainer:
 
     def runtime(self, scheduler_name: str) -> Runtime | None:
         """The plugins that decide for a scheduler name; None if there is no such profile."""
-        self._before()
+        self.before()
         if scheduler_name not in self._runtimes and scheduler_name in self.profiles:
             self._runtimes[scheduler_name] = build_runtime(
-                self.profiles[scheduler_name], self._registry, self.cluster, self._now_ns
+                self.profiles[scheduler_name], self.registry, self.cluster, self._now_ns
             )
         return self._runtimes.get(scheduler_name)
 
@@ -221,10 +224,30 @@ class Explainer:
             return None
         return policy_say(self._policy, profile, self._extenders)
 
+    def on(
+        self,
+        cluster: Cluster,
+        profiles: Mapping[str, Profile] | None = None,
+        registry: Registry | None = None,
+    ) -> "Explainer":
+        """An explainer of another cluster, such as a fork of this one.
+
+        Args:
+            cluster: the other cluster.
+            profiles: the plugins that decide there; None for the same.
+            registry: makes these plugins; None for the same.
+        """
+        other = copy.copy(self)
+        other.cluster = cluster
+        other.profiles = self.profiles if profiles is None else dict(profiles)
+        other.registry = self.registry if registry is None else registry
+        other._runtimes = {}  # noqa: SLF001 - one of its own
+        return other
+
     def runtime_on(self, cluster: Cluster, profile: str) -> Runtime:
         """The plugins of a profile, made for another cluster such as a fork of this one."""
-        self._before()
-        return build_runtime(self.profiles[profile], self._registry, cluster, self._now_ns)
+        self.before()
+        return build_runtime(self.profiles[profile], self.registry, cluster, self._now_ns)
 
     @contextmanager
     def _unscheduled(self, pod: Pod) -> Iterator[Pod]:

@@ -179,6 +179,13 @@ def with_labels(node: Node, labels: Mapping[str, str | None]) -> Node:
     return _copied(node, metadata=replace(node.metadata, labels=left))
 
 
+def cordoned(node: Node) -> Node:
+    """A cordoned node, with the taint that the node controller gives it then."""
+    taint = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+    taints = node.taints if taint in node.taints else [*node.taints, taint]
+    return _copied(node, spec=replace(node.spec, unschedulable=True, taints=taints))
+
+
 def uncordoned(node: Node) -> Node:
     """A node that is not cordoned."""
     return _copied(node, spec=replace(node.spec, unschedulable=None))

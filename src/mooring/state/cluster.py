@@ -328,6 +328,10 @@ class Cluster:
         """How many pods are known: waiting, assumed and bound."""
         return len(self._pods)
 
+    def all_pods(self) -> list[Pod]:
+        """The pods that are known, in the order in which they came."""
+        return [info.pod for info in self._pods.entries.values()]
+
     def pod(self, namespace: str, name: str) -> Pod | None:
         """A pod by name, if it is known and not finished."""
         info = self._pods.entries.get(f"{namespace}/{name}")

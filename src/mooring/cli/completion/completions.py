@@ -73,9 +73,11 @@ _NAMES: Final[dict[str, _Lookup]] = {
     "context": cluster_names.contexts,
     "example": _examples,
     "name": _examples,
+    "like": cluster_names.nodes,
     "namespace": cluster_names.namespaces,
     "node": cluster_names.nodes,
     "pod": cluster_names.pods,
+    "pods": cluster_names.pods,
 }
 
 
@@ -113,9 +115,9 @@ def _complete_command(command: Any, before: list[str], current: str) -> Completi
         return _NOTHING if option is None else _value(option, hints, typed, value)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     place = len(typed.arguments)
-    if place >= len(arguments):
+    if place >= len(arguments) and (not arguments or arguments[-1].nargs != -1):
         return _NOTHING
-    return _value(arguments[place], hints, typed, current)
+    return _value(arguments[min(place, len(arguments) - 1)], hints, typed, current)
 
 
 def parse(command: Any, words: Iterable[str]) -> Typed:
@@ -183,17 +185,38 @@ def _value(parameter: Any, hints: dict[str, Any], typed: Typed, current: str) ->
         return _matching([Item(str(one.value)) for one in hint], current)
     if hint is Path or parameter.name in _FILE_NAMES or "FILE" in (parameter.metavar or ""):
         return _FILES
+    if parameter.name == "operations":
+        return _operation(typed, current)
     look_up = _NAMES.get(parameter.name)
     if look_up is None:
         return _NOTHING
     found = _matching([Item(name) for name in look_up(typed.values, current)], current)
-    if parameter.name != "pod":
+    if parameter.name not in ("pod", "pods"):
         return found
     # A pod may be a manifest, too; and behind a namespace comes the pod's name.
     if not found.items:
         return _FILES
     more = any(one.value.endswith("/") for one in found.items)
     return found._replace(directive=Directive.NO_FILES | (Directive.NO_SPACE if more else 0))
+
+
+def _operation(typed: Typed, current: str) -> Completions:
+    """What can follow in a chain of operations, as ``moor whatif`` takes them."""
+    from mooring.simulator.whatif.operations import FORMS, THEN
+
+    words = typed.arguments
+    begin = max((place for place, word in enumerate(words) if word == THEN), default=-1)
+    name, *given = words[begin + 1 :] or [""]
+    form = FORMS.get(name)
+    if form is None:
+        return _matching((Item(one, form.about) for one, form in FORMS.items()), current)
+    then = [Item(THEN, "another operation")] if given else []
+    if form.arguments == "NODE...":
+        names = cluster_names.nodes(typed.values, current)
+        return _matching([*then, *(Item(one) for one in names if one not in given)], current)
+    if name == "policy" and not given:
+        return _FILES
+    return _matching(then, current)
 
 
 def _matching(items: Iterable[Item], current: str) -> Completions:

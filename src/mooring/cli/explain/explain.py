@@ -1,19 +1,30 @@
 """``moor explain``: one decision in full or all pending pods, of a snapshot or a cluster."""
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from mooring.cli.cluster_reader import find_cluster
+from mooring.cli.explain.deciding import (
+    DecisionSettings,
+    explainer_for,
+    only_one_cluster,
+    report_failed,
+    report_skipped,
+)
 from mooring.cli.output_formats import print_json
-from mooring.cli.shared_options import HookTimeout, KubeconfigFile, KubeContext, PolicyPlace
-from mooring.cli.standard_streams import print_error, print_note
-from mooring.errors import InputError, PluginError, PolicyError
-from mooring.wording import are, counted
+from mooring.cli.shared_options import (
+    HookTimeout,
+    KubeconfigFile,
+    KubeContext,
+    PolicyPlace,
+    SchedulerConfig,
+    SnapshotPlace,
+)
+from mooring.cli.standard_streams import print_error
+from mooring.errors import InputError
 
 if TYPE_CHECKING:
     from mooring.cli.explain.pod_history import PodHistory
@@ -57,24 +68,8 @@ def explain(
             help=("With --pending, pods in all namespaces, which is the default."),
         ),
     ] = False,
-    snapshot: Annotated[
-        Optional[str],  # noqa: UP045 - typer reads it at run time
-        typer.Option(
-            "--snapshot",
-            "-s",
-            metavar="FILE|DIR|-",
-            help="Output of moor snapshot or kubectl get nodes,pods,... -A -o json|yaml: a file, a "
-            "directory, or - for standard input. If unset, the live cluster.",
-        ),
-    ] = None,
-    config: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            metavar="FILE|URL",
-            help="KubeSchedulerConfiguration file, or URL of a running scheduler whose /configz is "
-            "read; if unset, kube-scheduler's defaults.",
-        ),
-    ] = None,
+    snapshot: SnapshotPlace = None,
+    config: SchedulerConfig = None,
     scheduler_name: Annotated[
         str,
         typer.Option(help="Use the profile of this scheduler, whatever the pod's schedulerName."),
@@ -97,9 +92,7 @@ def explain(
     Decides as kube-scheduler would, based on files or on the live cluster. The exit code is 0 if
     the pod fits, 1 if it does not, and 2 if the input is invalid.
     """
-    if snapshot is not None and (kubeconfig is not None or context is not None):
-        other = "--kubeconfig" if kubeconfig is not None else "--context"
-        raise InputError(f"--snapshot and {other} are mutually exclusive; use one of them")
+    only_one_cluster(snapshot, kubeconfig, context)
     if pending == bool(pod):
         raise InputError("specify the pod to explain, or --pending for all pending pods")
     if all_namespaces and (namespace or not pending):
@@ -125,24 +118,6 @@ def explain(
     raise typer.Exit(_explain_pod(settings, question, output))
 
 
-class DecisionSettings(NamedTuple):
-    """What decides.
-
-    Attributes:
-        place: a live cluster, or where the snapshot is.
-        config: the configuration, a file or an address.
-        policy: a policy that takes part.
-        hook_timeout: how many seconds a plugin has.
-        ask_extenders: whether the configuration's extenders are asked.
-    """
-
-    place: "ClusterConfig | str"
-    config: str | None
-    policy: str | None
-    hook_timeout: float
-    ask_extenders: bool
-
-
 class PodQuestion(NamedTuple):
     """Which pod is to be explained.
 
@@ -166,39 +141,12 @@ class PodQuestion(NamedTuple):
         return "snapshot" if self.cluster is None else "cluster"
 
 
-@contextmanager
-def _explainer(settings: DecisionSettings) -> Iterator["Explainer"]:
-    """The explainer, with a time limit for plugins; their failures are wrong input."""
-    from mooring.cli.explain import inputs
-    from mooring.cli.hook_limit import hook_limit
-
-    # Thousands of objects are made and none of them is garbage until the end.
-    gc.disable()
-    try:
-        policy = inputs.read_policy(settings.policy)
-        read = inputs.read_settings(settings.config, policy)
-        extenders = inputs.extenders_of(read)
-        decide = None
-        if extenders and settings.ask_extenders:
-            from mooring.cli.explain.extender_questions import asking
-
-            decide = asking(extenders)
-        elif extenders:
-            print_error(inputs.not_asked(extenders))
-        with hook_limit(settings.hook_timeout) as deadline:
-            yield inputs.make_explainer(settings.place, read, policy, deadline.begin, decide)
-    except (PluginError, PolicyError) as error:
-        raise InputError(_told(error)) from error
-    finally:
-        gc.enable()
-
-
 def _explain_pod(settings: DecisionSettings, question: PodQuestion, output: ExplainOutput) -> int:
     """Explain one pod; the exit code."""
-    with _explainer(settings) as explainer:
+    with explainer_for(settings) as explainer:
         found = _explained(explainer, question)
-    _report_skipped(explainer.snapshot)
-    _report_failed(found.failed)
+    report_skipped(explainer.snapshot)
+    report_failed(found.failed)
     if found.assumed and not question.profile:
         print_error(
             f"there is no profile for the scheduler {found.pod.scheduler_name}, so the profile "
@@ -240,7 +188,7 @@ def _explain_pending(
     from mooring.explaining.pending_pods import pending_report
     from mooring.model.pod import Pod
 
-    with _explainer(settings) as explainer:
+    with explainer_for(settings) as explainer:
         known = (
             explainer.cluster.pod(one.namespace, one.name) for one in explainer.snapshot.all(Pod)
         )
@@ -250,20 +198,13 @@ def _explain_pending(
             if one is not None and not one.node_name and namespace in ("", one.namespace)
         ]
         report = pending_report(explainer, pods, profile)
-    _report_skipped(explainer.snapshot)
-    _report_failed(report.failed)
+    report_skipped(explainer.snapshot)
+    report_failed(report.failed)
     if output is ExplainOutput.JSON:
         print_json(pending_as_dict(report))
     else:
         print_pending(report, namespace, wide=output is ExplainOutput.WIDE)
     return report.pending > 0
-
-
-def _told(error: Exception) -> str:
-    from mooring.process.deadline import was_interrupted
-
-    advice = "; fix it, or raise --hook-timeout" if was_interrupted(error) else ""
-    return f"{error}{advice}"
 
 
 def _print(
@@ -286,23 +227,6 @@ def _print(
 
         wide = output is ExplainOutput.WIDE
         ExplanationView(found, wide=wide, history=history).print_all()
-
-
-def _report_skipped(snapshot: "Snapshot") -> None:
-    skipped = snapshot.skipped
-    if not skipped:
-        return
-    number = len(skipped)
-    print_error(f"{counted(number, 'object')} {are(number)} left out:")
-    for one in skipped[:_SHOWN_PROBLEMS]:
-        print_note(f"  {one.problem}")
-    if number > _SHOWN_PROBLEMS:
-        print_note(f"  and {number - _SHOWN_PROBLEMS} more (-o json lists all)")
-
-
-def _report_failed(failed: Sequence[PluginError]) -> None:
-    for told in dict.fromkeys(map(_told, failed)):
-        print_error(f"{told}; the explanation leaves it out")
 
 
 def _report_broken(found: "Explanation") -> bool:

@@ -30,6 +30,8 @@ def make_explainer(
     policy: "Policy | None",
     before: Callable[[], None],
     decide: "Decide | None" = None,
+    *,
+    keep_source: bool = False,
 ) -> "Explainer":
     """Read the cluster.
 
@@ -39,6 +41,7 @@ def make_explainer(
         policy: a policy that takes part.
         before: called before each decision.
         decide: decides and notes everything; without extenders if None.
+        keep_source: keep every field of the objects in any case.
 
     Raises:
         InputError: the cluster cannot be read.
@@ -46,7 +49,7 @@ def make_explainer(
     from mooring.explaining.explainer import Explainer
 
     # A policy and an extender may read any field.
-    keep = policy is not None or decide is not None
+    keep = keep_source or policy is not None or decide is not None
     snapshot = (
         read_snapshot(place, keep_source=keep)
         if isinstance(place, str)
@@ -89,11 +92,19 @@ def extenders_of(settings: Mapping[str, Any] | None) -> "tuple[Extender, ...]":
     return read_configuration(settings).extenders if settings is not None else ()
 
 
-def not_asked(extenders: "tuple[Extender, ...]") -> str:
-    """The sentence about extenders that were not asked; empty if there are none."""
+def not_asked(extenders: "tuple[Extender, ...]", *, never: bool = False) -> str:
+    """The sentence about extenders that were not asked; empty if there are none.
+
+    Args:
+        extenders: the extenders.
+        never: the command has no option to ask them.
+    """
     names = [without_credentials(one.url_prefix) for one in extenders]
     if not names:
         return ""
+    if never:
+        what = "extender" if len(names) == 1 else "extenders"
+        return f"the {what} {', '.join(names)} of the configuration take no part in this answer"
     if len(names) == 1:
         return f"the extender {names[0]} was not called; use --ask-extenders to call it"
     listed = " and ".join((", ".join(names[:-1]), names[-1]))

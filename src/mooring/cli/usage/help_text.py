@@ -34,6 +34,7 @@ _GROUPS: Final = {
         "ignorable", "managed_resource", "verb", "tls", "service", "node_port", "url",
     ),
     "Limits": ("timeout", "max_body", "max_held", "max_waiting", "max_connections"),
+    "Prices": ("price", "price_label", "group_label"),
     "Output": ("output", "log_format", "verbose"),
 }  # fmt: skip
 _OTHERS: Final = "Options"

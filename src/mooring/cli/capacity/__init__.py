@@ -1,0 +1,1 @@
+"""``moor capacity``: the command and what it prints."""

@@ -1,0 +1,1 @@
+"""``moor rebalance``: the command and what it prints."""

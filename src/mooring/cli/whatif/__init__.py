@@ -1,0 +1,1 @@
+"""``moor whatif``: the command and what it prints."""

@@ -1,0 +1,1 @@
+"""How many more pods fit, and how many nodes would be needed."""

@@ -1,0 +1,1 @@
+"""Which running pods would score higher on another node, as a plan."""
