@@ -1,0 +1,49 @@
+"""When the pods and objects of a workload come, and how long pods run."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+from mooring.simulator.random_source import RandomSource
+from mooring.simulator.scenario import values
+from mooring.simulator.scenario.schema import DrawnDuration, Workload
+
+
+def arrival_times(workload: Workload, numbers: RandomSource) -> Iterator[float]:
+    """The times at which a workload's pods come, in ascending order; not for CSV files."""
+    arrival = workload.arrival
+    start = values.seconds(arrival.at, ())
+    end = values.seconds(arrival.until, ()) if arrival.until else math.inf
+    count = workload.count
+    if not arrival.every and not arrival.poisson:
+        return itertools.repeat(start, 1 if count is None else count)
+    step: Callable[[], float]
+    if arrival.every:
+        seconds = values.seconds(arrival.every, ())
+        times = (start + number * seconds for number in itertools.count())
+    else:
+        per_second = values.rate(arrival.poisson, ())
+        step = lambda: numbers.expovariate(per_second)  # noqa: E731
+        times = itertools.accumulate(iter(step, None), initial=start)
+        next(times)
+    return itertools.islice(itertools.takewhile(lambda time: time <= end, times), count)
+
+
+def draw_duration(workload: Workload, numbers: RandomSource) -> Callable[[], float] | None:
+    """Draws how long each pod runs; None if pods run for ever."""
+    duration = workload.duration
+    if not isinstance(duration, DrawnDuration):
+        if not duration:
+            return None
+        fixed = values.seconds(duration, ())
+        return lambda: fixed
+    if duration.exponential:
+        mean = values.seconds(duration.exponential, ())
+        return lambda: numbers.expovariate(1 / mean) if mean else 0.0
+    if duration.uniform is not None:
+        low, high = (values.seconds(one, ()) for one in duration.uniform)
+        return lambda: numbers.uniform(low, high)
+    assert duration.lognormal is not None  # noqa: S101 - one of them is given
+    median = math.log(values.seconds(duration.lognormal.median, ()))
+    sigma = duration.lognormal.sigma
+    return lambda: numbers.lognormvariate(median, sigma)

@@ -1,0 +1,189 @@
+"""A scenario as a simulation that is ready to run; `moor simulate` and others call it.
+
+Everything a scenario refers to is read here, through a function of the caller, and everything the
+API would reject is found here: before any virtual time passes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from mooring.embedded.api import DEFAULT_WRITE
+from mooring.embedded.resources import RESOURCES, Obj
+from mooring.embedded.status_errors import StatusError
+from mooring.model.meta import KubeObject
+from mooring.simulator.engine.api_cluster import resource_of
+from mooring.simulator.engine.scheduler_shell import Latencies
+from mooring.simulator.engine.simulation import GoOn, Simulation
+from mooring.simulator.random_source import Streams
+from mooring.simulator.result import SimulationResult
+from mooring.simulator.scenario import values
+from mooring.simulator.scenario.autoscaler import Autoscaler
+from mooring.simulator.scenario.csv_trace import TracePod, read_trace
+from mooring.simulator.scenario.event_run import EventRun
+from mooring.simulator.scenario.node_groups import NodeGroups
+from mooring.simulator.scenario.reader import ReadScenario
+from mooring.simulator.scenario.scenario_error import Problem, located
+from mooring.simulator.scenario.schema import Scenario, Workload
+from mooring.simulator.scenario.workload_run import WorkloadRun
+from mooring.simulator.scheduler_setup import SchedulerSetup
+
+#: The content of a file that a scenario names, by what it says.
+ReadFile = Callable[[str], bytes]
+#: The objects of a snapshot file that a scenario names.
+ReadSnapshot = Callable[[str], Iterable[KubeObject]]
+_CONFLICT: Final = 409
+
+
+class Sources:
+    """How a scenario's files are read.
+
+    Args:
+        file: reads a file.
+        snapshot: reads a snapshot.
+    """
+
+    def __init__(self, file: ReadFile, snapshot: ReadSnapshot) -> None:
+        self.file = file
+        self.snapshot = snapshot
+
+
+class ScenarioRun:
+    """A scenario that is being played.
+
+    Args:
+        read: the scenario.
+        setup: the scheduler.
+        streams: where numbers are drawn from.
+        sources: how its files are read.
+
+    Attributes:
+        simulation: what it is played on.
+
+    Raises:
+        ScenarioError: the API rejects something in it, or a file is wrong.
+        InputError: a file cannot be read, or a plugin cannot be made.
+    """
+
+    def __init__(
+        self, read: ReadScenario, setup: SchedulerSetup, streams: Streams, sources: Sources
+    ) -> None:
+        scenario = self._scenario = read.scenario
+        self._setup = setup
+        self.simulation = Simulation(setup, streams, _latencies(scenario))
+        try:
+            self._fill(scenario, streams, sources)
+        except Problem as problem:
+            raise located(read.document, problem) from None
+
+    def run(self, until: float | None = None, go_on: GoOn = lambda _: True) -> bool:
+        """Let time pass; whether it came to its end.
+
+        Args:
+            until: the virtual time to end at; None for what the scenario says.
+            go_on: asked now and then with the virtual time.
+        """
+        if until is None and self._scenario.until:
+            until = values.seconds(self._scenario.until, ())
+        return self.simulation.run(until, go_on)
+
+    def result(self, name: str, seed: int, *, interrupted: bool = False) -> SimulationResult:
+        """What came of it so far.
+
+        Args:
+            name: of the scenario, if it has none itself.
+            seed: what `streams` were made of.
+            interrupted: whether it was broken off.
+        """
+        found = self.simulation.result()
+        return msgspec.structs.replace(
+            found,
+            scenario=self._scenario.name or name,
+            configuration=self._setup.name,
+            seed=seed,
+            interrupted=interrupted,
+        )
+
+    # -- filling
+
+    def _fill(self, scenario: Scenario, streams: Streams, sources: Sources) -> None:
+        simulation = self.simulation
+        if scenario.cluster.snapshot:
+            self._load_snapshot(sources.snapshot(scenario.cluster.snapshot))
+        for number, obj in enumerate(scenario.cluster.objects):
+            self._create(obj, number)
+        groups = NodeGroups(simulation, scenario.cluster.node_groups)
+        for number, group in enumerate(scenario.cluster.node_groups):
+            scaling = group.autoscaling
+            count = max(group.count, scaling.min) if scaling is not None else group.count
+            try:
+                groups.add(group.name, count)
+            except StatusError as error:
+                raise Problem(["cluster", "nodeGroups", number], str(error)) from error
+        runs = {}
+        for number, workload in enumerate(scenario.workloads):
+            path: list[str | int] = ["workloads", number]
+            trace = _trace(workload, sources)
+            runs[workload.name] = WorkloadRun(simulation, workload, streams, path, trace)
+        for run in runs.values():
+            run.start()
+        events = EventRun(simulation, groups, runs)
+        for event in scenario.events:
+            events.plan(event)
+        if scenario.autoscaler is not None:
+            numbers = streams("autoscaler")
+            form = scenario.autoscaler
+            Autoscaler(simulation, self._setup, groups, form, numbers).start()
+
+    def _create(self, obj: Obj, number: int) -> None:
+        path = ["cluster", "objects", number]
+        resource = resource_of(obj)
+        if resource is None:
+            kind, version = obj.get("kind"), obj.get("apiVersion")
+            raise Problem(path, f"there is no kind {kind} in apiVersion {version}")
+        metadata = obj.get("metadata") or {}
+        space = (metadata.get("namespace") or "default") if resource.namespaced else ""
+        try:
+            self.simulation.cluster.api.create(resource, dict(obj), space, DEFAULT_WRITE)
+        except StatusError as error:
+            raise Problem(path, str(error)) from error
+
+    def _load_snapshot(self, things: Iterable[KubeObject]) -> None:
+        objects = [_manifest(one) for one in things]
+        known = {one["metadata"].get("uid") for one in objects}
+        for obj in objects:
+            metadata = obj["metadata"]
+            owners = metadata.get("ownerReferences")
+            if owners:
+                # Who owns it is not in the snapshot: a garbage collector would delete it.
+                metadata["ownerReferences"] = [one for one in owners if one.get("uid") in known]
+            try:
+                self.simulation.cluster.restore(obj)
+            except StatusError as error:
+                if error.code == _CONFLICT:
+                    continue  # every cluster has it, such as the namespace default
+                where = f"{obj.get('kind')} {metadata.get('name')}"
+                raise Problem(["cluster", "snapshot"], f"{where}: {error}") from error
+
+
+def _manifest(thing: KubeObject) -> dict[str, Any]:
+    obj = msgspec.json.decode(msgspec.json.encode(thing.raw))
+    resource = next((one for one in RESOURCES if one.kind == thing.kind_name), None)
+    if resource is not None:
+        obj.setdefault("apiVersion", resource.api_version)
+        obj.setdefault("kind", resource.kind)
+    found: dict[str, Any] = obj
+    return found
+
+
+def _latencies(scenario: Scenario) -> Latencies:
+    form = scenario.latencies
+    return Latencies(
+        **{name: values.seconds(getattr(form, name), ()) for name in form.__struct_fields__}
+    )
+
+
+def _trace(workload: Workload, sources: Sources) -> list[TracePod] | None:
+    form = workload.arrival.csv
+    return None if form is None else read_trace(sources.file(form.file), form, form.file)
