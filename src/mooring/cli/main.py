@@ -26,6 +26,8 @@ from mooring.cli.explain.explain import explain
 from mooring.cli.plugins import plugins
 from mooring.cli.run import run
 from mooring.cli.serve import serve
+from mooring.cli.simulate.scenario import scenario
+from mooring.cli.simulate.simulate import simulate
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
     NoteHandler,
@@ -64,6 +66,8 @@ app.command()(serve)
 app.command()(run)
 app.command()(explain)
 app.command()(snapshot)
+app.command()(simulate)
+app.command()(scenario)
 app.command()(bind)
 app.command()(manifests)
 app.command()(migrate)

@@ -53,7 +53,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         utilization: by resource, the share that pods request of what the nodes have, 0 to 1.
         nodes: how many nodes there were.
         running: how many pods were on nodes.
-        pending: how many pods had no node.
+        pending: how many pods had no node, at most since the time before.
         fragmentation: by resource, the share of what is free that typical pods cannot use: what
             is free on a node counts by the share of the scenario's pods that do not fit there.
     """

@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Sequence
+
 import yaml
 
 from mooring import located_yaml, yaml_text

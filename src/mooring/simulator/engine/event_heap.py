@@ -32,7 +32,7 @@ class EventHeap:
         if not background:
             self.foreground += 1
         now = self.now
-        heapq.heappush(self._heap, (time if time > now else now, self._count, background, action))
+        heapq.heappush(self._heap, (max(now, time), self._count, background, action))
 
     def after(self, seconds: float, action: Action, *, background: bool = False) -> None:
         """Do something in so many seconds."""

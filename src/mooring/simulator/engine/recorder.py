@@ -71,6 +71,7 @@ class Recorder:
         self.pending = 0
         self.decisions = 0
         self.bind_failures = 0
+        self._peak = 0
         self._here: dict[str, NodeRecord] = {}
         self._shape_of: dict[int, tuple[object, int]] = {}
 
@@ -85,6 +86,12 @@ class Recorder:
             self.running += 1
         else:
             self.pending += 1
+            self._peak = max(self._peak, self.pending)
+
+    def peak(self) -> int:
+        """The highest number of pods without a node since this was last asked."""
+        peak, self._peak = self._peak, self.pending
+        return peak
 
     def bound(self, uid: str, node: str, now: float) -> None:
         """A pod got its node."""

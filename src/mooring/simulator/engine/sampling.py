@@ -49,12 +49,16 @@ class Sampler:
     def end(self, now: float) -> None:
         """Take the last sample."""
         self.catch_up(now)
-        self._samples.append(_take(self._cluster, self._recorder).at(now))
+        sample = _take(self._cluster, self._recorder)
+        self._samples.append(sample.at(now, self._recorder.peak()))
 
     def _keep(self, time: float, sample: "_Sample") -> None:
-        self._samples.append(sample.at(time))
-        if len(self._samples) >= MOST_SAMPLES:
-            del self._samples[1::2]
+        kept = self._samples
+        kept.append(sample.at(time, self._recorder.peak()))
+        if len(kept) >= MOST_SAMPLES:
+            for dropped, stays in zip(kept[1::2], kept[2::2], strict=False):
+                stays.pending = max(stays.pending, dropped.pending)
+            del kept[1 : len(kept) - 1 : 2]
             self._step *= 2
         self.next_time = self._samples[-1].time + self._step
 
@@ -80,22 +84,19 @@ class _Sample:
         self,
         nodes: int,
         running: int,
-        pending: int,
         utilization: dict[str, float],
         fragmentation: dict[str, float],
     ) -> None:
         self.time = 0.0
         self.nodes = nodes
         self.running = running
-        self.pending = pending
+        self.pending = 0
         self.utilization = utilization
         self.fragmentation = fragmentation
 
-    def at(self, time: float) -> "_Sample":
-        copy = _Sample(
-            self.nodes, self.running, self.pending, self.utilization, self.fragmentation
-        )
-        copy.time = time
+    def at(self, time: float, pending: int) -> "_Sample":
+        copy = _Sample(self.nodes, self.running, self.utilization, self.fragmentation)
+        copy.time, copy.pending = time, pending
         return copy
 
 
@@ -110,9 +111,7 @@ def _take(cluster: Cluster, recorder: Recorder) -> _Sample:
         utilization[name] = round(float(used.sum()) / total, 6) if total else 0.0
         free[name] = np.maximum(allocatable - used, 0)
     fragmentation = _fragmentation(cluster, recorder, free)
-    return _Sample(
-        len(cluster.nodes), recorder.running, recorder.pending, utilization, fragmentation
-    )
+    return _Sample(len(cluster.nodes), recorder.running, utilization, fragmentation)
 
 
 def _fragmentation(

@@ -9,7 +9,6 @@ computer, so the result does not depend on the machine.
 """
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -197,5 +196,3 @@ class SchedulerShell:
             if not self._plans.cancel(victim.uid, f"preempted by {effect.plugin}"):
                 self._pods.delete(victim, "preempted")
         self._report(VictimsPreempted(effect.preemptor))
-
-

@@ -17,16 +17,20 @@ def arrival_times(workload: Workload, numbers: RandomSource) -> Iterator[float]:
     count = workload.count
     if not arrival.every and not arrival.poisson:
         return itertools.repeat(start, 1 if count is None else count)
-    step: Callable[[], float]
+    times: Iterator[float]
     if arrival.every:
         seconds = values.seconds(arrival.every, ())
         times = (start + number * seconds for number in itertools.count())
     else:
-        per_second = values.rate(arrival.poisson, ())
-        step = lambda: numbers.expovariate(per_second)  # noqa: E731
-        times = itertools.accumulate(iter(step, None), initial=start)
-        next(times)
+        times = _poisson(start, values.rate(arrival.poisson, ()), numbers)
     return itertools.islice(itertools.takewhile(lambda time: time <= end, times), count)
+
+
+def _poisson(start: float, per_second: float, numbers: RandomSource) -> Iterator[float]:
+    time = start
+    while True:
+        time += numbers.expovariate(per_second)
+        yield time
 
 
 def draw_duration(workload: Workload, numbers: RandomSource) -> Callable[[], float] | None:

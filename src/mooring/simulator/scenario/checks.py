@@ -41,7 +41,7 @@ def check(scenario: Scenario) -> None:
     _check_groups(cluster.node_groups)
     seen: set[str] = set()
     for number, workload in enumerate(scenario.workloads):
-        path = ["workloads", number]
+        path: Path = ["workloads", number]
         if workload.name in seen:
             raise Problem([*path, "name"], f"there is another workload named {workload.name}")
         seen.add(workload.name)
@@ -117,15 +117,16 @@ def _check_arrival(workload: Workload, arrival: Arrival, path: Path) -> None:
         raise Problem(path, f"{' and '.join(ways)} are given; expected one of them")
     if arrival.until:
         values.seconds(arrival.until, [*path, "until"])
-    if arrival.every:
-        if not values.seconds(arrival.every, [*path, "every"]):
-            raise Problem([*path, "every"], "expected a duration above 0s")
+    if arrival.every and not values.seconds(arrival.every, [*path, "every"]):
+        raise Problem([*path, "every"], "expected a duration above 0s")
     if arrival.poisson:
         values.rate(arrival.poisson, [*path, "poisson"])
     if (arrival.every or arrival.poisson) and workload.count is None and not arrival.until:
         raise Problem(path, "it never ends; expected a count, or until in the arrival")
     if arrival.csv is not None and workload.kind != "Pod":
-        raise Problem([*path, "csv"], f"a CSV file has pods; expected kind Pod, not {workload.kind}")
+        raise Problem(
+            [*path, "csv"], f"a CSV file has pods; expected kind Pod, not {workload.kind}"
+        )
 
 
 def _check_drawn(duration: DrawnDuration, path: Path) -> None:

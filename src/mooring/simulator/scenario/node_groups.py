@@ -30,9 +30,7 @@ class NodeGroups:
     def next_nodes(self, name: str, count: int) -> list[Obj]:
         """The next nodes that a group would get; nothing is changed."""
         group, made = self.groups[name], self._made[name]
-        return [
-            node_of(group, made + step, self._total + step) for step in range(1, count + 1)
-        ]
+        return [node_of(group, made + step, self._total + step) for step in range(1, count + 1)]
 
     def add(self, name: str, count: int) -> list[str]:
         """Add nodes to a group; their names.

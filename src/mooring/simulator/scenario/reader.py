@@ -50,7 +50,9 @@ def read_scenario(text: str, file: str) -> ReadScenario:
     try:
         document = LocatedDocument(file, text.splitlines(), text)
     except yaml_text.YamlProblem as error:
-        raise ScenarioError(f"{file}{_line_of(str(error))}: it is not valid YAML: {error}") from error
+        raise ScenarioError(
+            f"{file}{_line_of(str(error))}: it is not valid YAML: {error}"
+        ) from error
     try:
         if not isinstance(document.data, dict):
             raise Problem((), "expected a mapping with at least the field cluster")

@@ -24,7 +24,7 @@ from mooring.simulator.scenario.csv_trace import TracePod, read_trace
 from mooring.simulator.scenario.event_run import EventRun
 from mooring.simulator.scenario.node_groups import NodeGroups
 from mooring.simulator.scenario.reader import ReadScenario
-from mooring.simulator.scenario.scenario_error import Problem, located
+from mooring.simulator.scenario.scenario_error import Path, Problem, located
 from mooring.simulator.scenario.schema import Scenario, Workload
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.simulator.scheduler_setup import SchedulerSetup
@@ -137,7 +137,7 @@ class ScenarioRun:
             Autoscaler(simulation, self._setup, groups, form, numbers).start()
 
     def _create(self, obj: Obj, number: int) -> None:
-        path = ["cluster", "objects", number]
+        path: Path = ["cluster", "objects", number]
         resource = resource_of(obj)
         if resource is None:
             kind, version = obj.get("kind"), obj.get("apiVersion")

@@ -215,7 +215,8 @@ class WorkloadRun:
         labels = self._template(())[0].labels
         for item in self._simulation.cluster.api.store.all(POD_DISRUPTION_BUDGETS):
             selector = item.obj.get("spec", {}).get("selector")
-            if item.namespace == self.workload.namespace and selector is not None:
-                if msgspec.convert(selector, LabelSelector).matches(labels):
-                    return True
+            if item.namespace != self.workload.namespace or selector is None:
+                continue
+            if msgspec.convert(selector, LabelSelector).matches(labels):
+                return True
         return False

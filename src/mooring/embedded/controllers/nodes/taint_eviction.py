@@ -72,7 +72,9 @@ class TaintEvictionController(Controller):
             self._cancel(key, obj, now)
             return None
         tolerations = obj["spec"].get("tolerations") or ()
-        seconds = tolerated_seconds(taints, [msgspec.convert(one, Toleration) for one in tolerations])
+        seconds = tolerated_seconds(
+            taints, [msgspec.convert(one, Toleration) for one in tolerations]
+        )
         if seconds is None:
             self._cancel(key, obj, now)
             return None
