@@ -56,7 +56,7 @@ def amount(value: Amount, path: Path) -> str:
     try:
         parse_quantity(value)
     except QuantityError as error:
-        raise Problem(path, f"{error}; expected a quantity such as 500m or 4Gi") from None
+        raise Problem(path, str(error)) from None
     return str(value)
 
 
@@ -82,4 +82,4 @@ def in_range(number: float, least: float, most: float, path: Path) -> None:
         Problem: it is not.
     """
     if not least <= number <= most:
-        raise Problem(path, f"{number:g} is out of range; expected {least:g} to {most:g}")
+        raise Problem(path, f"{number} is out of range; expected {least} to {most}")
