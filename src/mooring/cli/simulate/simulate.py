@@ -7,6 +7,7 @@ import typer
 
 from mooring.cli.output_formats import TableOrJson
 from mooring.cli.shared_options import PolicyPlace
+from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
     from mooring.cli.simulate.progress import Progress
@@ -44,13 +45,15 @@ def simulate(
     Ctrl-C ends it early and prints the result so far. Exit code 0 if no pod is pending at the end,
     1 if pods are, 2 for a mistake in the scenario, 130 if it was interrupted.
     """
-    from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
-    from mooring.cli.simulate.progress import progress_of
-    from mooring.cli.simulate.view import print_result
-    from mooring.seeds import seeded_streams
-    from mooring.simulator.result import to_json
-    from mooring.simulator.scenario.scenario_run import ScenarioRun
+    with no_collection():
+        from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
+        from mooring.cli.simulate.progress import progress_of
+        from mooring.cli.simulate.view import print_result
+        from mooring.seeds import seeded_streams
+        from mooring.simulator.result import to_json
+        from mooring.simulator.scenario.scenario_run import ScenarioRun
 
+    collect_in_short_pauses()
     read = load_scenario(scenario)
     end = _end(until)
     setup = scheduler_of(read, scenario, config, policy)
