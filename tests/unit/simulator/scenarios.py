@@ -24,7 +24,7 @@ def prepare(text: str, seed: int = 1, files: dict[str, bytes] | None = None) -> 
         return []
 
     read = read_scenario(dedent(text), "s.yaml")
-    sources = Sources(lambda name: given[name], snapshot)
+    sources = Sources(lambda name: given[name], snapshot, lambda _: [])
     return ScenarioRun(read, set_up_scheduler(), seeded_streams(seed), sources)
 
 

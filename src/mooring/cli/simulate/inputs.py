@@ -32,6 +32,7 @@ def load_scenario(file: Path) -> "ReadScenario":
 
 def sources_of(file: Path) -> "Sources":
     """How the files that a scenario names are read: relative to the scenario."""
+    from mooring.embedded.fleet import read_fleet
     from mooring.model.kinds import KINDS
     from mooring.simulator.scenario.scenario_run import Sources
 
@@ -39,7 +40,11 @@ def sources_of(file: Path) -> "Sources":
         snapshot = read_snapshot(str(file.parent / name), keep_source=True)
         return [thing for kind in KINDS for thing in snapshot.all(kind.type)]
 
-    return Sources(lambda name: _read(file.parent / name), objects)
+    return Sources(
+        lambda name: _read(file.parent / name),
+        objects,
+        lambda name: read_fleet(file.parent / name),
+    )
 
 
 def scheduler_of(

@@ -1,5 +1,6 @@
 """``moor simulate``: a scenario in virtual time."""
 
+import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -58,6 +59,7 @@ def simulate(
     end = _end(until)
     setup = scheduler_of(read, scenario, config, policy)
     chosen = read.scenario.seed if seed is None else seed
+    random.seed(chosen)  # policies may draw numbers, too
     run = ScenarioRun(read, setup, seeded_streams(chosen), sources_of(scenario))
     finished = _run(run, end, progress_of(read.scenario, end))
     result = run.result(scenario.stem, chosen, interrupted=not finished)

@@ -1,16 +1,19 @@
 """The result of a simulation as a page of text of at most 80 columns."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from mooring.cli.terminal_output import TerminalPrinter, answer_lines, no_mark, table, yes_mark
-from mooring.simulator.result import SimulationResult
+from mooring.simulator.result import NodeSpan, SimulationResult
 from mooring.wording import counted
 
 _MOST_REASONS = 5
 _MOST_EVENTS = 12
+_MOST_NODES = 12
+_PODS = "pods"
 _DAY, _HOUR, _MINUTE = 86_400, 3600, 60
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 66
@@ -28,6 +31,9 @@ def print_result(result: SimulationResult) -> None:
     if result.series.times:
         printer.heading("over time")
         printer.print(_curves(result))
+    if 1 < len(_nodes_here(result)) <= _MOST_NODES:
+        printer.heading("nodes at the end")
+        printer.print(_nodes(result))
     if result.costs and result.cost is not None:
         printer.heading("node groups")
         printer.print(_costs(result))
@@ -127,6 +133,26 @@ def sparkline(times: Sequence[float], values: Sequence[float], top: float, lengt
         level = min(highest / top, 1.0) if top else 0.0
         text += _BLOCKS[max(round(level * (len(_BLOCKS) - 1)), 1 if level > 0 else 0)]
     return text
+
+
+def _nodes_here(result: SimulationResult) -> list[NodeSpan]:
+    return [one for one in result.nodes if one.removed is None]
+
+
+def _nodes(result: SimulationResult) -> Table:
+    used: dict[str, Counter[str]] = {}
+    for pod in result.pods:
+        if pod.bound is not None and pod.ended is None:
+            requests = result.shapes[pod.shape].requests
+            used.setdefault(pod.node, Counter()).update({**requests, _PODS: 1})
+    names = [name for name, shares in result.series.utilization.items() if any(shares)][:4]
+    columns = range(1, len(names) + 2)
+    rows = table("node", _PODS, *(f"{name} in use" for name in names), numbers=columns)
+    for one in _nodes_here(result):
+        here = used.get(one.name, Counter())
+        shares = [here[name] / (one.allocatable.get(name) or 1) for name in names]
+        rows.add_row(one.name, str(here[_PODS]), *map(_percent, shares))
+    return rows
 
 
 def _costs(result: SimulationResult) -> Table:

@@ -31,7 +31,7 @@ class Sampler:
         first_step: so many seconds are between the first samples.
     """
 
-    def __init__(self, cluster: Cluster, recorder: Recorder, first_step: float = 1.0) -> None:
+    def __init__(self, cluster: Cluster, recorder: Recorder, first_step: float = 0.05) -> None:
         self._cluster = cluster
         self._recorder = recorder
         self._step = first_step

@@ -6,6 +6,7 @@ from mooring.simulator.scenario import values
 from mooring.simulator.scenario.scenario_error import Path, Problem
 from mooring.simulator.scenario.schema import (
     MOST_EVENTS,
+    MOST_FILES,
     MOST_GROUPS,
     MOST_NODES,
     MOST_PODS,
@@ -32,11 +33,13 @@ def check(scenario: Scenario) -> None:
         Problem: something does not.
     """
     cluster = scenario.cluster
-    if not cluster.snapshot and not cluster.node_groups:
-        raise Problem(["cluster"], "there are no nodes; expected nodeGroups or a snapshot")
+    if not cluster.snapshot and not cluster.nodes and not cluster.node_groups:
+        expected = "expected nodeGroups, nodes or a snapshot"
+        raise Problem(["cluster"], f"there are no nodes; {expected}")
     if scenario.until:
         values.seconds(scenario.until, ["until"])
     _check_count(scenario.workloads, MOST_WORKLOADS, ["workloads"])
+    _check_count(scenario.manifests, MOST_FILES, ["manifests"])
     _check_count(scenario.events, MOST_EVENTS, ["events"])
     _check_groups(cluster.node_groups)
     seen: set[str] = set()

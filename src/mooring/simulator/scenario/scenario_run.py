@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mooring import yaml_text
 from mooring.embedded.api import DEFAULT_WRITE
 from mooring.embedded.resources import RESOURCES, Obj
 from mooring.embedded.status_errors import StatusError
@@ -33,6 +34,8 @@ from mooring.simulator.scheduler_setup import SchedulerSetup
 ReadFile = Callable[[str], bytes]
 #: The objects of a snapshot file that a scenario names.
 ReadSnapshot = Callable[[str], Iterable[KubeObject]]
+#: The manifests of the nodes in a file that a scenario names.
+ReadNodes = Callable[[str], Iterable[Obj]]
 _CONFLICT: Final = 409
 
 
@@ -42,11 +45,13 @@ class Sources:
     Args:
         file: reads a file.
         snapshot: reads a snapshot.
+        nodes: reads a file with nodes.
     """
 
-    def __init__(self, file: ReadFile, snapshot: ReadSnapshot) -> None:
+    def __init__(self, file: ReadFile, snapshot: ReadSnapshot, nodes: ReadNodes) -> None:
         self.file = file
         self.snapshot = snapshot
+        self.nodes = nodes
 
 
 class ScenarioRun:
@@ -111,8 +116,10 @@ class ScenarioRun:
         simulation = self.simulation
         if scenario.cluster.snapshot:
             self._load_snapshot(sources.snapshot(scenario.cluster.snapshot))
+        if scenario.cluster.nodes:
+            self._load_nodes(sources.nodes(scenario.cluster.nodes))
         for number, obj in enumerate(scenario.cluster.objects):
-            self._create(obj, number)
+            self._create(obj, ["cluster", "objects", number])
         groups = NodeGroups(simulation, scenario.cluster.node_groups)
         for number, group in enumerate(scenario.cluster.node_groups):
             scaling = group.autoscaling
@@ -126,6 +133,8 @@ class ScenarioRun:
             path: list[str | int] = ["workloads", number]
             trace = _trace(workload, sources)
             runs[workload.name] = WorkloadRun(simulation, workload, streams, path, trace)
+        for number, file in enumerate(scenario.manifests):
+            self._load_manifests(file, sources.file(file), ["manifests", number])
         for run in runs.values():
             run.start()
         events = EventRun(simulation, groups, runs)
@@ -136,8 +145,25 @@ class ScenarioRun:
             form = scenario.autoscaler
             Autoscaler(simulation, self._setup, groups, form, numbers).start()
 
-    def _create(self, obj: Obj, number: int) -> None:
-        path: Path = ["cluster", "objects", number]
+    def _load_nodes(self, nodes: Iterable[Obj]) -> None:
+        for obj in nodes:
+            try:
+                self.simulation.add_node(obj)
+            except StatusError as error:
+                raise Problem(["cluster", "nodes"], str(error)) from error
+
+    def _load_manifests(self, file: str, data: bytes, path: Path) -> None:
+        try:
+            text = data.decode("utf-8-sig")
+            objects = [yaml_text.parse(one, line) for line, one in yaml_text.documents(text)]
+        except (UnicodeDecodeError, yaml_text.YamlProblem) as error:
+            raise Problem(path, f"{file} is not valid YAML: {error}") from error
+        for obj in objects:
+            if not isinstance(obj, dict):
+                raise Problem(path, f"{file} has a document that is no Kubernetes object")
+            self._create(obj, path)
+
+    def _create(self, obj: Obj, path: Path) -> None:
         resource = resource_of(obj)
         if resource is None:
             kind, version = obj.get("kind"), obj.get("apiVersion")

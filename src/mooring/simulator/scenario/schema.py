@@ -15,6 +15,7 @@ MOST_GROUPS: Final = 500
 MOST_WORKLOADS: Final = 5_000
 MOST_EVENTS: Final = 10_000
 MOST_ZONES: Final = 100
+MOST_FILES: Final = 1000
 
 Amount = str | int | float
 WorkloadKind = Literal["Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"]
@@ -80,12 +81,14 @@ class ClusterForm(_Form, frozen=True, kw_only=True):
 
     Attributes:
         snapshot: a file as ``moor snapshot`` writes it, relative to the scenario.
+        nodes: a file with nodes as ``moor cluster --nodes`` takes it, relative to the scenario.
         node_groups: nodes, alone or beside those of the snapshot.
         objects: other Kubernetes objects: PriorityClasses, PodDisruptionBudgets, Services,
             StorageClasses, volumes and claims.
     """
 
     snapshot: str = ""
+    nodes: str = ""
     node_groups: list[NodeGroup] = []
     objects: list[dict[str, Any]] = []
 
@@ -357,6 +360,8 @@ class Scenario(_Form, frozen=True, kw_only=True):
         until: the end; without it, when nothing happens any more.
         cluster: what is there at the beginning.
         workloads: what comes.
+        manifests: files with Kubernetes objects that are created at the beginning, relative to the
+            scenario.
         events: what happens to the cluster.
         autoscaler: present if node groups grow and shrink.
         latencies: how long things take.
@@ -368,6 +373,7 @@ class Scenario(_Form, frozen=True, kw_only=True):
     until: str = ""
     cluster: ClusterForm
     workloads: list[Workload] = []
+    manifests: list[str] = []
     events: list[ScenarioEvent] = []
     autoscaler: AutoscalerForm | None = None
     latencies: LatencyForm = LatencyForm()

@@ -9,7 +9,7 @@ NODES = "cluster: {nodeGroups: [{name: n, count: 1}]}\n"
 WRONG = [
     ("[]", "s.yaml:1:1: expected a mapping with at least the field cluster"),
     ("a: [", "s.yaml:2:1: it is not valid YAML"),
-    ("cluster: {}", "s.yaml:1:1: cluster: there are no nodes; expected nodeGroups or a snapshot"),
+    ("cluster: {}", "s.yaml:1:1: cluster: there are no nodes; expected nodeGroups, nodes or a"),
     (
         NODES + "workload: []",
         "s.yaml:2:1: workload: there is no such field; expected one of name, seed, until, cluster",
