@@ -120,6 +120,8 @@ def _arrivals(simulation: Simulation, case: Case) -> None:
             template, f"{kind.name}-{among_kind}", uid, case.workload, duration
         )
         if number + 1 < case.pods:
-            simulation.heap.after(numbers.expovariate(_RATE * case.nodes), partial(arrive, number + 1))
+            simulation.heap.after(
+                numbers.expovariate(_RATE * case.nodes), partial(arrive, number + 1)
+            )
 
     simulation.heap.at(0.001, partial(arrive, 0))
