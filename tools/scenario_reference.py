@@ -12,9 +12,10 @@ from mooring.simulator.scenario.reader import MOST_BYTES
 
 _HEAD: Final = """# Scenarios
 
-A scenario is a YAML file that [`moor simulate`](../guide/simulate.md) plays and `moor scenario check` checks. Times and
-durations are texts such as `90s`, `1h30m` or `2d`; amounts are Kubernetes quantities, such as `500m` or `4Gi`; rates are
-texts such as `30/s`, `10/m` or `100/h`. File names are relative to the scenario.
+A scenario is a YAML file that [`moor simulate`](../guide/simulate.md) plays and
+`moor scenario check` checks. Times and durations are texts such as `90s`, `1h30m` or `2d`; amounts
+are Kubernetes quantities, such as `500m` or `4Gi`; rates are texts such as `30/s`, `10/m` or
+`100/h`. File names are relative to the scenario.
 """
 _NOTE: Final = "<!-- Written by `make docs` from the code; edit the docstrings instead. -->"
 _ORDER: Final = (
@@ -36,10 +37,12 @@ def scenario_page() -> Iterator[str]:
         yield from _struct(kind)
     yield "## Limits"
     yield ""
-    yield f"- The file has at most {MOST_BYTES // 2**20} MiB; long lists of pods belong into CSV files."
+    size = MOST_BYTES // 2**20
+    yield f"- The file has at most {size} MiB; long lists of pods belong into CSV files."
     yield f"- At most {schema.MOST_NODES:,} nodes in {schema.MOST_GROUPS} node groups,"
     yield f"  {schema.MOST_WORKLOADS:,} workloads, {schema.MOST_EVENTS:,} events,"
-    yield f"  {schema.MOST_FILES:,} files with manifests, and {schema.MOST_PODS:,} pods in a workload."
+    yield f"  {schema.MOST_FILES:,} files with manifests,"
+    yield f"  and {schema.MOST_PODS:,} pods in a workload."
     yield "- No time is later than 366 days."
 
 

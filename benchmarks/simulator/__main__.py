@@ -1,4 +1,6 @@
-"""The command line of the benchmark: `python -m benchmarks.simulator`, run by `make bench-simulator`.
+"""The command line of the benchmark: `python -m benchmarks.simulator`.
+
+Run by `make bench-simulator`.
 
 Exit codes: 0 done, 1 a goal is not met and ``--check`` was given, 2 it could not run.
 """

@@ -26,11 +26,11 @@ class Report(msgspec.Struct):
 
 def parts(report: Report) -> list[Part]:
     """The tables."""
-    columns = (
+    columns: tuple[str, ...] = (
         "workload", "nodes", "pods", "CPU s", "µs a pod", "set-up s", "virtual", "times real",
         "memory MB",
     )  # fmt: skip
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             one.case.workload,
             f"{one.case.nodes:,}",

@@ -19,7 +19,11 @@ cluster:
       pricePerHour: 3
       autoscaling: {{max: 3, startup: 60s, priority: 5}}
 workloads:
-  - {{name: job, count: {count}, pod: {{cpu: {cpu}, memory: 1Gi}}, arrival: {{at: 5s}}, duration: 5m}}
+  - name: job
+    count: {count}
+    pod: {{cpu: {cpu}, memory: 1Gi}}
+    arrival: {{at: 5s}}
+    duration: 5m
 """
 
 

@@ -75,7 +75,7 @@ WRONG = [
         "s.yaml:2:1: autoscaler: no node group has autoscaling; expected one that does",
     ),
     (
-        "cluster:\n  nodeGroups: [{name: n, count: 1}]\n  objects:\n  - {kind: Thing, apiVersion: v1}",
+        "cluster:\n  nodeGroups: [{name: n}]\n  objects:\n  - {kind: Thing, apiVersion: v1}",
         "s.yaml:4:5: cluster.objects[0]: there is no kind Thing in apiVersion v1",
     ),
 ]
