@@ -19,7 +19,7 @@ are Kubernetes quantities, such as `500m` or `4Gi`; rates are texts such as `30/
 """
 _NOTE: Final = "<!-- Written by `make docs` from the code; edit the docstrings instead. -->"
 _ORDER: Final = (
-    schema.Scenario, schema.ClusterForm, schema.NodeGroup, schema.GroupScaling, schema.Workload,
+    schema.Scenario, schema.ClusterForm, schema.NodeGroup, schema.GroupScaling, schema.WorkloadForm,
     schema.PodForm, schema.Arrival, schema.CsvArrival, schema.DrawnDuration, schema.LogNormal,
     schema.ScenarioEvent, schema.NodeSelection, schema.TaintEvent, schema.AddNodes,
     schema.ScaleEvent, schema.UpdateEvent, schema.PriorityEvent, schema.AutoscalerForm,
@@ -73,11 +73,12 @@ def _type(kind: Any) -> str:
     if text.startswith("Literal["):
         return ", ".join(f"`{one}`" for one in kind.__args__)
     text = text.replace("str | int | float", "quantity").replace(" | None", "")
-    text = text.replace("dict[str, Any]", "mapping").replace("str", "text")
+    text = text.replace("dict[str, Any]", "mapping")
+    text = re.sub(r"\bstr\b", "text", text)
     text = re.sub(r"list\[(.*)\]", r"list of \1", text)
     text = re.sub(r"dict\[text, (.*)\]", r"mapping of \1", text)
     text = re.sub(r"tuple\[text, text\]", "two texts", text)
-    text = text.replace("int", "number").replace("float", "number").replace(" | ", " or ")
+    text = re.sub(r"\b(int|float)\b", "number", text).replace(" | ", " or ")
     return re.sub(r"\b([A-Z]\w+)\b", lambda one: f"[{one[1]}](#{one[1].lower()})", text)
 
 

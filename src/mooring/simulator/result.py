@@ -13,7 +13,7 @@ import msgspec
 VERSION: Final = 1
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class WaitingTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long pods waited from their creation to their binding, in seconds.
 
     Attributes:
@@ -66,7 +66,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     fragmentation: dict[str, list[float]]
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     """What pods request who are alike in this.
 
     Attributes:
@@ -116,7 +116,7 @@ class NodeSpan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         name: its name.
         group: its node group; empty for nodes of a snapshot.
         zone: its zone; empty if it has none.
-        allocatable: what it has, by resource, as in `Shape.requests`.
+        allocatable: what it has, by resource, as in `PodShape.requests`.
         price: what it costs in an hour; 0 if no price is given.
         added: when it came.
         removed: when it went; None if it is still there.
@@ -220,7 +220,7 @@ class SimulationResult(msgspec.Struct, frozen=True, kw_only=True):
     running: int = 0
     pending: int = 0
     pending_reasons: list[PendingReason] = []
-    waiting: Waiting = Waiting()
+    waiting: WaitingTimes = WaitingTimes()
     utilization: dict[str, float] = {}
     fragmentation: dict[str, float] = {}
     spread: Spread = Spread(pods={})
@@ -232,7 +232,7 @@ class SimulationResult(msgspec.Struct, frozen=True, kw_only=True):
     decisions: int = 0
     series: Series
     events: list[TimelineEvent] = []
-    shapes: list[Shape] = []
+    shapes: list[PodShape] = []
     pods: list[PodPlacement] = []
     nodes: list[NodeSpan] = []
 

@@ -6,7 +6,7 @@ from mooring.model.meta import KubeObject
 from mooring.seeds import seeded_streams
 from mooring.simulator.result import PodPlacement, SimulationResult
 from mooring.simulator.scenario.reader import read_scenario
-from mooring.simulator.scenario.scenario_run import ScenarioRun, Sources
+from mooring.simulator.scenario.scenario_run import ScenarioFiles, ScenarioRun
 from mooring.simulator.scheduler_setup import set_up_scheduler
 
 #: Three nodes of four cores in three zones.
@@ -24,7 +24,7 @@ def prepare(text: str, seed: int = 1, files: dict[str, bytes] | None = None) -> 
         return []
 
     read = read_scenario(dedent(text), "s.yaml")
-    sources = Sources(lambda name: given[name], snapshot, lambda _: [])
+    sources = ScenarioFiles(lambda name: given[name], snapshot, lambda _: [])
     return ScenarioRun(read, set_up_scheduler(), seeded_streams(seed), sources)
 
 

@@ -11,7 +11,7 @@ from mooring.errors import InputError
 if TYPE_CHECKING:
     from mooring.model.meta import KubeObject
     from mooring.simulator.scenario.reader import ReadScenario
-    from mooring.simulator.scenario.scenario_run import Sources
+    from mooring.simulator.scenario.scenario_run import ScenarioFiles
     from mooring.simulator.scheduler_setup import SchedulerSetup
 
 
@@ -30,17 +30,17 @@ def load_scenario(file: Path) -> "ReadScenario":
     return read_scenario(text, str(file))
 
 
-def sources_of(file: Path) -> "Sources":
+def sources_of(file: Path) -> "ScenarioFiles":
     """How the files that a scenario names are read: relative to the scenario."""
     from mooring.embedded.fleet import read_fleet
     from mooring.model.kinds import KINDS
-    from mooring.simulator.scenario.scenario_run import Sources
+    from mooring.simulator.scenario.scenario_run import ScenarioFiles
 
     def objects(name: str) -> Iterable["KubeObject"]:
         snapshot = read_snapshot(str(file.parent / name), keep_source=True)
         return [thing for kind in KINDS for thing in snapshot.all(kind.type)]
 
-    return Sources(
+    return ScenarioFiles(
         lambda name: _read(file.parent / name),
         objects,
         lambda name: read_fleet(file.parent / name),

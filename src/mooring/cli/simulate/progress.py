@@ -5,7 +5,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn
-from rich.progress import Progress as Bar
 
 from mooring.cli.simulate.view import duration
 from mooring.cli.terminal_output import make_console
@@ -16,16 +15,16 @@ if TYPE_CHECKING:
 _SECONDS: Final = 0.1
 
 
-def progress_of(scenario: "Scenario", until: float | None) -> "Progress":
+def progress_of(scenario: "Scenario", until: float | None) -> "VirtualTimeBar":
     """A bar for a scenario; its end is known if the scenario has one."""
     from mooring.simulator.scenario.values import seconds
 
     if until is None and scenario.until:
         until = seconds(scenario.until, ())
-    return Progress(until)
+    return VirtualTimeBar(until)
 
 
-class Progress:
+class VirtualTimeBar:
     """Shows how far virtual time is.
 
     Args:
@@ -37,7 +36,7 @@ class Progress:
         self._until = until
         self._shown = 0.0
         self._task: TaskID | None = None
-        self._bar = Bar(
+        self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),

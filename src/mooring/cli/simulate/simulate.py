@@ -11,7 +11,7 @@ from mooring.cli.shared_options import PolicyPlace
 from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
-    from mooring.cli.simulate.progress import Progress
+    from mooring.cli.simulate.progress import VirtualTimeBar
     from mooring.simulator.scenario.scenario_run import ScenarioRun
 
 _INTERRUPTED = 130
@@ -73,16 +73,16 @@ def simulate(
 
 
 def _end(until: str | None) -> float | None:
-    from mooring.simulator.scenario.scenario_error import Problem, ScenarioError
+    from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
     from mooring.simulator.scenario.values import seconds
 
     try:
         return seconds(until, ()) if until is not None else None
-    except Problem as problem:
+    except FieldMistake as problem:
         raise ScenarioError(f"--until: {problem.message}") from None
 
 
-def _run(run: "ScenarioRun", until: float | None, progress: "Progress") -> bool:
+def _run(run: "ScenarioRun", until: float | None, progress: "VirtualTimeBar") -> bool:
     """Let time pass, with a bar that shows it; whether it came to its end."""
     from mooring.cli.simulate.interruption import noticing_interruption
 

@@ -12,10 +12,10 @@ from mooring import located_yaml, yaml_text
 from mooring.deploy.doctor.findings import Edit
 from mooring.located_yaml import Path, Position
 
-__all__ = ["LocatedDocument", "Path", "Position"]
+__all__ = ["EditableDocument", "Path", "Position"]
 
 
-class LocatedDocument(located_yaml.LocatedDocument):
+class EditableDocument(located_yaml.LocatedDocument):
     """One document of a file, with the positions of its fields and what would change them."""
 
     def replaced(self, path: Path, new: str) -> tuple[Edit, ...]:

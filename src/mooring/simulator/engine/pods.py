@@ -65,7 +65,7 @@ class Pods:
     def set_status(self, pod: Pod, reason: str, message: str, nominated: str | None) -> None:
         """Note why a pod is not scheduled, and its nominated node."""
         if reason:
-            self._recorder.refused(pod.uid, message)
+            self._recorder.rejected(pod.uid, message)
         if pod.uid in self.light:
             if nominated is not None:
                 self.light.nominate(pod.uid, nominated)

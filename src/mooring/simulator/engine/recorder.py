@@ -107,7 +107,7 @@ class Recorder:
         if record is not None:
             record.attempts += 1
 
-    def refused(self, uid: str, message: str) -> None:
+    def rejected(self, uid: str, message: str) -> None:
         """The scheduler found no node for a pod."""
         record = self.pods.get(uid)
         if record is not None and record.bound is None:
@@ -179,7 +179,7 @@ class Recorder:
 
     # -- the cluster
 
-    def happened(self, now: float, kind: str, message: str) -> None:
+    def note_event(self, now: float, kind: str, message: str) -> None:
         """Something happened to the cluster."""
         self.events.append(TimelineEvent(time=now, kind=kind, message=message))
 

@@ -10,11 +10,11 @@ from mooring.simulator.result import (
     NodeSpan,
     PendingReason,
     PodPlacement,
+    PodShape,
     Series,
-    Shape,
     SimulationResult,
     Spread,
-    Waiting,
+    WaitingTimes,
 )
 
 _MOST_REASONS = 50
@@ -51,7 +51,7 @@ def summarize(recorder: Recorder, series: Series, end: float) -> SimulationResul
         series=series,
         events=list(recorder.events),
         shapes=[
-            Shape(requests=dict(key), pods=recorder.shape_pods[number])
+            PodShape(requests=dict(key), pods=recorder.shape_pods[number])
             for key, number in recorder.shapes.items()
         ],
         pods=[_placement(one) for one in records],
@@ -89,10 +89,10 @@ def _span(one: NodeRecord) -> NodeSpan:
     )
 
 
-def _waiting(waited: Sequence[float]) -> Waiting:
+def _waiting(waited: Sequence[float]) -> WaitingTimes:
     if not waited:
-        return Waiting()
-    return Waiting(
+        return WaitingTimes()
+    return WaitingTimes(
         mean=round(math.fsum(waited) / len(waited), _DIGITS),
         p50=_percentile(waited, 50),
         p90=_percentile(waited, 90),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from mooring.simulator.random_source import RandomSource
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.schema import DrawnDuration, Workload
+from mooring.simulator.scenario.schema import DrawnDuration, WorkloadForm
 
 
-def arrival_times(workload: Workload, numbers: RandomSource) -> Iterator[float]:
+def arrival_times(workload: WorkloadForm, numbers: RandomSource) -> Iterator[float]:
     """The times at which a workload's pods come, in ascending order; not for CSV files."""
     arrival = workload.arrival
     start = values.seconds(arrival.at, ())
@@ -33,7 +33,7 @@ def _poisson(start: float, per_second: float, numbers: RandomSource) -> Iterator
         yield time
 
 
-def draw_duration(workload: Workload, numbers: RandomSource) -> Callable[[], float] | None:
+def draw_duration(workload: WorkloadForm, numbers: RandomSource) -> Callable[[], float] | None:
     """Draws how long each pod runs; None if pods run for ever."""
     duration = workload.duration
     if not isinstance(duration, DrawnDuration):

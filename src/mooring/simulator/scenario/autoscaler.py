@@ -136,11 +136,11 @@ class Autoscaler:
             next(candidates)
         used: dict[str, Node] = {}
         placed: list[Pod] = []
-        refused: set[int] = set()
+        rejected: set[int] = set()
         spare: Node | None = None
         for pod in pods:
             shape = id(self._simulation.state.shape_of(pod))
-            if shape in refused:
+            if shape in rejected:
                 continue
             where = trial.place(pod)
             if where is None and spare is None:
@@ -150,7 +150,7 @@ class Autoscaler:
                     trial.add(spare)
                     where = trial.place(pod)
             if where is None:
-                refused.add(shape)
+                rejected.add(shape)
                 continue
             if spare is not None and where == spare.name:
                 used[where] = spare
@@ -168,7 +168,7 @@ class Autoscaler:
         seconds = values.seconds(group.autoscaling.startup, ())
         simulation = self._simulation
         message = f"{name} grows by {counted(count, 'node')}"
-        simulation.recorder.happened(simulation.heap.now, "scale-up", message)
+        simulation.recorder.note_event(simulation.heap.now, "scale-up", message)
         simulation.heap.after(seconds, partial(self._ready, name, count))
 
     def _ready(self, name: str, count: int) -> None:
@@ -227,7 +227,7 @@ class Autoscaler:
         simulation = self._simulation
         self._leaving.add(node)
         self._unneeded.pop(node, None)
-        simulation.recorder.happened(simulation.heap.now, "scale-down", f"{node} is not needed")
+        simulation.recorder.note_event(simulation.heap.now, "scale-down", f"{node} is not needed")
         simulation.change_node(node, lambda obj: obj["spec"].update(unschedulable=True))
         simulation.evictions.drain(node, partial(self._gone, node))
 

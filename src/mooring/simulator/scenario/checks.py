@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.scenario_error import Path, Problem
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import (
     MOST_EVENTS,
     MOST_FILES,
@@ -19,7 +19,7 @@ from mooring.simulator.scenario.schema import (
     PodForm,
     Scenario,
     ScenarioEvent,
-    Workload,
+    WorkloadForm,
 )
 
 _SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
@@ -30,12 +30,12 @@ def check(scenario: Scenario) -> None:
     """See that a scenario makes sense.
 
     Raises:
-        Problem: something does not.
+        FieldMistake: something does not.
     """
     cluster = scenario.cluster
     if not cluster.snapshot and not cluster.nodes and not cluster.node_groups:
         expected = "expected nodeGroups, nodes or a snapshot"
-        raise Problem(["cluster"], f"there are no nodes; {expected}")
+        raise FieldMistake(["cluster"], f"there are no nodes; {expected}")
     if scenario.until:
         values.seconds(scenario.until, ["until"])
     _check_count(scenario.workloads, MOST_WORKLOADS, ["workloads"])
@@ -46,7 +46,7 @@ def check(scenario: Scenario) -> None:
     for number, workload in enumerate(scenario.workloads):
         path: Path = ["workloads", number]
         if workload.name in seen:
-            raise Problem([*path, "name"], f"there is another workload named {workload.name}")
+            raise FieldMistake([*path, "name"], f"there is another workload named {workload.name}")
         seen.add(workload.name)
         _check_workload(workload, path)
     for number, event in enumerate(scenario.events):
@@ -69,7 +69,7 @@ def _check_groups(groups: list[NodeGroup]) -> None:
         path: list[str | int] = ["cluster", "nodeGroups", number]
         values.name(group.name, [*path, "name"])
         if group.name in seen:
-            raise Problem([*path, "name"], f"there is another node group named {group.name}")
+            raise FieldMistake([*path, "name"], f"there is another node group named {group.name}")
         seen.add(group.name)
         values.in_range(group.count, 0, MOST_NODES, [*path, "count"])
         total += group.count
@@ -94,7 +94,7 @@ def _check_pod(pod: PodForm, path: Path) -> None:
         values.amount(one, [*path, "resources", name])
 
 
-def _check_workload(workload: Workload, path: Path) -> None:
+def _check_workload(workload: WorkloadForm, path: Path) -> None:
     values.name(workload.name, [*path, "name"])
     values.name(workload.namespace, [*path, "namespace"])
     if workload.count is not None:
@@ -110,24 +110,24 @@ def _check_workload(workload: Workload, path: Path) -> None:
     elif duration:
         values.seconds(duration, [*path, "duration"])
     if workload.kind == "Job" and not duration:
-        raise Problem(path, "a Job needs a duration, or its pods run for ever")
+        raise FieldMistake(path, "a Job needs a duration, or its pods run for ever")
 
 
-def _check_arrival(workload: Workload, arrival: Arrival, path: Path) -> None:
+def _check_arrival(workload: WorkloadForm, arrival: Arrival, path: Path) -> None:
     values.seconds(arrival.at, [*path, "at"])
     ways = [one for one in ("every", "poisson", "csv") if getattr(arrival, one)]
     if len(ways) > 1:
-        raise Problem(path, f"{' and '.join(ways)} are given; expected one of them")
+        raise FieldMistake(path, f"{' and '.join(ways)} are given; expected one of them")
     if arrival.until:
         values.seconds(arrival.until, [*path, "until"])
     if arrival.every and not values.seconds(arrival.every, [*path, "every"]):
-        raise Problem([*path, "every"], "expected a duration above 0s")
+        raise FieldMistake([*path, "every"], "expected a duration above 0s")
     if arrival.poisson:
         values.rate(arrival.poisson, [*path, "poisson"])
     if (arrival.every or arrival.poisson) and workload.count is None and not arrival.until:
-        raise Problem(path, "it never ends; expected a count, or until in the arrival")
+        raise FieldMistake(path, "it never ends; expected a count, or until in the arrival")
     if arrival.csv is not None and workload.kind != "Pod":
-        raise Problem(
+        raise FieldMistake(
             [*path, "csv"], f"a CSV file has pods; expected kind Pod, not {workload.kind}"
         )
 
@@ -135,7 +135,7 @@ def _check_arrival(workload: Workload, arrival: Arrival, path: Path) -> None:
 def _check_drawn(duration: DrawnDuration, path: Path) -> None:
     ways = [one for one in ("exponential", "uniform", "lognormal") if getattr(duration, one)]
     if len(ways) != 1:
-        raise Problem(path, "expected exactly one of exponential, uniform and lognormal")
+        raise FieldMistake(path, "expected exactly one of exponential, uniform and lognormal")
     if duration.exponential:
         values.seconds(duration.exponential, [*path, "exponential"])
     if duration.uniform is not None:
@@ -144,10 +144,12 @@ def _check_drawn(duration: DrawnDuration, path: Path) -> None:
             for number, one in enumerate(duration.uniform)
         )
         if low > high:
-            raise Problem([*path, "uniform"], "the first duration is longer than the second one")
+            raise FieldMistake(
+                [*path, "uniform"], "the first duration is longer than the second one"
+            )
     if duration.lognormal is not None:
         if not values.seconds(duration.lognormal.median, [*path, "lognormal", "median"]):
-            raise Problem([*path, "lognormal", "median"], "expected a duration above 0s")
+            raise FieldMistake([*path, "lognormal", "median"], "expected a duration above 0s")
         values.in_range(duration.lognormal.sigma, 0, 10, [*path, "lognormal", "sigma"])
 
 
@@ -156,33 +158,33 @@ def _check_event(event: ScenarioEvent, scenario: Scenario, path: Path) -> None:
     given = [one for one in _KINDS_OF_EVENTS if getattr(event, one) is not None]
     if len(given) != 1:
         kinds = ", ".join(_KINDS_OF_EVENTS)
-        raise Problem(path, f"expected exactly one of {kinds} beside at")
+        raise FieldMistake(path, f"expected exactly one of {kinds} beside at")
     what = getattr(event, given[0])
     path = [*path, given[0]]
     groups = {one.name: one for one in scenario.cluster.node_groups}
     if isinstance(what, NodeSelection):
         if not (what.node or what.zone or what.group or what.labels or what.count is not None):
-            raise Problem(path, "no nodes are selected; expected node, zone, group or labels")
+            raise FieldMistake(path, "no nodes are selected; expected node, zone, group or labels")
         if what.group and what.group not in groups:
-            raise Problem([*path, "group"], f"there is no node group named {what.group}")
+            raise FieldMistake([*path, "group"], f"there is no node group named {what.group}")
     if event.add is not None:
         if event.add.group not in groups:
-            raise Problem([*path, "group"], f"there is no node group named {event.add.group}")
+            raise FieldMistake([*path, "group"], f"there is no node group named {event.add.group}")
         values.in_range(event.add.count, 1, MOST_NODES, [*path, "count"])
     workloads = {one.name: one for one in scenario.workloads}
     named = getattr(what, "workload", None)
     if named is not None and named not in workloads:
-        raise Problem([*path, "workload"], f"there is no workload named {named}")
+        raise FieldMistake([*path, "workload"], f"there is no workload named {named}")
     if event.scale is not None:
         values.in_range(event.scale.replicas, 0, MOST_PODS, [*path, "replicas"])
         if workloads[event.scale.workload].kind not in _SCALED:
-            raise Problem([*path, "workload"], f"expected one of kind {', '.join(_SCALED)}")
+            raise FieldMistake([*path, "workload"], f"expected one of kind {', '.join(_SCALED)}")
     if event.update is not None:
         _check_pod(event.update.pod, [*path, "pod"])
     changed = event.update or event.priority
     if changed is not None and workloads[changed.workload].kind in ("Job", "ReplicaSet"):
         kind = workloads[changed.workload].kind
-        raise Problem([*path, "workload"], f"the pods of a {kind} cannot be changed")
+        raise FieldMistake([*path, "workload"], f"the pods of a {kind} cannot be changed")
 
 
 def _check_autoscaler(scenario: Scenario) -> None:
@@ -190,11 +192,13 @@ def _check_autoscaler(scenario: Scenario) -> None:
     scaled = [one for one in scenario.cluster.node_groups if one.autoscaling is not None]
     if form is None:
         if scaled:
-            raise Problem([], f"node group {scaled[0].name} has autoscaling; expected autoscaler")
+            raise FieldMistake(
+                [], f"node group {scaled[0].name} has autoscaling; expected autoscaler"
+            )
         return
     if not scaled:
-        raise Problem(["autoscaler"], "no node group has autoscaling; expected one that does")
+        raise FieldMistake(["autoscaler"], "no node group has autoscaling; expected one that does")
     if not values.seconds(form.scan_interval, ["autoscaler", "scanInterval"]):
-        raise Problem(["autoscaler", "scanInterval"], "expected a duration above 0s")
+        raise FieldMistake(["autoscaler", "scanInterval"], "expected a duration above 0s")
     values.seconds(form.scale_down_delay, ["autoscaler", "scaleDownDelay"])
     values.in_range(form.utilization_threshold, 0, 1, ["autoscaler", "utilizationThreshold"])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.scenario_error import Problem, ScenarioError
+from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
 from mooring.simulator.scenario.schema import MOST_PODS, CsvArrival
 
 ARRIVAL: Final = "arrival"
@@ -75,12 +75,12 @@ def _pod(row: list[str], columns: Mapping[str, int], where: str) -> TracePod:
         column = sum(len(one) + 1 for one in row[:number]) + 1
         try:
             if len(cell) > _LONGEST_CELL:
-                raise Problem((), "the cell is too long")
+                raise FieldMistake((), "the cell is too long")
             if meaning in times:
                 times[meaning] = _time(cell) if cell else None
             elif cell:
                 requests.append((meaning, values.amount(cell, ())))
-        except Problem as problem:
+        except FieldMistake as problem:
             raise ScenarioError(f"{where}:{column}: {meaning}: {problem.message}") from None
     arrival = times[ARRIVAL]
     if arrival is None:
@@ -95,5 +95,5 @@ def _time(cell: str) -> float:
     except ValueError:
         return values.seconds(cell, ())
     if not 0 <= number <= 366 * 86_400:
-        raise Problem((), f"{cell} is out of range; expected 0 to {366 * 86_400} seconds")
+        raise FieldMistake((), f"{cell} is out of range; expected 0 to {366 * 86_400} seconds")
     return number

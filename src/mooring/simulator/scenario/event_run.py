@@ -62,7 +62,7 @@ class EventRun:
             message = f"{counted(len(names), 'node')}: {_some(names)}" if names else "no nodes"
         else:
             message = getattr(self, f"_{kind}")(what)
-        self._simulation.recorder.happened(self._simulation.heap.now, kind, message)
+        self._simulation.recorder.note_event(self._simulation.heap.now, kind, message)
 
     # -- nodes
 

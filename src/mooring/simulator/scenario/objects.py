@@ -7,7 +7,7 @@ from mooring.embedded.kubelet.kubelet import RUN_SECONDS
 from mooring.embedded.resources import Obj
 from mooring.simulator.engine.recorder import ZONE
 from mooring.simulator.engine.simulation import WORKLOAD
-from mooring.simulator.scenario.schema import NodeGroup, PodForm, Workload
+from mooring.simulator.scenario.schema import NodeGroup, PodForm, WorkloadForm
 
 GROUP: Final = "mooring.dev/node-group"
 _API: Final = {"Job": "batch/v1", "Pod": "v1"}
@@ -41,7 +41,9 @@ def node_of(group: NodeGroup, number: int, cluster_number: int) -> Obj:
     return node
 
 
-def pod_template(workload: Workload, pod: PodForm, requests: dict[str, str] | None = None) -> Obj:
+def pod_template(
+    workload: WorkloadForm, pod: PodForm, requests: dict[str, str] | None = None
+) -> Obj:
     """Metadata and spec of a workload's pods.
 
     Args:
@@ -74,7 +76,7 @@ def pod_template(workload: Workload, pod: PodForm, requests: dict[str, str] | No
     return {"metadata": metadata, "spec": spec}
 
 
-def workload_object(workload: Workload, pod: PodForm, name: str, seconds: float | None) -> Obj:
+def workload_object(workload: WorkloadForm, pod: PodForm, name: str, seconds: float | None) -> Obj:
     """The object whose controller creates a workload's pods.
 
     Args:
@@ -107,7 +109,7 @@ def workload_object(workload: Workload, pod: PodForm, name: str, seconds: float 
     }
 
 
-def bare_pod(workload: Workload, template: Obj, name: str) -> Obj:
+def bare_pod(workload: WorkloadForm, template: Obj, name: str) -> Obj:
     """A pod that no controller creates."""
     metadata = {**template["metadata"], "name": name, "namespace": workload.namespace}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}

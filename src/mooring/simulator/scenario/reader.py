@@ -13,7 +13,7 @@ import msgspec
 from mooring import yaml_text
 from mooring.located_yaml import LocatedDocument
 from mooring.simulator.scenario.checks import check
-from mooring.simulator.scenario.scenario_error import Path, Problem, ScenarioError, located
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path, ScenarioError, located
 from mooring.simulator.scenario.schema import Scenario
 
 #: A scenario file has at most so many bytes; what is long belongs into a CSV file.
@@ -55,10 +55,10 @@ def read_scenario(text: str, file: str) -> ReadScenario:
         ) from error
     try:
         if not isinstance(document.data, dict):
-            raise Problem((), "expected a mapping with at least the field cluster")
+            raise FieldMistake((), "expected a mapping with at least the field cluster")
         scenario = _convert(document.data)
         check(scenario)
-    except Problem as problem:
+    except FieldMistake as problem:
         raise located(document, problem) from None
     return ReadScenario(scenario, document)
 
@@ -75,7 +75,7 @@ def _convert(data: dict[Any, Any]) -> Scenario:
         raise _problem(str(error)) from None
 
 
-def _problem(message: str) -> Problem:
+def _problem(message: str) -> FieldMistake:
     """What msgspec says, with the path as a path and in words for people."""
     found = _PLACE.fullmatch(message)
     problem, where = (found["problem"], found["path"]) if found else (message, "")
@@ -87,13 +87,13 @@ def _problem(message: str) -> Problem:
     if unknown is not None:
         fields = ", ".join(_fields_at(path))
         expected = f"; expected one of {fields}" if fields else ""
-        return Problem([*path, unknown["name"]], f"there is no such field{expected}")
+        return FieldMistake([*path, unknown["name"]], f"there is no such field{expected}")
     if missing is not None:
-        return Problem(path, f"the field {missing['name']} is missing")
+        return FieldMistake(path, f"the field {missing['name']} is missing")
     for word, text in _TYPES.items():
         problem = problem.replace(f"`{word}", f"`{text}").replace(f"| {word}", f"or {text}")
     problem = problem.replace("`", "").replace(" | ", " or ")
-    return Problem(path, problem[:1].lower() + problem[1:])
+    return FieldMistake(path, problem[:1].lower() + problem[1:])
 
 
 def _fields_at(path: Path) -> list[str]:

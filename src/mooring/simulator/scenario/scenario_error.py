@@ -12,7 +12,7 @@ class ScenarioError(InputError):
     """A scenario cannot be played; the message begins with file, line and column."""
 
 
-class Problem(Exception):  # noqa: N818 - a value on its way to whoever knows the file
+class FieldMistake(Exception):  # noqa: N818 - a value on its way to whoever knows the file
     """A mistake whose place in the file is not known yet.
 
     Attributes:
@@ -26,7 +26,7 @@ class Problem(Exception):  # noqa: N818 - a value on its way to whoever knows th
         self.message = message
 
 
-def located(document: LocatedDocument, problem: Problem) -> ScenarioError:
+def located(document: LocatedDocument, problem: FieldMistake) -> ScenarioError:
     """The mistake with its place: that of the field, or of the nearest one that is there."""
     line, column = document.first_line, 1
     for end in range(len(problem.path), -1, -1):

@@ -25,8 +25,8 @@ from mooring.simulator.scenario.csv_trace import TracePod, read_trace
 from mooring.simulator.scenario.event_run import EventRun
 from mooring.simulator.scenario.node_groups import NodeGroups
 from mooring.simulator.scenario.reader import ReadScenario
-from mooring.simulator.scenario.scenario_error import Path, Problem, located
-from mooring.simulator.scenario.schema import Scenario, Workload
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path, located
+from mooring.simulator.scenario.schema import Scenario, WorkloadForm
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.simulator.scheduler_setup import SchedulerSetup
 
@@ -39,7 +39,7 @@ ReadNodes = Callable[[str], Iterable[Obj]]
 _CONFLICT: Final = 409
 
 
-class Sources:
+class ScenarioFiles:
     """How a scenario's files are read.
 
     Args:
@@ -72,14 +72,14 @@ class ScenarioRun:
     """
 
     def __init__(
-        self, read: ReadScenario, setup: SchedulerSetup, streams: Streams, sources: Sources
+        self, read: ReadScenario, setup: SchedulerSetup, streams: Streams, sources: ScenarioFiles
     ) -> None:
         scenario = self._scenario = read.scenario
         self._setup = setup
         self.simulation = Simulation(setup, streams, _latencies(scenario))
         try:
             self._fill(scenario, streams, sources)
-        except Problem as problem:
+        except FieldMistake as problem:
             raise located(read.document, problem) from None
 
     def run(self, until: float | None = None, go_on: GoOn = lambda _: True) -> bool:
@@ -112,7 +112,7 @@ class ScenarioRun:
 
     # -- filling
 
-    def _fill(self, scenario: Scenario, streams: Streams, sources: Sources) -> None:
+    def _fill(self, scenario: Scenario, streams: Streams, sources: ScenarioFiles) -> None:
         simulation = self.simulation
         if scenario.cluster.snapshot:
             self._load_snapshot(sources.snapshot(scenario.cluster.snapshot))
@@ -127,7 +127,7 @@ class ScenarioRun:
             try:
                 groups.add(group.name, count)
             except StatusError as error:
-                raise Problem(["cluster", "nodeGroups", number], str(error)) from error
+                raise FieldMistake(["cluster", "nodeGroups", number], str(error)) from error
         runs = {}
         for number, workload in enumerate(scenario.workloads):
             path: list[str | int] = ["workloads", number]
@@ -150,30 +150,30 @@ class ScenarioRun:
             try:
                 self.simulation.add_node(obj)
             except StatusError as error:
-                raise Problem(["cluster", "nodes"], str(error)) from error
+                raise FieldMistake(["cluster", "nodes"], str(error)) from error
 
     def _load_manifests(self, file: str, data: bytes, path: Path) -> None:
         try:
             text = data.decode("utf-8-sig")
             objects = [yaml_text.parse(one, line) for line, one in yaml_text.documents(text)]
         except (UnicodeDecodeError, yaml_text.YamlProblem) as error:
-            raise Problem(path, f"{file} is not valid YAML: {error}") from error
+            raise FieldMistake(path, f"{file} is not valid YAML: {error}") from error
         for obj in objects:
             if not isinstance(obj, dict):
-                raise Problem(path, f"{file} has a document that is no Kubernetes object")
+                raise FieldMistake(path, f"{file} has a document that is no Kubernetes object")
             self._create(obj, path)
 
     def _create(self, obj: Obj, path: Path) -> None:
         resource = resource_of(obj)
         if resource is None:
             kind, version = obj.get("kind"), obj.get("apiVersion")
-            raise Problem(path, f"there is no kind {kind} in apiVersion {version}")
+            raise FieldMistake(path, f"there is no kind {kind} in apiVersion {version}")
         metadata = obj.get("metadata") or {}
         space = (metadata.get("namespace") or "default") if resource.namespaced else ""
         try:
             self.simulation.cluster.api.create(resource, dict(obj), space, DEFAULT_WRITE)
         except StatusError as error:
-            raise Problem(path, str(error)) from error
+            raise FieldMistake(path, str(error)) from error
 
     def _load_snapshot(self, things: Iterable[KubeObject]) -> None:
         objects = [_manifest(one) for one in things]
@@ -190,7 +190,7 @@ class ScenarioRun:
                 if error.code == _CONFLICT:
                     continue  # every cluster has it, such as the namespace default
                 where = f"{obj.get('kind')} {metadata.get('name')}"
-                raise Problem(["cluster", "snapshot"], f"{where}: {error}") from error
+                raise FieldMistake(["cluster", "snapshot"], f"{where}: {error}") from error
 
 
 def _manifest(thing: KubeObject) -> dict[str, Any]:
@@ -210,6 +210,6 @@ def _latencies(scenario: Scenario) -> Latencies:
     )
 
 
-def _trace(workload: Workload, sources: Sources) -> list[TracePod] | None:
+def _trace(workload: WorkloadForm, sources: ScenarioFiles) -> list[TracePod] | None:
     form = workload.arrival.csv
     return None if form is None else read_trace(sources.file(form.file), form, form.file)

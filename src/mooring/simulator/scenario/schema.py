@@ -174,7 +174,7 @@ class DrawnDuration(_Form, frozen=True, kw_only=True):
     lognormal: LogNormal | None = None
 
 
-class Workload(_Form, frozen=True, kw_only=True):
+class WorkloadForm(_Form, frozen=True, kw_only=True):
     """Pods, or an object whose controller creates pods.
 
     Attributes:
@@ -372,7 +372,7 @@ class Scenario(_Form, frozen=True, kw_only=True):
     seed: int = 0
     until: str = ""
     cluster: ClusterForm
-    workloads: list[Workload] = []
+    workloads: list[WorkloadForm] = []
     manifests: list[str] = []
     events: list[ScenarioEvent] = []
     autoscaler: AutoscalerForm | None = None

@@ -6,7 +6,7 @@ from typing import Final
 from mooring.errors import InputError, QuantityError
 from mooring.model.duration import Duration
 from mooring.model.quantity import parse_quantity
-from mooring.simulator.scenario.scenario_error import Path, Problem
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import Amount
 
 _DAYS: Final = re.compile(r"(?P<days>\d+(?:\.\d+)?)d(?P<rest>.*)")
@@ -22,16 +22,18 @@ def seconds(text: str, path: Path) -> float:
     """A duration in seconds.
 
     Raises:
-        Problem: it is none.
+        FieldMistake: it is none.
     """
     found = _DAYS.fullmatch(text)
     days, rest = (float(found["days"]), found["rest"] or "0") if found else (0.0, text)
     try:
         total = days * 86_400.0 + Duration.parse(rest).seconds
     except InputError:
-        raise Problem(path, f"{text!r} is no duration; expected one such as 90s or 1h30m") from None
+        raise FieldMistake(
+            path, f"{text!r} is no duration; expected one such as 90s or 1h30m"
+        ) from None
     if not 0 <= total <= _LONGEST:
-        raise Problem(path, f"{text!r} is out of range; expected 0s to 366d")
+        raise FieldMistake(path, f"{text!r} is out of range; expected 0s to 366d")
     return total
 
 
@@ -39,11 +41,11 @@ def rate(text: str, path: Path) -> float:
     """A rate, as a number in a second.
 
     Raises:
-        Problem: it is none.
+        FieldMistake: it is none.
     """
     found = _RATE.fullmatch(text.replace(" ", ""))
     if found is None or not float(found["number"]):
-        raise Problem(path, f"{text!r} is no rate; expected one such as 30/s, 10/m or 100/h")
+        raise FieldMistake(path, f"{text!r} is no rate; expected one such as 30/s, 10/m or 100/h")
     return float(found["number"]) / _UNIT_SECONDS[found["unit"]]
 
 
@@ -51,12 +53,12 @@ def amount(value: Amount, path: Path) -> str:
     """A quantity as objects have it.
 
     Raises:
-        Problem: it is none.
+        FieldMistake: it is none.
     """
     try:
         parse_quantity(value)
     except QuantityError as error:
-        raise Problem(path, str(error)) from None
+        raise FieldMistake(path, str(error)) from None
     return str(value)
 
 
@@ -64,10 +66,10 @@ def name(text: str, path: Path) -> str:
     """A name that Kubernetes objects may have.
 
     Raises:
-        Problem: it is none.
+        FieldMistake: it is none.
     """
     if not _NAME.fullmatch(text) or len(text) > _LONGEST_NAME:
-        raise Problem(
+        raise FieldMistake(
             path,
             f"{text!r} is no name; expected lower-case letters, digits, - and ., "
             f"at most {_LONGEST_NAME} characters",
@@ -79,7 +81,7 @@ def in_range(number: float, least: float, most: float, path: Path) -> None:
     """See that a number is within limits.
 
     Raises:
-        Problem: it is not.
+        FieldMistake: it is not.
     """
     if not least <= number <= most:
-        raise Problem(path, f"{number} is out of range; expected {least} to {most}")
+        raise FieldMistake(path, f"{number} is out of range; expected {least} to {most}")

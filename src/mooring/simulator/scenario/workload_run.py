@@ -21,8 +21,8 @@ from mooring.simulator.random_source import Streams
 from mooring.simulator.scenario.arrivals import arrival_times, draw_duration
 from mooring.simulator.scenario.csv_trace import TracePod
 from mooring.simulator.scenario.objects import bare_pod, pod_template, workload_object
-from mooring.simulator.scenario.scenario_error import Path, Problem
-from mooring.simulator.scenario.schema import PodForm, Workload
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path
+from mooring.simulator.scenario.schema import PodForm, WorkloadForm
 
 _DRY_RUN = WriteOptions(dry_run=True)
 
@@ -38,13 +38,13 @@ class WorkloadRun:
         trace: the pods of its CSV file, if it has one.
 
     Raises:
-        Problem: the API rejects its objects.
+        FieldMistake: the API rejects its objects.
     """
 
     def __init__(
         self,
         simulation: Simulation,
-        workload: Workload,
+        workload: WorkloadForm,
         streams: Streams,
         path: Path,
         trace: list[TracePod] | None = None,
@@ -62,7 +62,7 @@ class WorkloadRun:
         try:
             self._check()
         except StatusError as error:
-            raise Problem([*path, "pod"], str(error)) from error
+            raise FieldMistake([*path, "pod"], str(error)) from error
         self._light = not self._selected_by_budget()
 
     def start(self) -> None:
@@ -154,7 +154,7 @@ class WorkloadRun:
         api = simulation.cluster.api
         problem = simulation.try_to(partial(api.create, PODS, pod, workload.namespace))
         if problem:
-            simulation.recorder.happened(simulation.heap.now, "rejected", problem)
+            simulation.recorder.note_event(simulation.heap.now, "rejected", problem)
 
     def _object_comes(self) -> None:
         simulation = self._simulation
@@ -167,7 +167,7 @@ class WorkloadRun:
         create = partial(simulation.cluster.api.create, resource, obj, self.workload.namespace)
         problem = simulation.try_to(create)
         if problem:
-            simulation.recorder.happened(simulation.heap.now, "rejected", problem)
+            simulation.recorder.note_event(simulation.heap.now, "rejected", problem)
         else:
             self._names.append(name)
 

@@ -87,7 +87,7 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
         "def show(self, now):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    return True\n"
-        "progress.Progress.show = show\n"
+        "progress.VirtualTimeBar.show = show\n"
         "from mooring.cli.main import main\n"
         f"sys.argv = ['moor', 'simulate', {str(tmp_path / 's.yaml')!r}, '-o', 'json']\n"
         "main()\n"
