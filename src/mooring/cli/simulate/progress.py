@@ -4,7 +4,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from mooring.cli.simulate.view import duration
 from mooring.cli.terminal_output import make_console
