@@ -119,9 +119,8 @@ class SchedulerShell:
         time = self.core.next_time()
         if time is None:
             return
-        counts = self.core.queue.counts()
-        # That something was unschedulable for five minutes keeps no simulation going.
-        background = not counts.get("backoff") and not len(self.core.waiting)
+        # Trying pods again keeps no simulation going: that may be fruitless for ever.
+        background = not len(self.core.waiting)
         if background and self._background_at == time:
             return
         if background:

@@ -37,6 +37,8 @@ from mooring.state.cluster import Cluster
 WORKLOAD: Final = "mooring.dev/workload"
 #: Nobody simulates longer than a year.
 LONGEST_SECONDS: Final = 366 * 86_400.0
+#: Pods whose decisions or bindings fail are tried for so long after the last change.
+_RETRY_SECONDS: Final = 600.0
 #: So many steps are made between two looks at whether to go on.
 _STEPS: Final = 256
 
@@ -172,7 +174,10 @@ class Simulation:
         """Whether nothing will happen any more but looking after the cluster."""
         if self.heap.foreground or self.cluster.next_time() is not None:
             return False
-        return time > self._last_change + self.quiet_seconds
+        quiet = self.quiet_seconds
+        if self.core.queue.counts()["backoff"]:
+            quiet = max(quiet, _RETRY_SECONDS)
+        return time > self._last_change + quiet
 
     def _settle(self) -> None:
         """Let controllers do what is due, and show the scheduler what changed."""

@@ -56,6 +56,8 @@ def read_scenario(text: str, file: str) -> ReadScenario:
     try:
         if not isinstance(document.data, dict):
             raise FieldMistake((), "expected a mapping with at least the field cluster")
+        for path in document.repeated():
+            raise FieldMistake(path, "the field is there twice")
         scenario = _convert(document.data)
         check(scenario)
     except FieldMistake as problem:

@@ -59,6 +59,10 @@ WRONG = [
         "s.yaml:4:6: workloads[1].name: there is another workload named a",
     ),
     (
+        NODES + "until: 1s\nseed: 3\nuntil: 2s",
+        "s.yaml:4:1: until: the field is there twice",
+    ),
+    (
         NODES + "events:\n  - {at: 1s}",
         "s.yaml:3:5: events[0]: expected exactly one of cordon, uncordon, drain",
     ),
