@@ -17,7 +17,7 @@ QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,colu
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-check bench-all bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-simulator bench-check bench-all bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ bench-scheduler: setup ## moor run against kube-scheduler; ARGS=--quick for a sh
 
 bench-core: setup ## decisions in process, without I/O; ARGS=--quick for a short run
 	$(BIN)/python -m benchmarks.core $(ARGS)
+
+bench-simulator: setup ## simulations in virtual time, by nodes and pods; ARGS=--quick for a short run
+	$(BIN)/python -m benchmarks.simulator $(ARGS)
 
 bench-check: setup ## has a decision become dearer? instructions against recorded ones; ARGS="--base REV"
 	$(BIN)/python -m benchmarks.check $(ARGS)

@@ -35,6 +35,7 @@ from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns
 from mooring.state.nominations import Nominations
+from tools.scenario_reference import scenario_page
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 _NOTE: Final = "<!-- Written by `make docs` from the code; edit the docstrings instead. -->"
@@ -427,6 +428,7 @@ PAGES: Final = {
     "cli.md": cli_page,
     "hooks.md": hooks_page,
     "metrics.md": metrics_page,
+    "scenario.md": scenario_page,
 }
 
 

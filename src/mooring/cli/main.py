@@ -28,6 +28,8 @@ from mooring.cli.plugins import plugins
 from mooring.cli.rebalance.rebalance import rebalance
 from mooring.cli.run import run
 from mooring.cli.serve import serve
+from mooring.cli.simulate.scenario import scenario
+from mooring.cli.simulate.simulate import simulate
 from mooring.cli.snapshot import snapshot
 from mooring.cli.standard_streams import (
     NoteHandler,
@@ -70,6 +72,8 @@ app.command()(whatif)
 app.command()(capacity)
 app.command()(rebalance)
 app.command()(snapshot)
+app.command()(simulate)
+app.command()(scenario)
 app.command()(bind)
 app.command()(manifests)
 app.command()(migrate)

@@ -75,6 +75,10 @@ def run(
     log_format: LogLines = LogFormat.TEXT,
     verbose: Verbose = 0,
     reload: Reload = False,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Break ties by this seed, as moor simulate does; if unset, at random."),
+    ] = None,
 ) -> None:
     """Schedule pods, instead of kube-scheduler or alongside it.
 
@@ -112,6 +116,7 @@ def run(
             tls_key=tls_key,
             hook_limits=HookLimits(hook_timeout, bind_hook_timeout),
             reload=reload,
+            seed=seed,
         )
     )
     exit_soon(code)

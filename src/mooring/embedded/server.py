@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from mooring.embedded.api import AdmissionSettings, Api
+from mooring.embedded.built_in_objects import create_built_in_objects
 from mooring.embedded.controller_manager import ControllerManager
 from mooring.embedded.http.app import MAX_BODY, App
 from mooring.embedded.http.audit import AuditEvent
@@ -24,8 +25,6 @@ from mooring.embedded.http.authentication import EXTENSION, Authenticator
 from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.resources import (
     BY_KIND,
-    NAMESPACES,
-    PRIORITY_CLASSES,
     Obj,
     Resource,
 )
@@ -40,7 +39,6 @@ from mooring.http.tls import Certificates
 _KEEP_ALIVE_SECONDS: Final = 180
 #: Vowels and what looks like them are left out, as Kubernetes does.
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-_BUILT_IN: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class ClientCertificateProtocol(WholeBodyProtocol):
@@ -143,7 +141,7 @@ class EmbeddedCluster:
         self._port = options.port
         self._stack = contextlib.AsyncExitStack()
         self._online = contextlib.AsyncExitStack()
-        _create_built_in_objects(self.api)
+        create_built_in_objects(self.api)
         self.load(nodes)
 
     @property
@@ -234,26 +232,3 @@ def _ids(seed: int | None) -> tuple[Callable[[], str], Callable[[], str]]:
         lambda: str(uuid.UUID(int=rng.getrandbits(128), version=4)),
         lambda: "".join(rng.choices(_LETTERS, k=5)),
     )
-
-
-def _create_built_in_objects(api: Api) -> None:
-    """What every cluster has from the beginning."""
-    for name in _BUILT_IN:
-        api.create(
-            NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
-        )
-    for name, value, what in (
-        ("system-cluster-critical", 2_000_000_000, "cluster"),
-        ("system-node-critical", 2_000_001_000, "node"),
-    ):
-        api.restore(
-            PRIORITY_CLASSES,
-            {
-                "kind": "PriorityClass",
-                "apiVersion": "scheduling.k8s.io/v1",
-                "metadata": {"name": name},
-                "value": value,
-                "description": f"For pods without which the {what} does not work.",
-                "preemptionPolicy": "PreemptLowerPriority",
-            },
-        )

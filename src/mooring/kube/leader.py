@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from mooring.errors import ApiError, KubeError
+from mooring.kube.boot_clock import boot_clock
 from mooring.kube.lease import (
     JITTER,
     Lease,
@@ -27,7 +28,7 @@ from mooring.kube.lease import (
     make_identity,
 )
 from mooring.kube.reflector import Pacing
-from mooring.kube.timestamps import boot_clock, micro_time
+from mooring.kube.timestamps import micro_time
 
 T = TypeVar("T")
 

@@ -1,11 +1,9 @@
-"""Times as Kubernetes writes them, and a clock that does not stand still while we are suspended.
+"""Times as Kubernetes writes them.
 
-`leader`, `events` and whoever writes conditions call it.
+`leader`, `events` and whoever writes conditions call it; it reads no clock.
 """
 
 import functools
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 _SECOND = 1_000_000_000
@@ -25,13 +23,3 @@ def second_time(nanoseconds: int) -> str:
 @functools.lru_cache(maxsize=16)  # what is written together is of the same second
 def _date(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def _boot_clock() -> Callable[[], float]:
-    """Seconds that only grow, the time of a suspended machine included where the system can."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic
-
-
-boot_clock = _boot_clock()

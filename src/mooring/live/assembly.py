@@ -36,6 +36,7 @@ from mooring.process.deadline import Deadline
 from mooring.process.exiting import exit_now
 from mooring.scheduler.core_building import CoreOptions, build_core
 from mooring.scheduler.queue import QueueSettings
+from mooring.seeds import seeded_streams
 from mooring.state.cluster import Cluster
 from mooring.wording import counted
 
@@ -155,7 +156,7 @@ def _components(
         {name: Stopwatch(name, metrics, decided=decided) for name in settings.profiles},
     )
     core = build_core(
-        settings.profiles, settings.registry, cluster, time.time_ns, random.randrange, options
+        settings.profiles, settings.registry, cluster, time.time_ns, _choose(settings.seed), options
     )
     live = LiveScheduler(
         core,
@@ -197,6 +198,11 @@ def _components(
         policy_reload=PolicyReload(settings, core, informers.keys(), deadline, clock),
         scraped_metrics=scraped_metrics,
     )
+
+
+def _choose(seed: int | None) -> Callable[[int], int]:
+    """How ties are broken: at random, or in the same way every time."""
+    return random.randrange if seed is None else seeded_streams(seed)("ties").randrange
 
 
 def _stubborn(times: int, frame: FrameType | None, exit_now: Callable[[int], object]) -> None:

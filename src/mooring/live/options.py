@@ -63,6 +63,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         drain: how long bindings under way are waited for at the end, in seconds.
         hook_limits: how long plugins may take.
         reload: load the policy again when its file changes.
+        seed: breaks ties; None breaks them at random.
     """
 
     policy: Policy | str | None = None
@@ -80,6 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     drain: float = 20.0
     hook_limits: HookLimits = HookLimits()
     reload: bool = False
+    seed: int | None = None
 
     def certificates(self) -> Certificates | None:
         """The certificates, if TLS is on.
@@ -120,6 +122,7 @@ class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
             scheduling does not.
         whole_victims: whether that goes for pods on nodes too.
         hook_limits: how long plugins may take.
+        seed: breaks ties; None breaks them at random.
     """
 
     configuration: KubeSchedulerConfiguration
@@ -135,6 +138,7 @@ class SchedulerSettings(msgspec.Struct, frozen=True, kw_only=True):
     whole_objects: bool = False
     whole_victims: bool = False
     hook_limits: HookLimits = HookLimits()
+    seed: int | None = None
 
     def says(self) -> list[str]:
         """How much say each policy has: a sentence, or one for each profile if they differ."""
@@ -189,6 +193,7 @@ def read_settings(options: RunOptions) -> SchedulerSettings:
         whole_objects=foreign or bool(extenders) or options.reload,
         whole_victims=any(one.preempt_verb and not one.node_cache_capable for one in extenders),
         hook_limits=options.hook_limits,
+        seed=options.seed,
     )
 
 

@@ -54,3 +54,21 @@ def untolerated(
         if taint.effect in effects and not any(one.tolerates(taint) for one in tolerations):
             return taint
     return None
+
+
+def tolerated_seconds(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> float | None:
+    """For how many seconds a pod may stay on a node with these taints; None for ever.
+
+    Args:
+        taints: those with the effect ``NoExecute``.
+        tolerations: the pod's.
+    """
+    # parity v1.36.4: pkg/controller/tainteviction getMinTolerationTime
+    known, used = list(tolerations), []
+    for taint in taints:
+        found = next((one for one in known if one.tolerates(taint)), None)
+        if found is None:
+            return 0.0
+        used.append(found)
+    times = [one.toleration_seconds for one in used if one.toleration_seconds is not None]
+    return float(max(min(times), 0)) if times else None

@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from mooring.errors import ApiError, KubeError
+from mooring.kube.boot_clock import boot_clock
 from mooring.kube.pod_status import PodCondition, is_retriable, pod_condition, status_patch
-from mooring.kube.timestamps import boot_clock, micro_time, second_time
+from mooring.kube.timestamps import micro_time, second_time
 from mooring.model.pod import Pod
 
 NOW = 1_700_000_000_123_456_789

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mooring.config.types import Extender
 from mooring.deploy.doctor.findings import FindingPlace
-from mooring.deploy.doctor.located_yaml import LocatedDocument, Path
+from mooring.deploy.doctor.located_yaml import EditableDocument, Path
 
 if TYPE_CHECKING:
     from mooring.config.profiles import Profile
@@ -30,7 +30,7 @@ class FoundObject:
     """
 
     data: Mapping[str, Any]
-    document: LocatedDocument | None = None
+    document: EditableDocument | None = None
     documents: int = 1
 
     @property
@@ -80,7 +80,7 @@ class FoundConfiguration:
     """
 
     data: Mapping[str, Any]
-    document: LocatedDocument | None = None
+    document: EditableDocument | None = None
     source: str = ""
     owner: FoundObject | None = None
     key: str = ""

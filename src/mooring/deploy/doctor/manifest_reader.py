@@ -21,7 +21,7 @@ from mooring.deploy.doctor.evidence import (
     mapping,
     sequence,
 )
-from mooring.deploy.doctor.located_yaml import LocatedDocument
+from mooring.deploy.doctor.located_yaml import EditableDocument
 from mooring.deploy.static_pods import is_static_folder
 from mooring.errors import InputError
 from mooring.model.duration import Duration
@@ -70,14 +70,14 @@ class ReadFiles:
             if not part.strip():
                 continue
             try:
-                document = LocatedDocument(file, lines, part, first_line)
+                document = EditableDocument(file, lines, part, first_line)
             except yaml_text.YamlProblem as problem:
                 self.broken.append(BrokenFile(file, _line_of(problem, first_line), str(problem)))
                 continue
             self._add_document(document, len(documents), is_configuration)
 
     def _add_document(
-        self, document: LocatedDocument, documents: int, is_configuration: bool
+        self, document: EditableDocument, documents: int, is_configuration: bool
     ) -> None:
         data = document.data
         if data is None:

@@ -2,7 +2,7 @@ import pytest
 
 from mooring import yaml_text
 from mooring.deploy.doctor.fixes import apply_edits
-from mooring.deploy.doctor.located_yaml import LocatedDocument
+from mooring.deploy.doctor.located_yaml import EditableDocument
 
 TEXT = """\
 metadata:
@@ -18,8 +18,8 @@ data:
 """
 
 
-def document(text: str = TEXT) -> LocatedDocument:
-    return LocatedDocument("f.yaml", text.splitlines(), text)
+def document(text: str = TEXT) -> EditableDocument:
+    return EditableDocument("f.yaml", text.splitlines(), text)
 
 
 def test_lines_of_fields() -> None:

@@ -16,7 +16,7 @@ from mooring.embedded.pod_subresources import set_pod_condition
 from mooring.embedded.resources import NODES, PODS, Obj, Resource
 from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.watch_history import WatchEvent
-from mooring.model.taints import NO_EXECUTE, Taint, Toleration
+from mooring.model.taints import NO_EXECUTE, Taint, Toleration, tolerated_seconds
 
 _TAINTED: Final = b"NoExecute"
 
@@ -71,7 +71,10 @@ class TaintEvictionController(Controller):
         if not taints:
             self._cancel(key, obj, now)
             return None
-        seconds = _tolerated(taints, obj["spec"].get("tolerations") or ())
+        tolerations = obj["spec"].get("tolerations") or ()
+        seconds = tolerated_seconds(
+            taints, [msgspec.convert(one, Toleration) for one in tolerations]
+        )
         if seconds is None:
             self._cancel(key, obj, now)
             return None
@@ -101,16 +104,3 @@ class TaintEvictionController(Controller):
         }
         set_pod_condition(obj.setdefault("status", {}), condition, format_time(now))
         self._client.update(PODS, obj, "status")
-
-
-def _tolerated(taints: Iterable[Taint], tolerations: Iterable[Obj]) -> float | None:
-    """For how many seconds a pod may stay; None for ever."""
-    known = [msgspec.convert(one, Toleration) for one in tolerations]
-    used: list[Toleration] = []
-    for taint in taints:
-        found = [one for one in known if one.tolerates(taint)]
-        if not found:
-            return 0.0
-        used.append(found[0])
-    times = [one.toleration_seconds for one in used if one.toleration_seconds is not None]
-    return float(max(min(times), 0)) if times else None

@@ -1,0 +1,1 @@
+"""How long the simulator takes: `make bench-simulator`."""

@@ -1,0 +1,1 @@
+"""``moor simulate`` and ``moor scenario``."""

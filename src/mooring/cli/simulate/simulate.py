@@ -1,0 +1,90 @@
+"""``moor simulate``: a scenario in virtual time."""
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from mooring.cli.output_formats import TableOrJson
+from mooring.cli.shared_options import PolicyPlace
+from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
+
+if TYPE_CHECKING:
+    from mooring.cli.simulate.progress import VirtualTimeBar
+    from mooring.simulator.scenario.scenario_run import ScenarioRun
+
+_INTERRUPTED = 130
+
+
+def simulate(
+    scenario: Annotated[Path, typer.Argument(help="The scenario, a YAML file.")],
+    policy: PolicyPlace = None,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045 - typer reads it at run time
+        typer.Option(
+            help="KubeSchedulerConfiguration file; if unset, the scenario's first scheduler."
+        ),
+    ] = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Seed of everything that is drawn; if unset, the scenario's."),
+    ] = None,
+    until: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="DURATION", help="End at this virtual time, such as 24h."),
+    ] = None,
+    output: Annotated[
+        TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
+    ] = TableOrJson.TABLE,
+) -> None:
+    """Play a scenario in virtual time with the scheduler that moor run is.
+
+    Pods arrive, run and end, nodes fail and come, and the scheduler decides as it would on a
+    cluster; no cluster is needed. The same scenario and seed give the same result, byte for byte.
+
+    Ctrl-C ends it early and prints the result so far. Exit code 0 if no pod is pending at the end,
+    1 if pods are, 2 for a mistake in the scenario, 130 if it was interrupted.
+    """
+    with no_collection():
+        from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
+        from mooring.cli.simulate.progress import progress_of
+        from mooring.cli.simulate.view import print_result
+        from mooring.seeds import seeded_streams
+        from mooring.simulator.result import to_json
+        from mooring.simulator.scenario.scenario_run import ScenarioRun
+
+    collect_in_short_pauses()
+    read = load_scenario(scenario)
+    end = _end(until)
+    setup = scheduler_of(read, scenario, config, policy)
+    chosen = read.scenario.seed if seed is None else seed
+    random.seed(chosen)  # policies may draw numbers, too
+    run = ScenarioRun(read, setup, seeded_streams(chosen), sources_of(scenario))
+    finished = _run(run, end, progress_of(read.scenario, end))
+    result = run.result(scenario.stem, chosen, interrupted=not finished)
+    if output is TableOrJson.JSON:
+        typer.echo(to_json(result))
+    else:
+        print_result(result)
+    if not finished:
+        raise typer.Exit(_INTERRUPTED)
+    raise typer.Exit(1 if result.pending else 0)
+
+
+def _end(until: str | None) -> float | None:
+    from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
+    from mooring.simulator.scenario.values import seconds
+
+    try:
+        return seconds(until, ()) if until is not None else None
+    except FieldMistake as problem:
+        raise ScenarioError(f"--until: {problem.message}") from None
+
+
+def _run(run: "ScenarioRun", until: float | None, progress: "VirtualTimeBar") -> bool:
+    """Let time pass, with a bar that shows it; whether it came to its end."""
+    from mooring.cli.simulate.interruption import noticing_interruption
+
+    with noticing_interruption() as interrupted, progress:
+        return run.run(until, lambda now: progress.show(now) and not interrupted())

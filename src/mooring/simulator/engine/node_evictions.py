@@ -1,0 +1,126 @@
+"""What becomes of pods on nodes that are tainted, drained or removed; for all pods, here alone.
+
+Taints follow from a node's state as in any cluster (the embedded node-lifecycle controller sets
+them); who does not tolerate ``NoExecute`` leaves in its time. Draining asks disruption budgets.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from mooring.model.node import Node
+from mooring.model.pod import Pod
+from mooring.model.taints import NO_EXECUTE, Taint, tolerated_seconds
+from mooring.simulator.engine.event_heap import EventHeap
+from mooring.simulator.engine.pods import Pods
+from mooring.state.cluster import Cluster
+
+#: kubectl drain tries again after so many seconds when a budget forbids an eviction.
+_RETRY_SECONDS: Final = 5.0
+_DAEMON_SET: Final = "DaemonSet"
+
+
+class NodeEvictions:
+    """Has pods leave their nodes.
+
+    Args:
+        state: the scheduler's state, which has all pods on all nodes.
+        pods: deletes and evicts.
+        heap: virtual time.
+    """
+
+    def __init__(self, state: Cluster, pods: Pods, heap: EventHeap) -> None:
+        self._state = state
+        self._pods = pods
+        self._heap = heap
+        self._tainted: dict[str, tuple[Taint, ...]] = {}
+        self._since: dict[str, float] = {}
+
+    # -- taints
+
+    def node_changed(self, node: Node) -> None:
+        """A node came or changed; the state shows it already."""
+        taints = tuple(one for one in node.taints if one.effect == NO_EXECUTE)
+        if taints == self._tainted.get(node.name, ()):
+            return
+        if not taints:
+            del self._tainted[node.name]
+            for pod in self.on_node(node.name):
+                self._since.pop(pod.uid, None)
+            return
+        self._tainted[node.name] = taints
+        for pod in self.on_node(node.name):
+            self._check(pod)
+
+    def node_gone(self, name: str) -> None:
+        """A node is gone."""
+        self._tainted.pop(name, None)
+
+    def pod_bound(self, pod: Pod) -> None:
+        """A pod is on a node."""
+        if self._tainted and pod.node_name in self._tainted:
+            self._check(pod)
+
+    def pod_gone(self, pod: Pod) -> None:
+        """A pod is gone."""
+        if self._since:
+            self._since.pop(pod.uid, None)
+
+    def _check(self, pod: Pod) -> None:
+        taints = self._tainted.get(pod.node_name)
+        if taints is None or pod.deleting:
+            return
+        seconds = tolerated_seconds(taints, pod.tolerations)
+        if seconds is None:
+            self._since.pop(pod.uid, None)
+            return
+        now = self._heap.now
+        since = self._since.setdefault(pod.uid, now)
+        if since + seconds <= now:
+            self._pods.delete(pod, "evicted")
+        else:
+            self._heap.at(since + seconds, partial(self._look_again, pod))
+
+    def _look_again(self, pod: Pod) -> None:
+        known = self._state.pod(pod.namespace, pod.name)
+        if known is not None and known.uid == pod.uid and pod.uid in self._since:
+            self._check(known)
+
+    # -- draining and removing
+
+    def drain(self, name: str, done: Callable[[], None] = lambda: None) -> None:
+        """Evict the pods of a node, but not those of DaemonSets, as ``kubectl drain`` does.
+
+        Args:
+            name: the node, which is cordoned already.
+            done: called when nobody is left to be evicted.
+        """
+        left = False
+        for pod in self.on_node(name):
+            if of_daemon_set(pod):
+                continue
+            left = True
+            if not pod.deleting:
+                self._pods.evict(pod)
+        if left and name in self._state.nodes:
+            # A budget may forbid it for ever, which keeps no simulation going.
+            again = partial(self.drain, name, done)
+            self._heap.after(_RETRY_SECONDS, again, background=True)
+        elif not left:
+            done()
+
+    def lose(self, name: str) -> None:
+        """Delete the pods of a node whose machine is gone."""
+        for pod in self.on_node(name):
+            self._pods.delete(pod, "node-removed", at_once=True)
+
+    def on_node(self, name: str) -> list[Pod]:
+        """The pods on a node."""
+        node = self._state.nodes.get(name)
+        return list(node.pods) if node is not None else []
+
+
+def of_daemon_set(pod: Pod) -> bool:
+    """Whether a pod belongs to its node rather than to a workload."""
+    owner = pod.controller
+    return owner is not None and owner.kind == _DAEMON_SET

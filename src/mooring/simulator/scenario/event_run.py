@@ -1,0 +1,166 @@
+"""Playing the events of a scenario: drains, failures, new nodes, updates."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from mooring.embedded.resources import Obj
+from mooring.simulator.engine.api_cluster import resource_of
+from mooring.simulator.engine.recorder import ZONE
+from mooring.simulator.engine.simulation import Simulation
+from mooring.simulator.scenario import values
+from mooring.simulator.scenario.node_groups import NodeGroups
+from mooring.simulator.scenario.schema import (
+    AddNodes,
+    NodeSelection,
+    PriorityEvent,
+    ScaleEvent,
+    ScenarioEvent,
+    TaintEvent,
+    UpdateEvent,
+)
+from mooring.simulator.scenario.workload_run import WorkloadRun
+from mooring.wording import counted, natural_key
+
+_READY: Final = {"status": "True", "reason": "KubeletReady"}
+_UNKNOWN: Final = {"status": "Unknown", "reason": "NodeStatusUnknown"}
+
+
+class EventRun:
+    """Plays events.
+
+    Args:
+        simulation: where.
+        groups: the node groups.
+        workloads: by name.
+    """
+
+    def __init__(
+        self, simulation: Simulation, groups: NodeGroups, workloads: Mapping[str, WorkloadRun]
+    ) -> None:
+        self._simulation = simulation
+        self._groups = groups
+        self._workloads = workloads
+
+    def plan(self, event: ScenarioEvent) -> None:
+        """Have an event happen in its time."""
+        kind = next(
+            one
+            for one in ScenarioEvent.__struct_fields__
+            if one != "at" and getattr(event, one) is not None
+        )
+        time = values.seconds(event.at, ())
+        self._simulation.heap.at(time, partial(self._happen, kind, event))
+
+    def _happen(self, kind: str, event: ScenarioEvent) -> None:
+        what = getattr(event, kind)
+        if isinstance(what, NodeSelection):
+            names = self._select(what)
+            act = getattr(self, f"_{kind}")
+            for name in names:
+                act(name, what)
+            message = f"{counted(len(names), 'node')}: {_some(names)}" if names else "no nodes"
+        else:
+            message = getattr(self, f"_{kind}")(what)
+        self._simulation.recorder.note_event(self._simulation.heap.now, kind, message)
+
+    # -- nodes
+
+    def _cordon(self, name: str, _: NodeSelection) -> None:
+        self._simulation.change_node(name, lambda obj: obj["spec"].update(unschedulable=True))
+
+    def _uncordon(self, name: str, _: NodeSelection) -> None:
+        self._simulation.change_node(name, lambda obj: obj["spec"].pop("unschedulable", None))
+
+    def _drain(self, name: str, selection: NodeSelection) -> None:
+        self._cordon(name, selection)
+        self._simulation.evictions.drain(name)
+
+    def _fail(self, name: str, _: NodeSelection) -> None:
+        self._set_ready(name, _UNKNOWN)
+        self._simulation.recorder.node_failed(name, self._simulation.heap.now)
+
+    def _recover(self, name: str, _: NodeSelection) -> None:
+        self._set_ready(name, _READY)
+
+    def _set_ready(self, name: str, condition: Mapping[str, str]) -> None:
+        def change(obj: Obj) -> None:
+            for one in obj["status"].get("conditions") or ():
+                if one["type"] == "Ready":
+                    one.update(condition)
+
+        self._simulation.change_node(name, change, "status")
+
+    def _remove(self, name: str, _: NodeSelection) -> None:
+        self._simulation.remove_node(name)
+
+    def _taint(self, name: str, event: NodeSelection) -> None:
+        assert isinstance(event, TaintEvent)  # noqa: S101 - the schema says so
+        taint = {"key": event.key, "value": event.value, "effect": event.effect}
+        self._change_taints(name, event, lambda others: [*others, taint])
+
+    def _untaint(self, name: str, event: NodeSelection) -> None:
+        assert isinstance(event, TaintEvent)  # noqa: S101 - the schema says so
+        self._change_taints(name, event, lambda others: others)
+
+    def _change_taints(
+        self, name: str, event: TaintEvent, make: Callable[[list[Obj]], list[Obj]]
+    ) -> None:
+        def change(obj: Obj) -> None:
+            others = [
+                one
+                for one in obj["spec"].get("taints") or ()
+                if (one["key"], one["effect"]) != (event.key, event.effect)
+            ]
+            obj["spec"]["taints"] = make(others)
+
+        self._simulation.change_node(name, change)
+
+    def _add(self, event: AddNodes) -> str:
+        names = self._groups.add(event.group, event.count)
+        return f"{counted(len(names), 'node')}: {_some(names)}"
+
+    def _select(self, selection: NodeSelection) -> list[str]:
+        found = []
+        for name, node in self._simulation.state.nodes.items():
+            fits = not selection.node or name == selection.node
+            fits = fits and (not selection.zone or node.labels.get(ZONE) == selection.zone)
+            fits = fits and (not selection.group or self._groups.of(name) == selection.group)
+            if fits and all(node.labels.get(k) == v for k, v in selection.labels.items()):
+                found.append(name)
+        return sorted(found, key=natural_key)[: selection.count]
+
+    # -- workloads
+
+    def _scale(self, event: ScaleEvent) -> str:
+        run = self._workloads[event.workload]
+        replicas = event.replicas
+        problem = run.scale(replicas)
+        return problem or f"{run.workload.name} to {counted(replicas, 'replica')}"
+
+    def _update(self, event: UpdateEvent) -> str:
+        run = self._workloads[event.workload]
+        return run.change_pods(event.pod) or run.workload.name
+
+    def _priority(self, event: PriorityEvent) -> str:
+        run = self._workloads[event.workload]
+        name = event.priority_class_name
+        return run.change_priority(name) or f"{run.workload.name} to {name}"
+
+    def _apply(self, obj: Obj) -> str:
+        api = self._simulation.cluster.api
+        resource = resource_of(obj)
+        if resource is None:
+            return f"there is no kind {obj.get('kind')} in {obj.get('apiVersion')}"
+        metadata = obj.get("metadata") or {}
+        space = (metadata.get("namespace") or "default") if resource.namespaced else ""
+        name = metadata.get("name", "")
+        if api.store.get(resource, space, name) is None:
+            act = partial(api.create, resource, dict(obj), space)
+        else:
+            act = partial(api.update, resource, dict(obj), space, name)
+        return self._simulation.try_to(act) or f"{resource.kind} {name}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -1,0 +1,99 @@
+"""``moor simulate`` and ``moor scenario check``: what they print, and their exit codes."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mooring.simulator.result import from_json
+
+SCENARIO = """
+cluster: {nodeGroups: [{name: n, count: 1, cpu: 2, zones: [a]}]}
+workloads:
+  - {name: p, count: 3, pod: {cpu: 1}, arrival: {every: 10s}, duration: 15s}
+"""
+FULL = SCENARIO.replace("duration: 15s", "duration: 1h").replace("count: 3", "count: 4")
+ENDLESS = SCENARIO.replace("count: 3", "count: 2000000").replace("15s", "1s")
+
+
+def moor(*args: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "mooring.cli", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_table_fits_80_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    told = moor("simulate", str(tmp_path / "s.yaml"))
+    assert (told.returncode, told.stderr) == (0, "")
+    lines = told.stdout.splitlines()
+    assert lines[0] == "✓ 3 pods, none pending after 36s"
+    assert lines[1] == "  scenario s, scheduler default, seed 0"
+    assert max(map(len, lines)) <= 80
+
+
+def test_pending_pods_are_an_exit_code_and_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(FULL)
+    told = moor("simulate", str(tmp_path / "s.yaml"), "--until", "30m")
+    assert told.returncode == 1
+    assert "2 of 4 pods pending after 30m" in told.stdout
+    assert "2  0/1 nodes are available: 1 Insufficient cpu." in told.stdout
+
+
+def test_json_is_the_whole_result(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(FULL)
+    told = moor("simulate", str(tmp_path / "s.yaml"), "--until", "30m", "--seed", "4", "-o", "json")
+    result = from_json(told.stdout.encode())
+    assert (result.seed, result.end, result.pending, len(result.pods)) == (4, 1800.0, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (SCENARIO + "utnil: 3s", "s.yaml:5:1: utnil: there is no such field; expected one of"),
+        ("\tcluster: 1", "s.yaml:1:1: it is not valid YAML"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "s.yaml").write_text(text)
+    for command in (("simulate",), ("scenario", "check")):
+        told = moor(*command, str(tmp_path / "s.yaml"))
+        assert (told.returncode, told.stdout) == (2, "")
+        assert sentence in told.stderr
+        assert told.stderr.count("\n") == 1
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    told = moor("simulate", str(tmp_path / "none.yaml"))
+    assert told.returncode == 2
+    assert told.stderr.endswith("none.yaml does not exist; specify a file\n")
+
+
+def test_a_good_scenario_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    told = moor("scenario", "check", str(tmp_path / "s.yaml"))
+    assert told.returncode == 0
+    assert told.stdout.endswith("is a scenario with 1 node group, 1 workload and 0 events\n")
+
+
+def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ENDLESS)
+    code = (
+        "import os, signal, sys\n"
+        "from mooring.cli.simulate import progress\n"
+        "def show(self, now):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return True\n"
+        "progress.VirtualTimeBar.show = show\n"
+        "from mooring.cli.main import main\n"
+        f"sys.argv = ['moor', 'simulate', {str(tmp_path / 's.yaml')!r}, '-o', 'json']\n"
+        "main()\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert told.returncode == 128 + signal.SIGINT
+    result = msgspec.json.decode(told.stdout)
+    assert result["interrupted"] is True
+    assert result["placed"] > 0
