@@ -40,7 +40,7 @@ LONGEST_SECONDS: Final = 366 * 86_400.0
 #: Pods whose decisions or bindings fail are tried for so long after the last change.
 _RETRY_SECONDS: Final = 600.0
 #: So many steps are made between two looks at whether to go on.
-_STEPS: Final = 256
+_STEPS: Final = 16
 
 #: Asked now and then with the virtual time; False breaks the simulation off.
 GoOn = Callable[[float], bool]
