@@ -8,7 +8,7 @@ It reads no clock and draws no numbers itself. `scenario_run` fills it with a sc
 it says when to stop.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from mooring.embedded.kubelet.kubelet import RUN_SECONDS, KubeletSettings
@@ -242,9 +242,3 @@ class Simulation:
         except StatusError as error:
             return str(error)
         return ""
-
-
-def labels_of(obj: Obj) -> Mapping[str, str]:
-    """The labels of an object."""
-    found: Mapping[str, str] = obj["metadata"].get("labels") or {}
-    return found
