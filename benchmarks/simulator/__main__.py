@@ -17,6 +17,7 @@ from benchmarks.pages import write_page
 from benchmarks.reporting import write_json
 from benchmarks.simulator.cases import Case, Measured, measure
 from benchmarks.simulator.report import Report, goals, parts, print_report
+from mooring.process.garbage_collection import collect_in_short_pauses
 
 CASES = (
     Case("churn", 100, 10_000),
@@ -48,7 +49,8 @@ def _run(options: argparse.Namespace) -> int:
     quiet = Quiet()
     measured: list[Measured] = []
     # A fresh process for each, so that none inherits the memory of another.
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Pool(1, collect_in_short_pauses, maxtasksperchild=1) as pool:
         for case in _QUICK if options.quick else CASES:
             say(f"{case.workload}: {case.pods:,} pods on {case.nodes:,} nodes")
             measured.append(pool.apply(measure, (case,)))

@@ -16,7 +16,6 @@ from benchmarks.core.objects import app_image
 from benchmarks.core.workloads import WORKLOADS
 from mooring.embedded.resources import NAMESPACES
 from mooring.model.pod import Pod
-from mooring.process.garbage_collection import collect_in_short_pauses
 from mooring.seeds import seeded_streams
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.result import to_json
@@ -67,7 +66,6 @@ class Measured(msgspec.Struct, frozen=True):
 
 def measure(case: Case) -> Measured:
     """Run one case."""
-    collect_in_short_pauses()
     start = time.process_time()
     simulation = Simulation(set_up_scheduler(), seeded_streams(_SEED))
     workload = WORKLOADS["plain" if case.workload == "churn" else case.workload]

@@ -24,6 +24,11 @@ _WRONG_INPUT: Final = 2
 _CTRL_C: Final = 130
 
 
+def hook_deadline(seconds: float) -> Deadline:
+    """A limit for plugins in a command that treats Ctrl-C itself; use it with ``with``."""
+    return Deadline(seconds, ignored=_stubborn)
+
+
 @contextlib.contextmanager
 def hook_limit(seconds: float) -> Iterator[Deadline]:
     """Limit plugins for the length of a block, in which Ctrl-C ends the process inside them, too.

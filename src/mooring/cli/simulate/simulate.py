@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from mooring.cli.output_formats import TableOrJson
-from mooring.cli.shared_options import PolicyPlace
+from mooring.cli.shared_options import HookTimeout, PolicyPlace
 from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def simulate(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="DURATION", help="End at this virtual time, such as 24h."),
     ] = None,
+    hook_timeout: HookTimeout = 5.0,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
     ] = TableOrJson.TABLE,
@@ -47,6 +48,7 @@ def simulate(
     1 if pods are, 2 for a mistake in the scenario, 130 if it was interrupted.
     """
     with no_collection():
+        from mooring.cli.hook_limit import hook_deadline
         from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
         from mooring.cli.simulate.progress import progress_of
         from mooring.cli.simulate.view import print_result
@@ -61,7 +63,9 @@ def simulate(
     chosen = read.scenario.seed if seed is None else seed
     random.seed(chosen)  # policies may draw numbers, too
     run = ScenarioRun(read, setup, seeded_streams(chosen), sources_of(scenario))
-    finished = _run(run, end, progress_of(read.scenario, end))
+    with hook_deadline(hook_timeout) as deadline:
+        run.simulation.shell.call_before_decisions(deadline.begin)
+        finished = _run(run, end, progress_of(read.scenario, end))
     result = run.result(scenario.stem, chosen, interrupted=not finished)
     if output is TableOrJson.JSON:
         typer.echo(to_json(result))

@@ -63,6 +63,7 @@ class PlanExecution:
         self._cluster = cluster
         self._state = state
         self._heap = heap
+        self._pods: dict[str, _Waiting] = {}
         self._waiting: dict[ObjectKey, dict[str, _Waiting]] = {}
 
     def carry_out(self, effect: Bind, done: Done) -> None:
@@ -78,6 +79,7 @@ class PlanExecution:
         if not plans:
             done(None)
             return
+        self._pods[effect.pod.uid] = waiting
         for key in self._keys(waiting):
             self._waiting.setdefault(key, {})[effect.pod.uid] = waiting
         for one in plans:
@@ -86,12 +88,12 @@ class PlanExecution:
 
     def cancel(self, uid: str, message: str) -> bool:
         """Break off the plans of a pod; whether it had any under way."""
-        for waiting in {id(w): w for by in self._waiting.values() for w in by.values()}.values():
-            if waiting.effect.pod.uid == uid:
-                pod, node = waiting.effect.pod, waiting.effect.binding.node_name
-                self._finish(waiting, BindFailed(pod, node, message))
-                return True
-        return False
+        waiting = self._pods.get(uid)
+        if waiting is None:
+            return False
+        pod, node = waiting.effect.pod, waiting.effect.binding.node_name
+        self._finish(waiting, BindFailed(pod, node, message))
+        return True
 
     def on_changes(self, changes: Iterable[Change[Any]]) -> None:
         """Notice that objects changed; the state shows it already."""
@@ -134,6 +136,7 @@ class PlanExecution:
 
     def _finish(self, waiting: _Waiting, report: BindFailed | None) -> None:
         waiting.over = True
+        self._pods.pop(waiting.effect.pod.uid, None)
         for key in self._keys(waiting):
             there = self._waiting.get(key, {})
             there.pop(waiting.effect.pod.uid, None)

@@ -9,6 +9,7 @@ computer, so the result does not depend on the machine.
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -83,8 +84,13 @@ class SchedulerShell:
         self._recorder = recorder
         self._latencies = latencies
         self._hooks = BindingHooksDriver()
+        self._before_decision: Callable[[], object] | None = None
         self._deciding = False
         self._background_at: float | None = None
+
+    def call_before_decisions(self, action: Callable[[], object]) -> None:
+        """Have something done before each decision, such as beginning a plugin's time limit."""
+        self._before_decision = action
 
     def handle(self, changes: list[Change[Any]]) -> None:
         """Show changes to the scheduler."""
@@ -102,6 +108,8 @@ class SchedulerShell:
         """Make one decision; the next one follows when it is over."""
         heap, core = self._heap, self.core
         now = heap.now
+        if self._before_decision is not None:
+            self._before_decision()
         effects = core.tick(now)
         if effects:
             self._dispatch(effects)

@@ -8,7 +8,7 @@ It reads no clock and draws no numbers itself. `scenario_run` fills it with a sc
 it says when to stop.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from mooring.embedded.kubelet.kubelet import RUN_SECONDS, KubeletSettings
@@ -40,7 +40,7 @@ LONGEST_SECONDS: Final = 366 * 86_400.0
 #: Pods whose decisions or bindings fail are tried for so long after the last change.
 _RETRY_SECONDS: Final = 600.0
 #: So many steps are made between two looks at whether to go on.
-_STEPS: Final = 256
+_STEPS: Final = 16
 
 #: Asked now and then with the virtual time; False breaks the simulation off.
 GoOn = Callable[[float], bool]
@@ -242,9 +242,3 @@ class Simulation:
         except StatusError as error:
             return str(error)
         return ""
-
-
-def labels_of(obj: Obj) -> Mapping[str, str]:
-    """The labels of an object."""
-    found: Mapping[str, str] = obj["metadata"].get("labels") or {}
-    return found

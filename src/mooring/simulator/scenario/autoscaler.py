@@ -20,7 +20,7 @@ from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.random_source import RandomSource
 from mooring.simulator.scenario import values
 from mooring.simulator.scenario.expanders import Option, choose_option
-from mooring.simulator.scenario.node_groups import NodeGroups
+from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
 from mooring.simulator.scenario.schema import AutoscalerForm, NodeGroup
 from mooring.simulator.scheduler_setup import SchedulerSetup
 from mooring.state.cluster import Cluster
@@ -50,7 +50,7 @@ class Autoscaler:
         self,
         simulation: Simulation,
         setup: SchedulerSetup,
-        groups: NodeGroups,
+        groups: ScalableNodeGroups,
         form: AutoscalerForm,
         numbers: RandomSource,
     ) -> None:

@@ -1,5 +1,6 @@
 """What must hold in a scenario beyond the types of its fields. Called by `reader`."""
 
+import math
 from collections.abc import Iterable
 
 from mooring.simulator.scenario import values
@@ -43,12 +44,16 @@ def check(scenario: Scenario) -> None:
     _check_count(scenario.events, MOST_EVENTS, ["events"])
     _check_groups(cluster.node_groups)
     seen: set[str] = set()
+    total = 0.0
     for number, workload in enumerate(scenario.workloads):
         path: Path = ["workloads", number]
         if workload.name in seen:
             raise FieldMistake([*path, "name"], f"there is another workload named {workload.name}")
         seen.add(workload.name)
         _check_workload(workload, path)
+        total += _expected_pods(workload)
+        if total > MOST_PODS:
+            raise FieldMistake(path, f"that makes more than {MOST_PODS} pods in all")
     for number, event in enumerate(scenario.events):
         _check_event(event, scenario, ["events", number])
     _check_autoscaler(scenario)
@@ -130,6 +135,20 @@ def _check_arrival(workload: WorkloadForm, arrival: Arrival, path: Path) -> None
         raise FieldMistake(
             [*path, "csv"], f"a CSV file has pods; expected kind Pod, not {workload.kind}"
         )
+
+
+def _expected_pods(workload: WorkloadForm) -> float:
+    """How many pods a workload makes, on average if they come at random; without CSV files."""
+    arrival = workload.arrival
+    objects = math.inf if workload.count is None else float(workload.count)
+    if not arrival.every and not arrival.poisson:
+        objects = min(objects, 1.0) if workload.count is None else objects
+    elif arrival.until:
+        length = max(values.seconds(arrival.until, ()) - values.seconds(arrival.at, ()), 0.0)
+        step = values.seconds(arrival.every, ()) if arrival.every else 0.0
+        often = 1 / step if step else values.rate(arrival.poisson, ())
+        objects = min(objects, length * often + 1)
+    return objects * (1 if workload.kind in ("Pod", "DaemonSet") else workload.replicas)
 
 
 def _check_drawn(duration: DrawnDuration, path: Path) -> None:

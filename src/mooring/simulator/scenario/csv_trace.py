@@ -15,6 +15,7 @@ from mooring.simulator.scenario.schema import MOST_PODS, CsvArrival
 ARRIVAL: Final = "arrival"
 DURATION: Final = "duration"
 _LONGEST_CELL: Final = 1000
+_MOST_BYTES: Final = 512 * 1024 * 1024
 
 
 class TracePod(NamedTuple):
@@ -31,6 +32,8 @@ def read_trace(data: bytes, form: CsvArrival, file: str) -> list[TracePod]:
     Raises:
         ScenarioError: something in it is wrong; the message begins with file, line and column.
     """
+    if len(data) > _MOST_BYTES:
+        raise ScenarioError(f"{file}: it has more than {_MOST_BYTES // 2**20} MiB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

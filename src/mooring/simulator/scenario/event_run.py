@@ -9,7 +9,7 @@ from mooring.simulator.engine.api_cluster import resource_of
 from mooring.simulator.engine.recorder import ZONE
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.node_groups import NodeGroups
+from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
 from mooring.simulator.scenario.schema import (
     AddNodes,
     NodeSelection,
@@ -36,7 +36,10 @@ class EventRun:
     """
 
     def __init__(
-        self, simulation: Simulation, groups: NodeGroups, workloads: Mapping[str, WorkloadRun]
+        self,
+        simulation: Simulation,
+        groups: ScalableNodeGroups,
+        workloads: Mapping[str, WorkloadRun],
     ) -> None:
         self._simulation = simulation
         self._groups = groups

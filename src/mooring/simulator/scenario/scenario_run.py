@@ -23,8 +23,8 @@ from mooring.simulator.scenario import values
 from mooring.simulator.scenario.autoscaler import Autoscaler
 from mooring.simulator.scenario.csv_trace import TracePod, read_trace
 from mooring.simulator.scenario.event_run import EventRun
-from mooring.simulator.scenario.node_groups import NodeGroups
 from mooring.simulator.scenario.reader import ReadScenario
+from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
 from mooring.simulator.scenario.scenario_error import FieldMistake, Path, located
 from mooring.simulator.scenario.schema import Scenario, WorkloadForm
 from mooring.simulator.scenario.workload_run import WorkloadRun
@@ -120,7 +120,7 @@ class ScenarioRun:
             self._load_nodes(sources.nodes(scenario.cluster.nodes))
         for number, obj in enumerate(scenario.cluster.objects):
             self._create(obj, ["cluster", "objects", number])
-        groups = NodeGroups(simulation, scenario.cluster.node_groups)
+        groups = ScalableNodeGroups(simulation, scenario.cluster.node_groups)
         for number, group in enumerate(scenario.cluster.node_groups):
             scaling = group.autoscaling
             count = max(group.count, scaling.min) if scaling is not None else group.count

@@ -97,3 +97,20 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
     result = msgspec.json.decode(told.stdout)
     assert result["interrupted"] is True
     assert result["placed"] > 0
+
+
+def test_a_policy_that_hangs_is_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("count: 3", "count: 1") + "until: 500ms\n")
+    (tmp_path / "policy.py").write_text(
+        "import mooring as mr\n"
+        "policy = mr.Policy('slow')\n"
+        "@policy.filter\n"
+        "def slow(pod: mr.Pod, node: mr.Node) -> bool:\n"
+        "    while True:\n"
+        "        pass\n"
+    )
+    policy = str(tmp_path / "policy.py")
+    told = moor("simulate", str(tmp_path / "s.yaml"), "--policy", policy, "--hook-timeout", "0.1")
+    assert told.returncode == 1
+    assert "slow" in told.stdout
+    assert "was interrupted on node n-1" in told.stdout

@@ -63,6 +63,14 @@ WRONG = [
         "s.yaml:4:1: until: the field is there twice",
     ),
     (
+        NODES + "workloads:\n  - {name: a, arrival: {poisson: 1000/s, until: 1d}}",
+        "s.yaml:3:5: workloads[0]: that makes more than 2000000 pods in all",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, kind: Job, count: 20000, replicas: 200, duration: 1s}",
+        "s.yaml:3:5: workloads[0]: that makes more than 2000000 pods in all",
+    ),
+    (
         NODES + "events:\n  - {at: 1s}",
         "s.yaml:3:5: events[0]: expected exactly one of cordon, uncordon, drain",
     ),

@@ -8,7 +8,7 @@ from mooring.simulator.scenario.objects import node_of
 from mooring.simulator.scenario.schema import NodeGroup
 
 
-class NodeGroups:
+class ScalableNodeGroups:
     """All node groups of a simulation.
 
     Args:
