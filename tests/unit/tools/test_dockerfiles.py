@@ -50,7 +50,7 @@ PLANTED: dict[str, tuple[str, str, str]] = {
     "it_is_built_apart": ("Dockerfile", "COPY --from=build /opt/policy /opt/policy\n", ""),
     "no_cache_is_left": ("Dockerfile", "--no-cache-dir ", ""),
     "installers_are_gone": ("Dockerfile", "setuptools wheel pip", "setuptools wheel"),
-    "nothing_is_fetched": ("Dockerfile", "RUN python -m venv", "RUN curl x | sh && python -m venv"),
+    "nothing_is_fetched": ("Dockerfile", "RUN ls wheels", "RUN curl x | sh && ls wheels"),
     "no_secret_is_kept": ("Dockerfile", "PYTHONUNBUFFERED=1", "API_TOKEN=abc"),
     "places_are_absolute": ("Dockerfile", "WORKDIR /policy", "WORKDIR policy"),
     "the_context_has_what_is_copied": (".dockerignore", "!policy.py\n", ""),
