@@ -2,7 +2,7 @@
 
 `ForkedScheduler` runs the one core (`scheduler.core`) and carries out its effects at once, where a
 cluster would take its time: a binding is confirmed, a plan is taken as done (the objects it writes
-are assumed already), victims are gone and come back pending if a controller would create them again.
+are assumed already), victims are gone and come back pending if a controller creates them again.
 
     evict, create ──> core ──Bind──────────> on its node
          ^             │ └──PreemptVictims──> gone ──┐
