@@ -10,7 +10,7 @@ from mooring.simulator.capacity.filling import capacity
 from mooring.simulator.capacity.node_search import NodeKind, NodeSearch
 from mooring.simulator.capacity.pod_sets import WantedPod, copies
 from mooring.simulator.forked_scheduler import Deciders, first
-from mooring.simulator.node_groups import NodeGroups
+from mooring.simulator.node_groups import NodeGrouping
 from mooring.simulator.rebalance.plan import Limits, Rebalancing
 from tests.property.scheduled_cluster import ScheduledCluster
 from tests.property.test_whatif_equals_doing import random_cluster
@@ -38,7 +38,7 @@ def running(cluster: ScheduledCluster) -> int:
 def test_as_many_pods_fit_as_it_says(seed: int) -> None:
     cluster, explainer, wanted = with_model(seed)
     deciders = Deciders(explainer.profiles, explainer.registry)
-    groups = NodeGroups(explainer.cluster.nodes.values())
+    groups = NodeGrouping(explainer.cluster.nodes.values())
     found = capacity(explainer, (wanted,), deciders, groups, 1000)
     cluster.scale("more", found.pods[0] + 6)
     assert running(cluster) == found.pods[0] + 1

@@ -4,7 +4,7 @@ import pytest
 
 from mooring.model.pod import Pod
 from mooring.model.workloads import PodDisruptionBudget
-from mooring.simulator.whatif.budgets import BudgetBook, BudgetVerdict
+from mooring.simulator.disruption_budgets import BudgetBook, BudgetVerdict
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
