@@ -166,11 +166,14 @@ class ForkedScheduler:
         self._core.handle([Put(pod)], self._now)
 
     def evict(self, pods: Iterable[Pod]) -> list[Pod]:
-        """Delete pods, and create those again whose controllers would; the others are returned."""
+        """Delete pods, and create those again whose controllers would; the others are returned.
+
+        For a pod that was being deleted already, its controller has created another one.
+        """
         going = list(pods)
         for pod in going:
             self.delete(pod)
-        lost = [pod for pod in going if not self._create_again(pod)]
+        lost = [pod for pod in going if not pod.deleting and not self._create_again(pod)]
         self.lost += lost
         return lost
 
