@@ -15,7 +15,7 @@ import pytest
 from mooring.embedded.resources import NODES, PODS, PRIORITY_CLASSES
 from mooring.explaining.explainer import Explainer
 from mooring.simulator.forked_scheduler import Deciders, first
-from mooring.simulator.node_groups import NodeGroups, Prices
+from mooring.simulator.node_groups import NodeGrouping, Prices
 from mooring.simulator.whatif.operations import read_operations
 from mooring.simulator.whatif.report import WhatIfReport, WhatIfSettings, what_if
 from tests.property.scheduled_cluster import ScheduledCluster
@@ -53,7 +53,7 @@ def test_what_if_says_what_happens(seed: int) -> None:
 
 def asked(objects: list[dict[str, object]], words: list[str], likes: list[str]) -> WhatIfReport:
     explainer = Explainer(objects)
-    prices = Prices(NodeGroups(explainer.cluster.nodes.values()))
+    prices = Prices(NodeGrouping(explainer.cluster.nodes.values()))
     deciders = Deciders(explainer.profiles, explainer.registry)
     settings = WhatIfSettings(deciders, lambda _: (explainer.profiles, explainer.registry), prices)
     return what_if(explainer, read_operations(words, likes), settings)

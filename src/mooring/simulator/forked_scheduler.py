@@ -2,8 +2,7 @@
 
 `ForkedScheduler` runs the one core (`scheduler.core`) and carries out its effects at once, where a
 cluster would take its time: a binding is confirmed, a plan is taken as done (the objects it writes
-are assumed already), victims are gone and come back pending if a controller would create them
-again.
+are assumed already), victims are gone and come back pending if a controller creates them again.
 
     evict, create ──> core ──Bind──────────> on its node
          ^             │ └──PreemptVictims──> gone ──┐
@@ -167,11 +166,14 @@ class ForkedScheduler:
         self._core.handle([Put(pod)], self._now)
 
     def evict(self, pods: Iterable[Pod]) -> list[Pod]:
-        """Delete pods, and create those again whose controllers would; the others are returned."""
+        """Delete pods, and create those again whose controllers would; the others are returned.
+
+        For a pod that was being deleted already, its controller has created another one.
+        """
         going = list(pods)
         for pod in going:
             self.delete(pod)
-        lost = [pod for pod in going if not self._create_again(pod)]
+        lost = [pod for pod in going if not pod.deleting and not self._create_again(pod)]
         self.lost += lost
         return lost
 

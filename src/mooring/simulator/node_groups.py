@@ -25,7 +25,7 @@ GROUP_LABELS: Final = (
 _MOST: Final = 1e9
 
 
-class NodeGroups:
+class NodeGrouping:
     """Tells which group a node is of.
 
     Args:
@@ -79,7 +79,7 @@ class Prices:
     """
 
     def __init__(
-        self, groups: NodeGroups, by_group: Mapping[str, float] | None = None, label: str = ""
+        self, groups: NodeGrouping, by_group: Mapping[str, float] | None = None, label: str = ""
     ) -> None:
         self.groups = groups
         self._by_group = dict(by_group or {})

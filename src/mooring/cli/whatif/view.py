@@ -6,7 +6,7 @@ from typing import Final
 from rich.text import Text
 
 from mooring.cli.terminal_output import TerminalPrinter, answer_lines, no_mark, table, yes_mark
-from mooring.simulator.whatif.budgets import BudgetOutcome
+from mooring.simulator.disruption_budgets import BudgetOutcome
 from mooring.simulator.whatif.report import CostChange, MovedPod, WhatIfReport
 from mooring.wording import are, counted
 

@@ -135,10 +135,10 @@ def read_node_prices(
     Raises:
         InputError: one is none, or is for a group that is not there.
     """
-    from mooring.simulator.node_groups import NodeGroups, Prices, read_prices
+    from mooring.simulator.node_groups import NodeGrouping, Prices, read_prices
 
     nodes = explainer.cluster.nodes.values()
-    groups = NodeGroups(nodes, group_label)
+    groups = NodeGrouping(nodes, group_label)
     return Prices(groups, read_prices(prices, groups.counted(nodes)), price_label)
 
 

@@ -13,7 +13,7 @@ from mooring.explaining.explainer import Explainer, Explanation
 from mooring.model.pod import Pod
 from mooring.simulator.capacity.pod_sets import WantedPod, copies
 from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
-from mooring.simulator.node_groups import NodeGroups
+from mooring.simulator.node_groups import NodeGrouping
 from mooring.state.cluster import Cluster
 
 #: So many pods are placed before it is looked whether all of them fit.
@@ -60,7 +60,7 @@ def capacity(
     explainer: Explainer,
     wanted: tuple[WantedPod, ...],
     deciders: Deciders,
-    groups: NodeGroups,
+    groups: NodeGrouping,
     most: int,
 ) -> CapacityReport:
     """Place pods on a fork until the next one does not fit.
@@ -138,7 +138,7 @@ def _why(explained: Explanation | None) -> str:
 
 
 def _by_group(
-    cluster: Cluster, filled: _Filled, groups: NodeGroups, explained: Explanation | None
+    cluster: Cluster, filled: _Filled, groups: NodeGrouping, explained: Explanation | None
 ) -> list[GroupCapacity]:
     named = {node.name: groups.of(node) for node in cluster.nodes.values()}
     reasons: dict[str, Counter[str]] = {}

@@ -16,9 +16,9 @@ import msgspec
 
 from mooring.explaining.explainer import Explainer
 from mooring.model.pod import Pod
+from mooring.simulator.disruption_budgets import Budgets
 from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.rebalance.gains import MISPLACED, Gain, Gains
-from mooring.simulator.whatif.budgets import Budgets
 from mooring.state.cluster import Cluster
 
 #: What other pods gain may have grown by the moves of a round; so many rounds are made.

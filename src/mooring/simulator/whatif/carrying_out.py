@@ -173,15 +173,28 @@ class Carrier:
             self._scheduler.create(replace(new, metadata=metadata))
 
     def _set_priority(self, operation: SetPriority) -> None:
-        value, name = operation.value, None
-        if isinstance(value, str):
-            found = self._cluster.catalog.get(PriorityClass, value)
-            if found is None:
-                raise InputError(_unknown("PriorityClass", value, ()))
-            value, name = found.value, found.name
+        wanted = self._priority_class(operation.value)
         for pod in self._pods_of(operation.workload):
-            spec = replace(pod.spec, priority=value, priority_class_name=name)
-            self._scheduler.change(replace(pod, spec=spec))
+            spec = replace(
+                pod.spec,
+                priority=wanted.value,
+                priority_class_name=wanted.name or None,
+                preemption_policy=wanted.preemption_policy or pod.spec.preemption_policy,
+            )
+            changed = replace(pod, spec=spec)
+            if pod.node_name:
+                self._scheduler.change(changed)
+            else:  # a pending pod cannot change its priority, so it is another one
+                self._scheduler.delete(pod)
+                self._scheduler.create(changed)
+
+    def _priority_class(self, value: int | str) -> PriorityClass:
+        if isinstance(value, int):
+            return PriorityClass(value=value)
+        known = self._cluster.catalog.all(PriorityClass)
+        if value not in known:
+            raise InputError(_unknown("PriorityClass", value, known))
+        return known[value]
 
 
 def _leaving_first(workload: PodOwner, pods: list[Pod]) -> list[Pod]:

@@ -10,10 +10,10 @@ import msgspec
 
 from mooring.explaining.explainer import Explainer
 from mooring.explaining.pending_pods import PendingGroup, pending_report
+from mooring.simulator.disruption_budgets import BudgetBook, BudgetOutcome, BudgetVerdict
 from mooring.simulator.forked_scheduler import Deciders, ForkedScheduler
 from mooring.simulator.node_groups import Prices
 from mooring.simulator.pod_owners import stays_with_node
-from mooring.simulator.whatif.budgets import BudgetBook, BudgetOutcome, BudgetVerdict
 from mooring.simulator.whatif.carrying_out import Carrier, LoadProfiles
 from mooring.simulator.whatif.operations import Operation
 from mooring.state.cluster import Cluster
