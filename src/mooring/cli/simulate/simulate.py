@@ -49,7 +49,7 @@ def simulate(
     """
     with no_collection():
         from mooring.cli.hook_limit import hook_deadline
-        from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
+        from mooring.cli.simulate.inputs import end_of, load_scenario, scheduler_of, sources_of
         from mooring.cli.simulate.progress import progress_of
         from mooring.cli.simulate.view import print_result
         from mooring.seeds import seeded_streams
@@ -58,7 +58,7 @@ def simulate(
 
     collect_in_short_pauses()
     read = load_scenario(scenario)
-    end = _end(until)
+    end = end_of(until)
     setup = scheduler_of(read, scenario, config, policy)
     chosen = read.scenario.seed if seed is None else seed
     random.seed(chosen)  # policies may draw numbers, too
@@ -74,16 +74,6 @@ def simulate(
     if not finished:
         raise typer.Exit(_INTERRUPTED)
     raise typer.Exit(1 if result.pending else 0)
-
-
-def _end(until: str | None) -> float | None:
-    from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
-    from mooring.simulator.scenario.values import seconds
-
-    try:
-        return seconds(until, ()) if until is not None else None
-    except FieldMistake as problem:
-        raise ScenarioError(f"--until: {problem.message}") from None
 
 
 def _run(run: "ScenarioRun", until: float | None, progress: "VirtualTimeBar") -> bool:
