@@ -12,6 +12,7 @@ from mooring.process.garbage_collection import collect_in_short_pauses, no_colle
 
 if TYPE_CHECKING:
     from mooring.cli.simulate.progress import VirtualTimeBar
+    from mooring.simulator.result import SimulationResult
     from mooring.simulator.scenario.scenario_run import ScenarioRun
 
 _INTERRUPTED = 130
@@ -35,6 +36,10 @@ def simulate(
         typer.Option(metavar="DURATION", help="End at this virtual time, such as 24h."),
     ] = None,
     hook_timeout: HookTimeout = 5.0,
+    report: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Also write the result as an HTML file that opens without a network."),
+    ] = None,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
     ] = TableOrJson.TABLE,
@@ -67,6 +72,8 @@ def simulate(
         run.simulation.shell.call_before_decisions(deadline.begin)
         finished = _run(run, end, progress_of(read.scenario, end))
     result = run.result(scenario.stem, chosen, interrupted=not finished)
+    if report is not None:
+        _write_report(report, result)
     if output is TableOrJson.JSON:
         typer.echo(to_json(result))
     else:
@@ -74,6 +81,14 @@ def simulate(
     if not finished:
         raise typer.Exit(_INTERRUPTED)
     raise typer.Exit(1 if result.pending else 0)
+
+
+def _write_report(place: Path, result: "SimulationResult") -> None:
+    from mooring.cli.output_files import written
+    from mooring.simulator.report.page import report_page
+
+    with written(str(place)) as out:
+        out.write(report_page(result))
 
 
 def _run(run: "ScenarioRun", until: float | None, progress: "VirtualTimeBar") -> bool:
