@@ -5,6 +5,7 @@ results are the same in however many processes. Ctrl-C ends runs between two of 
 was complete before stays.
 """
 
+import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mooring.cli.simulate.inputs import load_scenario, set_up, sources_of
 from mooring.cli.simulate.scheduler_choices import SchedulerChoice
+from mooring.cli.standard_streams import NoteHandler
 from mooring.errors import InputError, MooringError
 from mooring.seeds import seeded_streams
 
@@ -159,6 +161,7 @@ def _begin(stop: Event) -> None:
     global _stop  # noqa: PLW0603 - a process of a pool has no other place
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.lastResort = NoteHandler(logging.WARNING)
 
 
 def _play_there(request: RunRequest) -> bytes | _Failure | None:

@@ -59,6 +59,7 @@ function drawn(box, draw) {
   }).observe(box);
 }
 
+// Lines of a grid with their values.
 function axes(svg, size, top, format) {
   const gap = step(top);
   for (let value = 0; value <= top * 1.0001; value += gap) {
@@ -94,7 +95,7 @@ function plot(parent, title, curves, format, fixedTop = 0) {
     area.replaceChildren();
     const svg = shape(area, "svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" });
     shape(svg, "title", {}, title);
-    axes(svg, size, top, format);
+    axes(svg, size, top, format === percent ? (value) => `${Math.round(value * 100)} %` : format);
     const gap = timeStep(end, width < 500 ? 4 : 8);
     for (let at = 0; at <= end * 1.0001; at += gap) {
       const anchor = at === 0 ? "start" : x(at) > size.right - 16 ? "end" : "middle";
@@ -247,7 +248,7 @@ el(page, "div", { class: "soft" }, `scheduler ${data.configuration}, seed ${data
   + `${time(data.end)} of virtual time`
   + (data.interrupted ? "; interrupted, this is what came of it until then" : ""));
 const cards = el(page, "div", { class: "cards" });
-for (const [name, value] of Object.entries(data.numbers)) {
+for (const [name, value] of data.numbers) {
   const bad = value > 0 && name === "pending at the end";
   const card = el(cards, "div", { class: bad ? "card bad" : "card" });
   el(card, "b", {}, count(value));
