@@ -28,6 +28,7 @@ from mooring.cli.plugins import plugins
 from mooring.cli.rebalance.rebalance import rebalance
 from mooring.cli.run import run
 from mooring.cli.serve import serve
+from mooring.cli.simulate.compare import compare
 from mooring.cli.simulate.scenario import scenario
 from mooring.cli.simulate.simulate import simulate
 from mooring.cli.snapshot import snapshot
@@ -73,6 +74,7 @@ app.command()(capacity)
 app.command()(rebalance)
 app.command()(snapshot)
 app.command()(simulate)
+app.command()(compare)
 app.command()(scenario)
 app.command()(bind)
 app.command()(manifests)

@@ -55,14 +55,23 @@ def scheduler_of(
     Raises:
         InputError: a file cannot be read, or they do not fit each other.
     """
-    from mooring.simulator.scheduler_setup import set_up_scheduler
-
     name = ""
     if config is None and policy is None and read.scenario.schedulers:
         first = read.scenario.schedulers[0]
         name = first.name
         config = file.parent / first.config if first.config else None
-        policy = _place(first.policy, file.parent) if first.policy else None
+        policy = place_of(first.policy, file.parent) if first.policy else None
+    return set_up(config, policy, name)
+
+
+def set_up(config: Path | None, policy: str | None, name: str = "") -> "SchedulerSetup":
+    """A scheduler of these files; without a name, theirs is its name.
+
+    Raises:
+        InputError: a file cannot be read, or they do not fit each other.
+    """
+    from mooring.simulator.scheduler_setup import set_up_scheduler
+
     policies = (load_quietly(policy),) if policy else ()
     mapping = read_mapping(config) if config is not None else None
     try:
@@ -73,7 +82,22 @@ def scheduler_of(
         raise InputError(f"{config}: {error}") from error
 
 
-def _place(policy: str, folder: Path) -> str:
+def end_of(until: str | None) -> float | None:
+    """The virtual time to end at, as ``--until`` says it.
+
+    Raises:
+        InputError: it is no duration.
+    """
+    from mooring.simulator.scenario.scenario_error import FieldMistake
+    from mooring.simulator.scenario.values import seconds
+
+    try:
+        return seconds(until, ()) if until is not None else None
+    except FieldMistake as problem:
+        raise InputError(f"--until: {problem.message}") from None
+
+
+def place_of(policy: str, folder: Path) -> str:
     """A policy file is named relative to the scenario; a module is named as it is."""
     return str(folder / policy) if policy.partition(":")[0].endswith(".py") else policy
 

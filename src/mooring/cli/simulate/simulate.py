@@ -12,6 +12,7 @@ from mooring.process.garbage_collection import collect_in_short_pauses, no_colle
 
 if TYPE_CHECKING:
     from mooring.cli.simulate.progress import VirtualTimeBar
+    from mooring.simulator.result import SimulationResult
     from mooring.simulator.scenario.scenario_run import ScenarioRun
 
 _INTERRUPTED = 130
@@ -35,6 +36,10 @@ def simulate(
         typer.Option(metavar="DURATION", help="End at this virtual time, such as 24h."),
     ] = None,
     hook_timeout: HookTimeout = 5.0,
+    report: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Also write the result as an HTML file that opens without a network."),
+    ] = None,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
     ] = TableOrJson.TABLE,
@@ -49,7 +54,7 @@ def simulate(
     """
     with no_collection():
         from mooring.cli.hook_limit import hook_deadline
-        from mooring.cli.simulate.inputs import load_scenario, scheduler_of, sources_of
+        from mooring.cli.simulate.inputs import end_of, load_scenario, scheduler_of, sources_of
         from mooring.cli.simulate.progress import progress_of
         from mooring.cli.simulate.view import print_result
         from mooring.seeds import seeded_streams
@@ -58,7 +63,7 @@ def simulate(
 
     collect_in_short_pauses()
     read = load_scenario(scenario)
-    end = _end(until)
+    end = end_of(until)
     setup = scheduler_of(read, scenario, config, policy)
     chosen = read.scenario.seed if seed is None else seed
     random.seed(chosen)  # policies may draw numbers, too
@@ -67,6 +72,8 @@ def simulate(
         run.simulation.shell.call_before_decisions(deadline.begin)
         finished = _run(run, end, progress_of(read.scenario, end))
     result = run.result(scenario.stem, chosen, interrupted=not finished)
+    if report is not None:
+        _write_report(report, result)
     if output is TableOrJson.JSON:
         typer.echo(to_json(result))
     else:
@@ -76,14 +83,12 @@ def simulate(
     raise typer.Exit(1 if result.pending else 0)
 
 
-def _end(until: str | None) -> float | None:
-    from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
-    from mooring.simulator.scenario.values import seconds
+def _write_report(place: Path, result: "SimulationResult") -> None:
+    from mooring.cli.output_files import written
+    from mooring.simulator.report.page import report_page
 
-    try:
-        return seconds(until, ()) if until is not None else None
-    except FieldMistake as problem:
-        raise ScenarioError(f"--until: {problem.message}") from None
+    with written(str(place)) as out:
+        out.write(report_page(result))
 
 
 def _run(run: "ScenarioRun", until: float | None, progress: "VirtualTimeBar") -> bool:

@@ -1,0 +1,1 @@
+"""Results of several schedulers on the same scenario, side by side."""

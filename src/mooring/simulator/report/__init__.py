@@ -1,0 +1,1 @@
+"""The result of a simulation as one HTML file that opens without a network."""
