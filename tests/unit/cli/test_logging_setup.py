@@ -1,5 +1,6 @@
 import json
 import logging
+from collections.abc import Iterator
 
 import pytest
 
@@ -7,6 +8,18 @@ from mooring.cli.logging_setup import JsonFormatter, LogFormat, set_up_logging
 from mooring.log_kinds import TRACE, with_yaml
 
 OURS = logging.getLogger("mooring.extender")
+
+
+@pytest.fixture(autouse=True)
+def quiet_servers() -> Iterator[None]:
+    """A server that another test has started sets the levels of its library's loggers."""
+    loggers = [logging.getLogger(name) for name in ("uvicorn", "uvicorn.error")]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.NOTSET)
+    yield
+    for one, level in zip(loggers, levels, strict=True):
+        one.setLevel(level)
 
 
 @pytest.mark.parametrize(
