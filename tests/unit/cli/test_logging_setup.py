@@ -11,12 +11,13 @@ OURS = logging.getLogger("mooring.extender")
 
 
 @pytest.fixture(autouse=True)
-def quiet_servers() -> Iterator[None]:
-    """A server that another test has started sets the levels of its library's loggers."""
+def untouched_loggers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server that another test has started configures the loggers of its library."""
     loggers = [logging.getLogger(name) for name in ("uvicorn", "uvicorn.error")]
     levels = [one.level for one in loggers]
     for one in loggers:
         one.setLevel(logging.NOTSET)
+        monkeypatch.setattr(one, "propagate", True)
     yield
     for one, level in zip(loggers, levels, strict=True):
         one.setLevel(level)
