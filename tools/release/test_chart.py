@@ -99,9 +99,37 @@ def test_no_pod_names_a_priority_class_that_does_not_exist(helm: Path) -> None:
         assert pod["priorityClassName"] == used
 
 
+def test_names_and_accounts_are_those_of_the_values(helm: Path) -> None:
+    folder = ROOT / "deploy" / "chart"
+    given = {
+        "fullnameOverride": "other",
+        "serviceAccount.name": "mine",
+        "serviceAccount.create": "false",
+        "extraArgs": "{--log-format=json}",
+        "podSecurityContext.runAsUser": "7",
+        "securityContext.runAsGroup": "8",
+    }
+    values = [f"--set={path}={value}" for path, value in given.items()]
+    said = run(helm, "template", "any", folder, "--kube-version=1.36.4", *values)
+    assert "mooring-scheduler" not in said.replace("schedulerName: mooring-scheduler", "").replace(
+        "Source: mooring-scheduler/", ""
+    )
+    made = by_name(yaml.safe_load_all(said))
+    assert "ServiceAccount" not in {kind for kind, _ in made}
+    assert made["RoleBinding", "other-lease"]["subjects"][0]["name"] == "mine"
+    pod = made["Deployment", "other"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "mine"
+    assert pod["securityContext"]["runAsUser"] == 7
+    (spread,) = pod["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"] == {"app.kubernetes.io/name": "other"}
+    (container,) = pod["containers"]
+    assert container["args"][-1] == "--log-format=json"
+    assert container["securityContext"]["runAsGroup"] == 8
+
+
 def test_values_that_fit_no_schema_are_rejected(helm: Path) -> None:
     folder = ROOT / "deploy" / "chart"
-    for value in ("replicaCount=many", "replicas=3"):
+    for value in ("replicaCount=many", "replicas=3", "fullnameOverride=Not.One"):
         done = subprocess.run(
             [helm, "template", "any", folder, "--kube-version=1.36.4", f"--set={value}"],
             capture_output=True, text=True, check=False,

@@ -9,13 +9,13 @@ from typing import Final
 
 from mooring.deploy.manifests.choices import Mode
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.manifest import Manifest, labels, metadata, shared_name
+from mooring.deploy.manifests.manifest import Manifest, labels, metadata
 from mooring.deploy.manifests.nodes import Noted, Tree, setting
+from mooring.deploy.manifests.object_names import namespace_of, service_account_name, shared_name
 from mooring.deploy.manifests.permissions import PolicyRule, cluster_rules, lease_rules
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.scheduler_configuration import (
     lease_place,
-    namespace_of,
     scheduler_configuration,
 )
 
@@ -35,7 +35,10 @@ def needs_the_api(installation: Installation) -> bool:
 
 
 def _account(installation: Installation) -> Manifest:
-    head = metadata(installation) | {"annotations": setting("serviceAccount.annotations", {})}
+    head = metadata(installation) | {
+        "name": service_account_name(installation),
+        "annotations": setting("serviceAccount.annotations", {}),
+    }
     made: dict[str, Tree] = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": head}
     if installation.has_kube_scheduler:
         comment = (
@@ -44,7 +47,7 @@ def _account(installation: Installation) -> Manifest:
         )
     else:
         comment = "Who asks the API server."
-    return Manifest(_FILE, made, comment)
+    return Manifest(_FILE, made, comment, "serviceAccount.create")
 
 
 def _role_manifests(installation: Installation) -> list[Manifest]:
@@ -150,7 +153,7 @@ def _binding(
         "subjects": [
             {
                 "kind": "ServiceAccount",
-                "name": installation.name,
+                "name": service_account_name(installation),
                 "namespace": namespace_of(installation),
             }
         ],

@@ -15,6 +15,7 @@ from mooring.deploy.manifests.choices import TlsSource
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, metadata
 from mooring.deploy.manifests.nodes import Noted, Setting, Tree
+from mooring.deploy.manifests.object_names import full_name, service_host
 from mooring.deploy.manifests.scheduler_configuration import extender_url, host_of
 from mooring.errors import InputError
 
@@ -77,31 +78,27 @@ def certificate_manifests(installation: Installation) -> list[Manifest]:
 
 def _names(installation: Installation) -> list[str]:
     """Everything that callers may call the extender."""
-    service = f"{installation.name}.{installation.namespace}.svc"
-    own = [service, f"{service}.cluster.local", "localhost", "127.0.0.1"]
+    services = [service_host(installation).default, _cluster_host(installation).default]
+    own = [*services, "localhost", "127.0.0.1"]
     return list(dict.fromkeys([*own, host_of(extender_url(installation))]))
+
+
+def _cluster_host(installation: Installation) -> Setting:
+    return service_host(installation, after=".cluster.local")
 
 
 def _cert_manager(installation: Installation) -> list[Manifest]:
     one = installation
     addresses = [name for name in _names(one) if _is_address(name)]
-    service = f"{one.name}.{{{{ .Release.Namespace }}}}.svc"
-    templates = {
-        f"{one.name}.{one.namespace}.svc": service,
-        f"{one.name}.{one.namespace}.svc.cluster.local": f"{service}.cluster.local",
-    }
-    names: list[Tree] = [
-        Setting(name, {}, templates[name]) if name in templates else name
-        for name in _names(one)
-        if name not in addresses
-    ]
+    hosts = {each.default: each for each in (service_host(one), _cluster_host(one))}
+    names: list[Tree] = [hosts.get(name, name) for name in _names(one) if name not in addresses]
     bootstrap = _issuer(one, "-self-signed", {"selfSigned": {}})
     authority = _certificate(one, "-ca", "-self-signed", {"isCA": True, "commonName": one.name})
     authority["spec"] |= {
         "duration": Noted(_LIFETIME, "the nodes have a copy of it"),
         "privateKey": {**_KEY, "rotationPolicy": Noted("Never", "so that copies stay valid")},
     }
-    issuer = _issuer(one, "", {"ca": {"secretName": f"{one.name}-ca"}})
+    issuer = _issuer(one, "", {"ca": {"secretName": full_name(one, "-ca")}})
     server = {"dnsNames": names, "ipAddresses": addresses, "usages": ["server auth"]}
     client = {
         "commonName": one.name,
@@ -133,7 +130,8 @@ def _issuer(one: Installation, ending: str, spec: dict[str, Tree]) -> dict[str, 
 def _certificate(
     one: Installation, ending: str, issuer: str, spec: dict[str, Tree]
 ) -> dict[str, Tree]:
-    head = {"secretName": f"{one.name}{ending}", "issuerRef": {"name": f"{one.name}{issuer}"}}
+    issuer_name = full_name(one, issuer)
+    head = {"secretName": full_name(one, ending), "issuerRef": {"name": issuer_name}}
     return {
         "apiVersion": _API,
         "kind": "Certificate",

@@ -16,8 +16,10 @@ from mooring.deploy.manifests.nodes import (
     Noted,
     Setting,
     Tree,
+    more_items,
     setting,
 )
+from mooring.deploy.manifests.object_names import full_name
 from mooring.deploy.manifests.scheduler_configuration import configuration_file
 from mooring.deploy.manifests.yaml_text import chart_file_text
 from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
@@ -64,6 +66,7 @@ def extender_container(installation: Installation) -> dict[str, Tree]:
             f"--tls-key={TLS_FOLDER}/tls.key",
             Noted(f"--client-ca={TLS_FOLDER}/ca.crt", "only kube-scheduler is answered"),
         ]
+    args.append(more_items("extraArgs"))
     made: dict[str, Tree] = {
         "name": "extender",
         "image": image_setting("image", one.image),
@@ -93,6 +96,7 @@ def moor_run_container(installation: Installation) -> dict[str, Tree]:
             Noted("--bind-address=0.0.0.0", "health and metrics, for the kubelet and Prometheus"),
             f"--port={SCHEDULER_PORT}",
             *(["--reload"] if one.reload else []),
+            more_items("extraArgs"),
         ],
         "env": setting("env", []),
         "ports": [{"name": "health", "containerPort": SCHEDULER_PORT}],
@@ -113,7 +117,9 @@ def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:
             "--leader-elect=true",
         ]
         if not one.in_place:
-            args.append(f"--leader-elect-resource-name={one.name}")
+            option = "--leader-elect-resource-name="
+            name = full_name(one)
+            args.append(Setting(f"{option}{one.name}", {}, f"{option}{name.template}"))
             option = "--leader-elect-resource-namespace="
             template = f"{option}{{{{ .Release.Namespace }}}}"
             args.append(Setting(f"{option}{one.namespace}", {}, template))
@@ -125,9 +131,11 @@ def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:
             f"--authentication-kubeconfig={KUBEADM_KUBECONFIG}",
             f"--authorization-kubeconfig={KUBEADM_KUBECONFIG}",
         ]
+    args.append(more_items("kubeScheduler.extraArgs"))
     made: dict[str, Tree] = {
         "name": "kube-scheduler",
         "image": image_setting("kubeScheduler.image", kube_scheduler_image(one)),
+        "imagePullPolicy": setting("kubeScheduler.image.pullPolicy", ""),
         "command": ["kube-scheduler"],
         "args": args,
     }
@@ -161,13 +169,14 @@ def _seccomp(installation: Installation) -> dict[str, Tree]:
     return {"seccompProfile": {"type": "RuntimeDefault"}}
 
 
-def container_security() -> dict[str, Tree]:
+def container_security() -> Setting:
     """The security context of a container."""
-    return {
+    made = {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+    return setting("securityContext", made)
 
 
 def checksums(installation: Installation) -> dict[str, Tree]:

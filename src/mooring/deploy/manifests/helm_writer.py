@@ -6,11 +6,12 @@ default values the chart makes the same objects. Never contains a private key.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest
 from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
+from mooring.deploy.manifests.object_names import HELPERS, MOST_NAME, helpers
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.manifests.yaml_text import (
     chart_file_text,
@@ -24,23 +25,37 @@ from mooring.version import __version__
 _ABOUT = {
     "affinity": "Where its pods run.",
     "env": "Environment variables of moor, such as [{name: LOG_LEVEL, value: DEBUG}].",
+    "extraArgs": "More arguments of moor, such as [--log-format=json]; the last of two counts.",
+    "fullnameOverride": "Another name of all objects. The schedulerName of pods stays the same.",
     "image": "The image with mooring and the libraries of the policy.",
     "imagePullSecrets": "Secrets to pull images with, such as [{name: registry}].",
     "kubeScheduler": "The kube-scheduler beside it: best the version of the cluster.",
+    "nameOverride": "The same, if there is no fullnameOverride.",
     "networkPolicy": "Let only the ports in that somebody has to reach.",
     "nodeSelector": "Labels of the nodes its pods run on.",
     "podAnnotations": "More annotations of its pods.",
     "podDisruptionBudget": "When nodes are drained, one pod at a time leaves.",
     "podLabels": "More labels of its pods.",
+    "podSecurityContext": "Of its pods: not root.",
     "priorityClass": "Pods that schedule others are not preempted by them. With create: false,\n"
     "the name is that of an existing class; if it is empty, the cluster's default.",
     "replicaCount": "Of several schedulers one works; of several extenders all do.",
     "resources": "More memory for thousands of nodes.",
+    "securityContext": "Of its containers: no privileges, a read-only root file system.",
     "service": "How kube-scheduler reaches the extender.",
-    "serviceAccount": "Who asks the API server.",
+    "serviceAccount": "Who asks the API server. With create: false, the name is that of one that\n"
+    "exists; if it is empty, the namespace's default.",
     "serviceMonitor": "For Prometheus' operator.",
     "tolerations": "Taints that its pods tolerate.",
     "topologySpreadConstraints": "Replicas on different nodes, if possible.",
+}
+
+#: What objects may be called; empty takes the usual name.
+_NAMES: Final = ("fullnameOverride", "nameOverride")
+_NAME: Final = {
+    "type": "string",
+    "maxLength": MOST_NAME,
+    "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$",
 }
 
 
@@ -55,11 +70,13 @@ def chart(
         heading: a comment at the top of the values.
     """
     every = list(manifests)
-    values = _values(every)
+    found = _found_values(every)
+    values = _tree(found)
     files = {
         "Chart.yaml": yaml_text(_chart(installation)),
         "values.yaml": comment_lines(heading) + "\n" + _values_text(values),
-        "values.schema.json": json.dumps(_schema(values, top=True), indent=2) + "\n",
+        "values.schema.json": json.dumps(_values_schema(found), indent=2) + "\n",
+        HELPERS: helpers(installation),
     }
     for name in dict.fromkeys(one.file for one in every):
         parts = [_template(one) for one in every if one.file == name]
@@ -90,14 +107,31 @@ def _template(one: Manifest) -> str:
     return f"{{{{- if .Values.{one.toggle} }}}}\n{text}{{{{- end }}}}\n"
 
 
-def _values(manifests: list[Manifest]) -> dict[str, Any]:
-    """All values with their defaults, as a tree."""
+def _found_values(manifests: list[Manifest]) -> dict[str, Any]:
+    """All values with their defaults, by path."""
     found: dict[str, Any] = {}
     for one in manifests:
         if one.toggle:
             found[one.toggle] = not one.off
         for each in _found(one.object, Setting):
-            found |= {path: plain(value) for path, value in each.values.items()}
+            found |= {path: _written(value) for path, value in each.values.items()}
+    return found
+
+
+def _written(value: Tree) -> Tree:
+    """A default value as users see it: with templates in place of what they depend on."""
+    match value:
+        case Setting():
+            return value.template
+        case dict():
+            return {key: _written(one) for key, one in value.items()}
+        case list():
+            return [_written(one) for one in value]
+        case _:
+            return plain(value)
+
+
+def _tree(found: dict[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for path in sorted(found):
         *parents, last = path.split(".")
@@ -116,29 +150,41 @@ def _values_text(values: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _schema(value: Any, *, top: bool = False) -> dict[str, Any]:
+def _values_schema(found: dict[str, Any]) -> dict[str, Any]:
     """A schema that takes what has the type of the default."""
-    made: dict[str, Any] = {}
-    if top:
-        made["$schema"] = "http://json-schema.org/draft-07/schema#"
+    made: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"} | _mapping()
+    for path, value in found.items():
+        *parents, last = path.split(".")
+        at = made
+        for parent in parents:
+            at = at["properties"].setdefault(parent, _mapping())
+        at["properties"][last] = _NAME if path in _NAMES else _schema(value)
+    return _sorted(made)
+
+
+def _mapping() -> dict[str, Any]:
+    return {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _sorted(schema: dict[str, Any]) -> dict[str, Any]:
+    if "properties" not in schema:
+        return schema
+    inner = schema["properties"]
+    return schema | {"properties": {key: _sorted(inner[key]) for key in sorted(inner)}}
+
+
+def _schema(value: Any) -> dict[str, Any]:
     match value:
         case bool():
-            return made | {"type": "boolean"}
+            return {"type": "boolean"}
         case int():
-            return made | {"type": "integer", "minimum": 0}
+            return {"type": "integer", "minimum": 0}
         case str():
-            return made | {"type": "string"}
+            return {"type": "string"}
         case list():
-            return made | {"type": "array"}
-        case dict() if value and not {"requests", "limits"} & value.keys():
-            properties = {key: _schema(one) for key, one in value.items()}
-            return made | {
-                "type": "object",
-                "properties": properties,
-                "additionalProperties": False,
-            }
+            return {"type": "array"}
         case _:
-            return made | {"type": "object"}
+            return {"type": "object"}
 
 
 def _found(tree: Tree, wanted: type[Any]) -> Iterator[Any]:

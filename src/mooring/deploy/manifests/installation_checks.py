@@ -12,12 +12,11 @@ from mooring.deploy.kubernetes_version import NODE_PORTS
 from mooring.deploy.manifests.choices import ManifestFormat, Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.extender_paths import ExtenderPaths
 from mooring.deploy.manifests.installation import Installation
+from mooring.deploy.manifests.object_names import MOST_NAME
 from mooring.deploy.manifests.value_checks import check_object_names, check_words
 from mooring.errors import InputError
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-#: Names get endings such as -kube-scheduler.
-_MOST_NAME: Final = 40
 #: kubectl apply keeps an object in an annotation, and the API server takes so much of them.
 _MOST_APPLIED: Final = 256 * 1024
 _AROUND_A_POLICY: Final = 4 * 1024
@@ -44,7 +43,7 @@ def check_installation(one: Installation) -> None:
     Raises:
         InputError: something does not; the sentence says what to do.
     """
-    check_name(one.name, "--name", _MOST_NAME)
+    check_name(one.name, "--name", MOST_NAME)
     check_name(one.namespace, "--namespace")
     if one.mode in (Mode.EXTENDER, Mode.STATIC_POD) and one.name in _FOLDERS_OF_OTHERS:
         raise InputError(

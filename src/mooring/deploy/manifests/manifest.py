@@ -3,8 +3,8 @@
 import msgspec
 
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.nodes import Setting, Tree
-from mooring.deploy.manifests.scheduler_configuration import namespace_of
+from mooring.deploy.manifests.nodes import Tree
+from mooring.deploy.manifests.object_names import full_name, namespace_of
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -31,30 +31,24 @@ class Manifest(msgspec.Struct, frozen=True):
         return kind
 
 
-def labels(installation: Installation) -> dict[str, str]:
+def labels(installation: Installation) -> dict[str, Tree]:
     """The labels of all objects."""
     return {
-        "app.kubernetes.io/name": installation.name,
+        "app.kubernetes.io/name": full_name(installation),
         "app.kubernetes.io/part-of": "mooring",
     }
 
 
-def selector(installation: Installation) -> dict[str, str]:
+def selector(installation: Installation) -> dict[str, Tree]:
     """The labels that its pods are found by."""
-    return {"app.kubernetes.io/name": installation.name}
+    return {"app.kubernetes.io/name": full_name(installation)}
 
 
 def metadata(
     installation: Installation, ending: str = "", *, namespaced: bool = True
 ) -> dict[str, Tree]:
     """The metadata of an object, under the installation's name with an ending."""
-    made: dict[str, Tree] = {"name": f"{installation.name}{ending}"}
+    made: dict[str, Tree] = {"name": full_name(installation, ending)}
     if namespaced:
         made["namespace"] = namespace_of(installation)
     return made | {"labels": labels(installation)}
-
-
-def shared_name(installation: Installation, ending: str = "") -> Setting:
-    """The name of an object that is beside those of other namespaces' installations."""
-    name = f"{installation.name}{ending}"
-    return Setting(f"{name}.{installation.namespace}", {}, f"{name}.{{{{ .Release.Namespace }}}}")

@@ -47,6 +47,10 @@ class MoreEntries(Setting, frozen=True):
     """
 
 
+class MoreItems(Setting, frozen=True):
+    """Items that a chart's users may add to the end of a list; plain manifests have none."""
+
+
 class ChartFile(msgspec.Struct, frozen=True):
     """The text of a file that a chart and a kustomization keep as it is.
 
@@ -79,6 +83,11 @@ def setting(path: str, default: Tree) -> Setting:
 def more_entries(path: str) -> MoreEntries:
     """Further entries of a mapping, under a path of a chart's values."""
     return MoreEntries({}, {path: {}})
+
+
+def more_items(path: str) -> MoreItems:
+    """Further items of a list, under a path of a chart's values."""
+    return MoreItems([], {path: []})
 
 
 def is_left_out(value: Tree) -> bool:

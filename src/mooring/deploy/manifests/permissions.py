@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from mooring.config.runtimes import build_profiles, build_runtime
 from mooring.deploy.manifests.choices import Mode
 from mooring.deploy.manifests.installation import Installation
+from mooring.deploy.manifests.nodes import Tree
 from mooring.extender.extender_entry import extender_entry
 from mooring.framework.declarations import kinds_to_create, kinds_to_patch
 from mooring.framework.hook import Hook
@@ -41,7 +42,7 @@ class PolicyRule(NamedTuple):
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
     why: str
-    names: tuple[str, ...] = ()
+    names: tuple[Tree, ...] = ()
 
 
 def cluster_rules(installation: Installation, configuration: dict[str, object]) -> list[PolicyRule]:
@@ -62,7 +63,7 @@ def cluster_rules(installation: Installation, configuration: dict[str, object]) 
     )
 
 
-def lease_rules(name: str) -> list[PolicyRule]:
+def lease_rules(name: Tree) -> list[PolicyRule]:
     """The rules of leader election, for the Lease's namespace."""
     why = "Leader election. A permission to create cannot be limited to a name."
     return [

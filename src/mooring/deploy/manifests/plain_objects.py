@@ -8,6 +8,7 @@ from typing import Any
 from mooring.deploy.manifests.nodes import (
     ChartFile,
     EmbeddedYaml,
+    MoreItems,
     Noted,
     Setting,
     Tree,
@@ -30,6 +31,6 @@ def plain(tree: Tree) -> Any:
         case dict():
             return {key: plain(value) for key, value in tree.items() if not is_left_out(value)}
         case list():
-            return [plain(value) for value in tree]
+            return [plain(value) for value in tree if not isinstance(value, MoreItems)]
         case _:
             return tree

@@ -13,7 +13,8 @@ from mooring.config.types import API_VERSION, KIND, KUBE_SCHEDULER_LEASE
 from mooring.deploy.manifests.choices import Mode, ServiceType, TlsSource
 from mooring.deploy.manifests.extender_paths import FIELDS
 from mooring.deploy.manifests.installation import Installation
-from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Setting, Tree
+from mooring.deploy.manifests.nodes import ChartFile, EmbeddedYaml, Noted, Tree
+from mooring.deploy.manifests.object_names import full_name, namespace_of, service_host
 from mooring.deploy.manifests.plain_objects import plain
 from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
 from mooring.errors import InputError
@@ -21,16 +22,11 @@ from mooring.extender.address import is_address, shown
 from mooring.extender.extender_entry import extender_entry
 
 
-def namespace_of(installation: Installation) -> Setting:
-    """The namespace of all objects; a chart is installed into any."""
-    return Setting(installation.namespace, {}, "{{ .Release.Namespace }}")
-
-
-def lease_place(installation: Installation) -> tuple[Tree, str]:
+def lease_place(installation: Installation) -> tuple[Tree, Tree]:
     """Namespace and name of the Lease."""
     if installation.in_place:
         return KUBE_SCHEDULER_LEASE
-    return namespace_of(installation), installation.name
+    return namespace_of(installation), full_name(installation)
 
 
 def scheduler_configuration(installation: Installation, *, kubeconfig: str = "") -> dict[str, Tree]:
@@ -103,10 +99,7 @@ def extender(installation: Installation) -> dict[str, Tree]:
     )
     if one.mode is Mode.EXTENDER and not one.url and one.service is ServiceType.CLUSTER_IP:
         scheme, port = extender_url(one).split(":")[0], one.paths.port
-        template = (
-            f"{scheme}://{one.name}.{{{{ .Release.Namespace }}}}.svc:{port}{one.paths.prefix}"
-        )
-        entry["urlPrefix"] = Setting(entry["urlPrefix"], {}, template)
+        entry["urlPrefix"] = service_host(one, f"{scheme}://", f":{port}{one.paths.prefix}")
     entry = _with_verbs(entry, one.paths.verbs)
     entry.setdefault("httpTimeout", f"{one.timeout:g}s")
     if "weight" in entry and one.policy.policy.weight is None and _scores_as_usual(one):

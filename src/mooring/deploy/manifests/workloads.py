@@ -18,7 +18,12 @@ from mooring.deploy.manifests.extender_paths import HEALTH_PORT, SCHEDULER_PORT
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, labels, metadata, selector
 from mooring.deploy.manifests.nodes import Noted, Setting, Tree, more_entries, setting
-from mooring.deploy.manifests.scheduler_configuration import namespace_of
+from mooring.deploy.manifests.object_names import (
+    full_name,
+    namespace_of,
+    priority_class_name,
+    service_account_name,
+)
 
 #: The highest value that a PriorityClass of users may have.
 _PRIORITY: Final = 1_000_000_000
@@ -45,12 +50,12 @@ def deployment(installation: Installation) -> Manifest:
 def pod_spec(installation: Installation) -> dict[str, Tree]:
     """What a pod of the Deployment is."""
     one = installation
-    spec: dict[str, Tree] = {"serviceAccountName": one.name}
+    spec: dict[str, Tree] = {"serviceAccountName": service_account_name(one)}
     if not needs_the_api(one):
         spec["automountServiceAccountToken"] = Noted(value=False, note="nothing is read or bound")
     spec["imagePullSecrets"] = pull_secrets(one)
     spec["priorityClassName"] = _priority_class_name(one)
-    spec["securityContext"] = pod_security(one)
+    spec["securityContext"] = setting("podSecurityContext", pod_security(one))
     spec["nodeSelector"] = setting("nodeSelector", {})
     spec["affinity"] = setting("affinity", {})
     spec["tolerations"] = setting("tolerations", _tolerations(one))
@@ -65,14 +70,10 @@ def pull_secrets(one: Installation) -> Setting:
 
 
 def _priority_class_name(one: Installation) -> Setting:
-    """An existing class, or the one that is made; a chart's users may name another or want none."""
+    """An existing class, or the one that is made."""
     if one.existing_priority_class:
         return setting("priorityClass.name", one.existing_priority_class)
-    template = (
-        "{{ .Values.priorityClass.name | default (ternary "
-        f"(printf `{one.name}.%s` .Release.Namespace) `` .Values.priorityClass.create) }}}}"
-    )
-    return Setting(f"{one.name}.{one.namespace}", {"priorityClass.name": ""}, template)
+    return priority_class_name(one)
 
 
 def _tolerations(one: Installation) -> list[Tree]:
@@ -132,12 +133,12 @@ def _spread(one: Installation) -> list[Tree]:
 def _volumes(one: Installation) -> list[Tree]:
     found: list[Tree] = []
     if one.mode is not Mode.EXTENDER:
-        found.append({"name": "kube-scheduler", "configMap": {"name": f"{one.name}-config"}})
+        found.append({"name": "kube-scheduler", "configMap": {"name": full_name(one, "-config")}})
     if one.policy.text:
-        found.append({"name": "policy", "configMap": {"name": f"{one.name}-policy"}})
+        found.append({"name": "policy", "configMap": {"name": full_name(one, "-policy")}})
     if one.tls is not TlsSource.NONE:
         mode = Noted(0o440, "0440: nobody but the pod's user and group")
-        secret = {"secretName": f"{one.name}-tls", "defaultMode": mode}
+        secret = {"secretName": full_name(one, "-tls"), "defaultMode": mode}
         found.append({"name": "tls", "secret": secret})
     return found
 

@@ -16,6 +16,7 @@ from mooring.deploy.manifests.nodes import (
     ChartFile,
     EmbeddedYaml,
     MoreEntries,
+    MoreItems,
     Noted,
     Setting,
     Tree,
@@ -118,6 +119,10 @@ class _Writer:
 
     def _list(self, tree: list[Tree]) -> Iterator[str]:
         for item in tree:
+            if isinstance(item, MoreItems):
+                if self._chart:
+                    yield from _more(item)
+                continue
             first, *rest = self.lines(item)
             yield f"- {first}"
             yield from _indented(rest)
@@ -125,9 +130,7 @@ class _Writer:
     def _templated(self, key: str, value: Setting, note: str) -> Iterator[str]:
         default = value.default
         if isinstance(value, MoreEntries):
-            yield f"{{{{- with .Values.{value.path} }}}}"
-            yield "{{- toYaml . | nindent INDENT }}"
-            yield "{{- end }}"
+            yield from _more(value)
         elif not value.template and (isinstance(default, (dict, list)) or default == ""):
             # What is empty is left out, as in manifests without a chart.
             yield f"{{{{- with .Values.{value.path} }}}}"
@@ -135,7 +138,8 @@ class _Writer:
                 yield f"{key}: {{{{ . | quote }}}}{note}"
             else:
                 yield f"{key}:{note}"
-                yield "  {{- toYaml . | nindent INDENT }}"
+                text = "tpl (toYaml .) $" if _has_settings(default) else "toYaml ."
+                yield f"  {{{{- {text} | nindent INDENT }}}}"
             yield "{{- end }}"
         else:
             yield f"{key}: {self._template(value)}{note}"
@@ -160,7 +164,8 @@ class _Writer:
         if isinstance(value, ChartFile):
             return self._text(scalar_text(value.text))
         if isinstance(value, list):
-            return f"[{', '.join(map(self._list_item, value))}]"
+            items = [one for one in value if not isinstance(one, MoreItems)]
+            return f"[{', '.join(map(self._list_item, items))}]"
         return self._text(scalar_text(value))
 
     def _list_item(self, value: Tree) -> str:
@@ -179,9 +184,22 @@ class _Writer:
         """Whether a list is written in one line."""
         return (
             isinstance(value, list)
-            and not any(isinstance(one, (dict, list, Noted)) for one in value)
+            and not any(isinstance(one, (dict, list, Noted, MoreItems)) for one in value)
             and len(self._one_line(value)) <= _FLOW_WIDTH
         )
+
+
+def _more(value: Setting) -> Iterator[str]:
+    yield f"{{{{- with .Values.{value.path} }}}}"
+    yield "{{- toYaml . | nindent INDENT }}"
+    yield "{{- end }}"
+
+
+def _has_settings(tree: Tree) -> bool:
+    """Whether a value has templates inside."""
+    if isinstance(tree, dict):
+        return any(map(_has_settings, tree.values()))
+    return any(map(_has_settings, tree)) if isinstance(tree, list) else isinstance(tree, Setting)
 
 
 def _literal(value: Tree) -> str | None:

@@ -7,15 +7,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-_DEFAULT_NAME = re.compile(
-    r"\.Values\.(\S+) \| default \(ternary \(printf `(\S+)` \.Release\.Namespace\) "
-    r"`` \.Values\.(\S+)\)"
-)
+_TOKEN = re.compile(r'"[^"]*"|`[^`]*`|[()|]|[^\s()|]+')
+_DEFINED = re.compile(r'\{\{- define "(\S+)" -\}\}\n(.*?)\n\{\{- end \}\}', re.DOTALL)
 _EXPRESSION = re.compile(r"\{\{-? (.*?) \}\}")
+
+
+class _Function(NamedTuple):
+    name: str
 
 
 class ChartRenderer:
@@ -32,6 +34,7 @@ class ChartRenderer:
     ) -> None:
         self._files = files
         self._namespace = namespace
+        self._defined = dict(_DEFINED.findall(files["templates/_helpers.tpl"]))
         self._values = yaml.safe_load(files["values.yaml"])
         for path, value in (values or {}).items():
             *parents, last = path.split(".")
@@ -43,6 +46,7 @@ class ChartRenderer:
     def objects(self) -> list[dict[str, Any]]:
         """All objects."""
         texts = [text for name, text in self._files.items() if name.startswith("templates/")]
+        texts.remove(self._files["templates/_helpers.tpl"])
         found = [one for text in texts for one in yaml.safe_load_all(self.render(text))]
         return [one for one in found if one]
 
@@ -62,39 +66,65 @@ class ChartRenderer:
 
     def _add(self, line: str, lines: list[str], dot: Any) -> None:
         if found := re.fullmatch(r"\s*\{\{- (.*) \| nindent (\d+) \}\}", line):
-            text = yaml.safe_dump(dot) if found[1] == "toYaml ." else self._evaluate(found[1], dot)
+            text = str(self._evaluate(found[1], dot))
             lines += [" " * int(found[2]) + one for one in text.splitlines()]
         else:
-            lines.append(_EXPRESSION.sub(lambda one: self._evaluate(one[1], dot), line))
+            lines.append(_EXPRESSION.sub(lambda one: str(self._evaluate(one[1], dot)), line))
 
-    def _evaluate(self, expression: str, dot: Any) -> str:
-        what, _, filtered = expression.partition(" | ")
-        if what == ".":
-            value = dot
-        elif what == '"{{"':
-            value = "{{"
-        elif what.startswith("tpl "):
-            return self.render(self._files[what.split('"')[1]])
-        elif found := _DEFAULT_NAME.fullmatch(expression):
-            created = self._value(found[3]) and found[2].replace("%s", self._namespace)
-            return self._value(found[1]) or created or ""
-        elif what == ".Release.Namespace":
-            value = self._namespace
-        elif what.startswith(".Files.Get "):
-            value = self._files[what.split()[1].strip('"`')]
-        else:
-            assert what.startswith(".Values."), expression
-            value = self._value(what.removeprefix(".Values."))
-        match filtered:
-            case "":
-                return str(value)
-            case "quote":
+    def _evaluate(self, expression: str, dot: Any) -> Any:
+        tokens = _TOKEN.findall(expression)
+        value = self._pipeline(tokens, dot)
+        assert not tokens, expression
+        return value
+
+    def _pipeline(self, tokens: list[str], dot: Any) -> Any:
+        piped: list[Any] = []
+        while True:
+            words = []
+            while tokens and tokens[0] not in ("|", ")"):
+                words.append(self._word(tokens, dot))
+            piped = [self._called(words + piped)]
+            if not tokens or tokens.pop(0) == ")":
+                return piped[0]
+
+    def _word(self, tokens: list[str], dot: Any) -> Any:
+        token = tokens.pop(0)
+        if token == "(":
+            return self._pipeline(tokens, dot)
+        if token[0] in '"`':
+            return token[1:-1]
+        if token.startswith(".Values."):
+            return self._value(token.removeprefix(".Values."))
+        known = {".": dot, "$": None, ".Release.Namespace": self._namespace}
+        return known[token] if token in known else _Function(token)
+
+    def _called(self, words: list[Any]) -> Any:
+        function, *values = words
+        if not isinstance(function, _Function):
+            assert not values
+            return function
+        match function.name, values:
+            case ".Files.Get", [name]:
+                return self._files[name]
+            case "include", [name, _]:
+                return self.render(self._defined[name]).removesuffix("\n")
+            case "tpl", [text, _]:
+                return self.render(text)
+            case "toYaml", [value]:
+                return yaml.safe_dump(value)
+            case "default", [usual, value]:
+                return value or usual
+            case "ternary", [one, other, condition]:
+                return one if condition else other
+            case "printf", [text, *parts]:
+                return text % tuple(parts)
+            case "quote", [value]:
                 return json.dumps(value)
-            case "int64":
-                return str(int(value))
-            case "sha256sum":
-                return hashlib.sha256(value.encode()).hexdigest()
-        raise AssertionError(expression)
+            case "int64", [value]:
+                return int(value)
+            case "sha256sum", [text]:
+                return hashlib.sha256(text.encode()).hexdigest()
+        raise AssertionError(words)
 
     def _value(self, path: str) -> Any:
         at = self._values

@@ -171,6 +171,88 @@ def test_a_charts_values_change_what_they_say() -> None:
     assert not {"NetworkPolicy", "PriorityClass"} & {each["kind"] for each in made}
 
 
+@pytest.mark.parametrize("override", ["nameOverride", "fullnameOverride"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_chart_takes_another_name_for_all_its_objects(mode: Mode, override: str) -> None:
+    tls = TlsSource.CERT_MANAGER if mode is Mode.EXTENDER else TlsSource.NONE
+    charted = installation(mode, format=ManifestFormat.HELM, tls=tls, test_pod=True)
+    files = chart(charted, manifest_set(charted))
+    made = ChartRenderer(files, "placing", {override: "other"}).objects()
+    renamed = installation(mode, format=ManifestFormat.HELM, tls=tls, test_pod=True, name="other")
+    expected = ChartRenderer(chart(renamed, manifest_set(renamed)), "placing").objects()
+
+    def names(there: list[dict[str, Any]]) -> set[tuple[str, str]]:
+        return {(each["kind"], each["metadata"]["name"]) for each in there}
+
+    assert names(made) == names(expected)
+    for kind in {each["kind"] for each in made} - {"ConfigMap", "Certificate", "Issuer"}:
+        for ours, theirs in zip(of_kind(made, kind), of_kind(expected, kind), strict=True):
+            assert without_checksums(ours) == without_checksums(theirs)
+    ours, theirs = (
+        yaml.safe_load(only(there, "ConfigMap", "other-config")["data"]["config.yaml"])
+        for there in (made, expected)
+    )
+    for config in (ours, theirs):
+        for extender in config.get("extenders", []):
+            extender.pop("tlsConfig", None)  # files on nodes
+    assert ours == theirs
+
+
+def of_kind(made: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [each for each in made if each["kind"] == kind]
+
+
+def without_checksums(one: dict[str, Any]) -> dict[str, Any]:
+    if one["kind"] == "Deployment":
+        del one["spec"]["template"]["metadata"]["annotations"]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("values", "made", "used"),
+    [
+        ({}, [NAME], NAME),
+        ({"serviceAccount.name": "mine"}, ["mine"], "mine"),
+        ({"serviceAccount.create": False, "serviceAccount.name": "mine"}, [], "mine"),
+        ({"serviceAccount.create": False}, [], "default"),
+    ],
+)
+def test_a_chart_takes_a_service_account_that_exists(
+    values: dict[str, Any], made: list[str], used: str
+) -> None:
+    one = installation(Mode.SCHEDULER, format=ManifestFormat.HELM)
+    there = ChartRenderer(chart(one, manifest_set(one)), "placing", values).objects()
+    assert [each["metadata"]["name"] for each in of_kind(there, "ServiceAccount")] == made
+    pod = only(there, "Deployment")["spec"]["template"]["spec"]
+    subjects = [
+        subject["name"]
+        for each in there
+        if each["kind"].endswith("Binding")
+        for subject in each["subjects"]
+    ]
+    assert {pod["serviceAccountName"], *subjects} == {used}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_chart_takes_more_arguments_and_other_security_contexts(mode: Mode) -> None:
+    one = installation(mode, format=ManifestFormat.HELM)
+    files = chart(one, manifest_set(one))
+    values: dict[str, Any] = {
+        "extraArgs": ["--log-format=json"],
+        "podSecurityContext": {"runAsNonRoot": True},
+        "securityContext": {"readOnlyRootFilesystem": True},
+    }
+    if mode is Mode.SIDECAR:
+        values["kubeScheduler.extraArgs"] = ["--v=4"]
+    made = ChartRenderer(files, "placing", values).objects()
+    pod = only(made, "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"] == {"runAsNonRoot": True}
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        last = "--v=4" if container["name"] == "kube-scheduler" else "--log-format=json"
+        assert container["args"][-1] == last
+        assert container["securityContext"] == {"readOnlyRootFilesystem": True}
+
+
 def test_a_chart_has_a_schema_for_all_its_values() -> None:
     one = installation(Mode.EXTENDER, format=ManifestFormat.HELM, tls=TlsSource.CERT_MANAGER)
     files = chart(one, manifest_set(one))
