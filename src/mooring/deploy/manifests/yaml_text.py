@@ -182,9 +182,10 @@ class _Writer:
 
     def _is_short(self, value: Any) -> bool:
         """Whether a list is written in one line."""
+        long = (dict, list, Noted, MoreItems) if self._chart else (dict, list, Noted)
         return (
             isinstance(value, list)
-            and not any(isinstance(one, (dict, list, Noted, MoreItems)) for one in value)
+            and not any(isinstance(one, long) for one in value)
             and len(self._one_line(value)) <= _FLOW_WIDTH
         )
 

@@ -112,3 +112,26 @@ def test_keys_and_passwords_are_hidden_wherever_they_are(text: str) -> None:
 )
 def test_everything_else_is_shown(text: str) -> None:
     assert without_secrets(text) == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            "- urlPrefix: https://extender/v1?token=hunter2&zone=hunter3",
+            "- urlPrefix: https://extender/v1?token=(hidden)&zone=(hidden)",
+        ),
+        (
+            'urlPrefix: "https://extender?hunter2" # the old one',
+            'urlPrefix: "https://extender?(hidden)" # the old one',
+        ),
+        (
+            '{"urlPrefix": "http://extender:80/?a=hunter2#b", "weight": 1}',
+            '{"urlPrefix": "http://extender:80/?a=(hidden)#b", "weight": 1}',
+        ),
+        ("urlPrefix: https://extender/v1", "urlPrefix: https://extender/v1"),
+        ("# Is it http://extender/v1 or not?", "# Is it http://extender/v1 or not?"),
+    ],
+)
+def test_the_query_of_an_address_is_hidden(line: str, shown: str) -> None:
+    assert hidden(f"{line}\n") == shown
