@@ -32,6 +32,8 @@ _FIELD: Final = re.compile(
     """
 )
 _CREDENTIALS: Final = re.compile(r"(://)[^/@\s]*:[^/@\s]*(@)")
+#: The query of an address, whose values may be tokens.
+_QUERY: Final = re.compile(r"""(://[^\s"'?#]*\?)([^\s"'#\\]+)""")
 _KEY_BEGIN: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)(.*)")
 _KEY_END: Final = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 _COMMENT: Final = re.compile(r"(^|\s)#.*")
@@ -177,4 +179,11 @@ def _without_keys(lines: list[str]) -> Iterator[str]:
             between = HIDDEN if begin[2] else ""
             line = f"{line[: begin.end(1)]}{between}{rest}"
         line = _CREDENTIALS.sub(rf"\1{HIDDEN}\2", line)
+        line = _QUERY.sub(lambda found: found[1] + _hidden_query(found[2]), line)
         yield _FIELD.sub(rf"\1{HIDDEN}", line)
+
+
+def _hidden_query(query: str) -> str:
+    """A query with the names in it alone."""
+    parts = (part.partition("=") for part in query.split("&"))
+    return "&".join(f"{name}={HIDDEN}" if equals else HIDDEN for name, equals, _ in parts)
