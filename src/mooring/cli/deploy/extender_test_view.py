@@ -123,13 +123,18 @@ def _failure(alike: Sequence[Finding]) -> Table:
     return made
 
 
+def _severities(severity: Severity, count: int) -> str:
+    """How many failures are of a severity: the others than hints are verbs."""
+    return counted(count, "hint") if severity is Severity.HINT else f"{count} {severity.value}"
+
+
 def _verdict(report: ExtenderReport) -> Text:
     failed = report.failures
     by = {one: sum(found.severity == one for found in failed) for one in Severity}
     passed = sum(one.outcome == "passed" for one in report.findings)
     said = f"{counted(passed, 'check')} passed"
     if failed:
-        kinds = ", ".join(f"{count} {one.value}" for one, count in by.items() if count)
+        kinds = ", ".join(_severities(one, count) for one, count in by.items() if count)
         said += f", {len(failed)} failed ({kinds})"
     mark = yes_mark() if report.conforms and report.reachable else no_mark()
     return Text.assemble(mark, " ", (report.url, "bold"), f": {said}")

@@ -15,7 +15,6 @@ from typing import Final
 from mooring.deploy.extender_test.calling import Reply
 from mooring.deploy.extender_test.decoding import NotJson, WrongType, decode, read_bind, shortened
 from mooring.deploy.extender_test.judging import (
-    NOT_SERVED,
     status_words,
     transfer_problems,
     unknown_fields,
@@ -23,7 +22,7 @@ from mooring.deploy.extender_test.judging import (
 from mooring.deploy.extender_test.made_up_objects import NAMESPACE
 from mooring.deploy.extender_test.probes import verb_path
 from mooring.deploy.extender_test.questions import to_bind
-from mooring.deploy.extender_test.verb_checks import Subject
+from mooring.deploy.extender_test.verb_checks import Subject, is_served
 from mooring.extender.address import one_line
 from mooring.wording import escaped
 
@@ -47,16 +46,10 @@ class RealBinding:
     node_of: Callable[[], Awaitable[str]]
 
 
-async def is_bind_served(subject: Subject) -> bool:
-    """Whether anybody answers bind: with 404 to no JSON as well, nobody does."""
-    reply = await subject.caller.post(verb_path(subject.settings, "bind"), b"moor")
-    return reply.status not in NOT_SERVED
-
-
 async def check_bind(subject: Subject, real: RealBinding | None = None) -> None:
     """Ask bind about a pod that does not exist, then about the user's, if there is one."""
     findings = subject.findings
-    if not await is_bind_served(subject):
+    if not await is_served(subject, "bind"):
         came = "status 404 or 405, whatever is sent"
         findings.failed("served", "bind", sent="a body that is not JSON", came=came)
         return

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from mooring.config.types import Extender
-from mooring.deploy.extender_test.bind_checks import RealBinding, check_bind, is_bind_served
+from mooring.deploy.extender_test.bind_checks import RealBinding, check_bind
 from mooring.deploy.extender_test.body_checks import HUGE, check_bodies, check_survival
 from mooring.deploy.extender_test.calling import Caller
 from mooring.deploy.extender_test.connection_checks import check_connections
@@ -21,12 +21,12 @@ from mooring.deploy.extender_test.findings import (
     Mode,
     Verb,
 )
-from mooring.deploy.extender_test.judging import NOT_SERVED, Judgement, judge
+from mooring.deploy.extender_test.judging import Judgement, judge
 from mooring.deploy.extender_test.latency_checks import check_latency
 from mooring.deploy.extender_test.made_up_objects import Object
 from mooring.deploy.extender_test.probes import managed, verb_path
 from mooring.deploy.extender_test.questions import AskedNodes
-from mooring.deploy.extender_test.verb_checks import Subject, check_verb
+from mooring.deploy.extender_test.verb_checks import Subject, check_verb, is_served
 from mooring.extender.http_extender import MAX_REPLY_BYTES
 
 
@@ -113,7 +113,7 @@ class _Run:
         for verb in self._verbs():
             self._plan.progress(f"asking {verb}")
             if verb == "bind":
-                if "bind" not in self._plan.optional or await is_bind_served(self._subject):
+                if "bind" not in self._plan.optional or await is_served(self._subject, verb):
                     await check_bind(self._subject, self._plan.real_binding)
                 else:
                     unserved.append(verb)
@@ -167,9 +167,7 @@ class _Run:
             self._subject.findings.notes.append(words)
         if found:
             return found
-        path = verb_path(self._subject.settings, verb)
-        reply = await self._subject.caller.post(path, b"moor")
-        gone = reply.status in NOT_SERVED and verb in self._plan.optional
+        gone = verb in self._plan.optional and not await is_served(self._subject, verb)
         return () if gone else asked[:1]
 
     async def _is_meant(self, verb: Verb, mode: Mode) -> bool:

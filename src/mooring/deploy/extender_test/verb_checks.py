@@ -14,7 +14,7 @@ from mooring.config.types import Extender
 from mooring.deploy.extender_test.calling import Caller
 from mooring.deploy.extender_test.checks import CHECKS, Severity
 from mooring.deploy.extender_test.findings import Findings, Mode, Verb
-from mooring.deploy.extender_test.judging import FATAL, Judgement, judge
+from mooring.deploy.extender_test.judging import FATAL, NOT_SERVED, Judgement, judge
 from mooring.deploy.extender_test.made_up_objects import (
     UNKNOWN_FIELD,
     UNKNOWN_NODE,
@@ -82,6 +82,15 @@ def own_checks(verb: Verb, mode: Mode) -> list[str]:
     """The checks of the content of a verb's answers."""
     other = "filter-names" if mode == "whole" else "filter-whole-nodes"
     return [name for name in CHECKS if name.startswith(f"{verb}-") and name != other]
+
+
+async def is_served(subject: Subject, verb: Verb) -> bool:
+    """Whether anybody answers a verb: with 404 to a body that is about nothing, nobody does."""
+    path = verb_path(subject.settings, verb)
+    reply = await subject.caller.post(path, b"moor")
+    if reply.failure:  # of one that reads JSON before it looks at the path
+        reply = await subject.caller.post(path, b"{}")
+    return reply.status not in NOT_SERVED
 
 
 async def check_verb(subject: Subject, verb: Verb, mode: Mode) -> Judgement:

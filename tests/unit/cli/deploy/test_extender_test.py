@@ -10,8 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mooring.deploy.extender_test.checks import CHECKS
-from mooring.deploy.extender_test.findings import VERBS
+from mooring.cli.deploy.extender_test_view import print_report
+from mooring.deploy.extender_test.checks import CHECKS, Severity
+from mooring.deploy.extender_test.findings import VERBS, ExtenderReport, Finding
 from mooring.testing.child_process import free_port
 from mooring.testing.moor_serve import MoorServe
 from tests.unit.cli.command_line import Run, rejected
@@ -75,6 +76,20 @@ def test_a_wrong_extender(moor: Run) -> None:
     assert "✗  prioritize-range" in out
     assert out.splitlines()[-1].endswith(" failed (2 costs)")
     assert "\n  came            the score 100 for moor-test-node-00001\n" in out
+
+
+def test_the_last_line_counts_hints_in_the_plural(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hints = [
+        Finding(check="fields", verb=verb, outcome="failed", severity=Severity.HINT)
+        for verb in VERBS
+    ]
+    report = ExtenderReport(
+        url="http://extender", reachable=True, findings=hints, notes=[], latency=[]
+    )
+    print_report(report)
+    assert capsys.readouterr().out.endswith(": 0 checks passed, 4 failed (4 hints)\n")
 
 
 def test_only_hints_are_no_failure_and_can_be_left_out(moor: Run) -> None:

@@ -12,7 +12,7 @@ from mooring.deploy.extender_test import latency_checks
 from mooring.deploy.extender_test.bind_checks import RealBinding
 from mooring.deploy.extender_test.checks import CHECKS, Severity
 from mooring.deploy.extender_test.conformance import ConformancePlan, run_conformance
-from mooring.deploy.extender_test.findings import VERBS, ExtenderReport, LatencyRow
+from mooring.deploy.extender_test.findings import VERBS, ExtenderReport, LatencyRow, Verb
 from mooring.model.duration import Duration
 from tests.unit.deploy.extender_test.faults import FAULTS
 from tests.unit.deploy.extender_test.wrong_extender import Answered, Fault, serving
@@ -136,6 +136,32 @@ def test_verbs_that_need_not_be_served_are_left_out_with_a_note() -> None:
     assert report.failures == []
     assert report.notes[1:] == ["It does not serve preempt; leave preemptVerb unset."]
     assert {one.verb for one in report.findings} == {"", "filter", "prioritize", "bind"}
+
+
+@pytest.mark.parametrize("verb", ["preempt", "bind"])
+def test_a_verb_is_left_out_if_an_extender_crashes_on_what_is_no_json(verb: Verb) -> None:
+    """It reads the body before it looks at the path."""
+
+    def crash(_: object, body: bytes) -> Answered:
+        if not body.startswith(b"{"):
+            raise ConnectionError
+        return Answered(b"", 404)
+
+    async def run() -> ExtenderReport:
+        async with serving(Fault(verb=verb, checks=set(), raw=crash)) as extender:
+            plan = ConformancePlan(
+                settings=_settings(extender.url),
+                optional=VERBS,
+                modes=("whole", "names"),
+                sizes=(10,),
+                requests=1,
+            )
+            return await run_conformance(plan)
+
+    report = asyncio.run(run())
+    assert report.failures == []
+    assert f"It does not serve {verb}; leave {verb}Verb unset." in report.notes
+    assert verb not in {one.verb for one in report.findings}
 
 
 def test_an_extender_without_any_verb_is_wrong() -> None:
