@@ -5,17 +5,16 @@ folder beside the code, in a clone of the repository the folder ``examples`` at 
 """
 
 import difflib
+import re
 import shutil
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from mooring.errors import InputError
 
-#: What a copy has, as far as an example has it: no page with links into the repository.
-_COPIED: Final = (
-    "policy.py", "test_policy.py", "nodes.yaml", "workload.yaml", "request.json", "response.json",
-    "deploy.yaml",
-)  # fmt: skip
+_PAGE: Final = "README.md"
+#: A link of a page to a file outside of its folder, which a copy does not have.
+_LINK_OUTSIDE: Final = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 
 
 class Example(NamedTuple):
@@ -89,18 +88,28 @@ def copy_example(example: Example, folder: Path) -> list[str]:
     """
     if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} already exists and is not overwritten; remove it first")
-    names = [name for name in _COPIED if (example.folder / name).is_file()]
+    names = _file_names(example.folder)
     try:
         folder.mkdir()
         try:
             for name in names:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(example.folder / name, folder / name)
+            if _PAGE in names:
+                page = (folder / _PAGE).read_text(encoding="utf-8")
+                (folder / _PAGE).write_text(_LINK_OUTSIDE.sub(r"\1", page), encoding="utf-8")
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)  # a part of it would only be in the way
             raise
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror or error}") from error
     return names
+
+
+def _file_names(folder: Path) -> list[str]:
+    """All files of an example, below its folder, without what Python and tests leave there."""
+    found = [file.relative_to(folder) for file in sorted(folder.rglob("*")) if file.is_file()]
+    return [one.as_posix() for one in found if not any(p[0] in "._" for p in one.parts)]
 
 
 def _example(folder: Path) -> Example:

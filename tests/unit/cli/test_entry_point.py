@@ -99,10 +99,10 @@ def test_it_goes_on_if_the_program_cannot_be_started_again(
     assert starts == []
 
 
-@pytest.mark.parametrize("form", ["script", "module"])
+@pytest.mark.parametrize("form", ["script", "mooring", "mooring.cli"])
 def test_an_error_is_told_as_ever(form: str, tmp_path: Path) -> None:
     moor = Path(sys.executable).parent / "moor"
-    start = [str(moor)] if form == "script" else [sys.executable, "-m", "mooring.cli"]
+    start = [str(moor)] if form == "script" else [sys.executable, "-m", form]
     environment = {key: text for key, text in os.environ.items() if key != "PYTHONMALLOC"}
     done = subprocess.run(
         [*start, "run", "--config", str(tmp_path / "a file that is not there.yaml")],

@@ -67,7 +67,10 @@ class TestExamples:
         copied = {file.name: file.read_text() for file in (tmp_path / "fair-gpus").iterdir()}
         original = ROOT / "examples" / "06-fair-gpus"
         assert {"policy.py", "test_policy.py", "nodes.yaml", "workload.yaml"} <= copied.keys()
+        page = copied.pop("README.md")
         assert copied == {name: (original / name).read_text() for name in copied}
+        assert "[policy](policy.py)" in page
+        assert "](../" not in page
         assert "    cd fair-gpus\n" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
         assert sentence(moor(tmp_path, "examples", "fair-gpus", "--copy")) == (
@@ -100,6 +103,16 @@ class TestExamples:
         assert sentence(moor(tmp_path, "examples", "xyz")) == (
             f"moor: there is no example 'xyz'; there are {', '.join(NAMES)}\n"
         )
+
+    def test_a_copy_has_all_files_that_its_page_names(self, tmp_path: Path) -> None:
+        for name in ("random", "image-score", "ssd-filter", "allocatable"):
+            done = moor(tmp_path, "examples", name, "--copy")
+            assert done.returncode == 0, done.stderr
+            folder = tmp_path / name
+            page = (folder / "README.md").read_text()
+            links = [one for one in re.findall(r"\]\(([^)#]+)", page) if "://" not in one]
+            assert links
+            assert [one for one in links if not (folder / one).exists()] == []
 
     def test_copying_needs_a_name(self, tmp_path: Path) -> None:
         assert "--copy needs the name of an example" in sentence(
