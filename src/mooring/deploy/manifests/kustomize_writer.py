@@ -44,7 +44,7 @@ def kustomization(
                 entry["options"]["disableNameSuffixHash"] = Noted(value=True, note=note)
             config_maps.append(entry)
         elif one.kind == "Secret":
-            place = f"{folder}{one.object['metadata']['name']}/"
+            place = f"{folder}{plain(one.object['metadata'])['name']}/"
             entry = _generator(one, _written(one, "stringData", files, place))
             secrets.append(entry | {"type": one.object["type"]})
         else:
