@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Optional
 import typer
 
 from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.cli.shared_options import HookTimeout
 from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def compare(
             help="Exit with 1 if this holds for a scheduler, such as 'pending > 0'; repeatable.",
         ),
     ] = None,
+    hook_timeout: HookTimeout = 5.0,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
     ] = TableOrJson.TABLE,
@@ -83,7 +85,9 @@ def compare(
     end = end_of(until)
     choices = choose_schedulers(read, scenario, config or (), policy or ())
     chosen = [read.seed + number for number in range(seeds)]
-    requests = [RunRequest(scenario, one, seed, end) for seed in chosen for one in choices]
+    requests = [
+        RunRequest(scenario, one, seed, end, hook_timeout) for seed in chosen for one in choices
+    ]
     for request in requests[: len(choices)]:
         prepare(request)  # what is wrong is said before anything is played
     builder = ComparisonBuilder([one.name for one in choices])
