@@ -123,8 +123,8 @@ def test_a_mistake_is_one_sentence(
 def test_a_policy_that_fails_does_so_in_every_process(folder: Path) -> None:
     failing = POLICY.replace("    asked.append(node.name)", '    raise ValueError("no")')
     (folder / "failing.py").write_text(failing)
-    arguments = (str(folder / "s.yaml"), "--policy", str(folder / "failing.py"), "--seeds", "2")
-    arguments += ("--until", "1m")
+    arguments = [str(folder / "s.yaml"), "--policy", str(folder / "failing.py"), "--seeds", "2"]
+    arguments += ["--until", "1m"]
     one, two = moor(*arguments), moor(*arguments, "--jobs", "2")
     assert (one.returncode, one.stdout) == (two.returncode, two.stdout)
     for told in (one, two):

@@ -11,7 +11,7 @@ from mooring.simulator.comparison.decision_reasons import Question, decision_rea
 from mooring.simulator.comparison.moved_pods import moves_between
 from mooring.simulator.result import SimulationResult
 from mooring.simulator.scenario.reader import ReadScenario, read_scenario
-from mooring.simulator.scenario.scenario_run import ScenarioRun, Sources
+from mooring.simulator.scenario.scenario_run import ScenarioFiles, ScenarioRun
 from mooring.simulator.scheduler_setup import SchedulerSetup, set_up_scheduler
 
 SCENARIO = """
@@ -45,7 +45,7 @@ def nothing(_: str) -> list[KubeObject]:
 
 def prepare(setup: SchedulerSetup, seed: int) -> tuple[ReadScenario, ScenarioRun]:
     read = read_scenario(SCENARIO, "s.yaml")
-    sources = Sources(lambda _: b"", nothing)
+    sources = ScenarioFiles(lambda _: b"", nothing, lambda _: [])
     return read, ScenarioRun(read, setup, seeded_streams(seed), sources)
 
 
