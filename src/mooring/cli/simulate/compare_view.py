@@ -14,8 +14,10 @@ from mooring.simulator.comparison.statistics import Estimate
 from mooring.wording import counted
 
 _MOST_MOVED = 5
-_LONGEST_NAME, _LONGEST_METRIC = 16, 18
+_LONGEST_NAME, _LONGEST_METRIC = 16, 16
 _NOTHING = 5e-7
+#: Numbers from here on need no decimals.
+_MANY = 100
 
 
 def print_comparison(comparison: Comparison, asked: int) -> None:
@@ -64,6 +66,7 @@ def _numbers(
 ) -> Table:
     names = (_short(baseline.scheduler), _short(other.scheduler))
     rows = table("", *names, "difference", "", numbers=(1, 2, 3))
+    rows.columns[0].min_width = _LONGEST_METRIC
     for name, difference in found.metrics.items():
         if name not in alike:
             rows.add_row(
@@ -123,7 +126,8 @@ def _number(name: str, value: float) -> str:
         return f"{value * 100:.1f}"
     if unit is Unit.COST:
         return f"{value:,.2f}"
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    whole = value == int(value) or value >= _MANY
+    return f"{value:,.0f}" if whole else f"{value:,.1f}"
 
 
 def _unit(name: str) -> Unit:

@@ -93,7 +93,7 @@ def test_the_data_are_those_of_the_result() -> None:
     assert data["cost"] == result.cost
     assert [one[1] for one in data["reasons"]] == [one.message for one in result.pending_reasons]
     assert data["events"] == [[one.time, one.kind, one.message] for one in result.events]
-    assert [row[:4] for row in data["workloads"]] == [["web", 9, 9, 0], ["big", 1, 0, 1]]
+    assert [row[:4] for row in data["workloads"]] == [["big", 1, 0, 1], ["web", 9, 9, 0]]
 
 
 def test_boxes_are_as_full_as_the_curves_say() -> None:
