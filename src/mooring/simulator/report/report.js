@@ -33,10 +33,10 @@ function time(seconds) {
 const count = (value) => value.toLocaleString("en");
 const percent = (value) => `${(value * 100).toFixed(1)} %`;
 
-// A round step for about five lines of a grid.
-function step(top) {
+// A round step for about five lines of a grid; there are no half pods.
+function step(top, least) {
   const raw = top / 5, power = 10 ** Math.floor(Math.log10(raw));
-  return [1, 2, 5, 10].find((one) => one * power >= raw) * power;
+  return Math.max(least, [1, 2, 5, 10].find((one) => one * power >= raw * 0.9999) * power);
 }
 function timeStep(end, lines) {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
@@ -61,7 +61,7 @@ function drawn(box, draw) {
 
 // Lines of a grid with their values.
 function axes(svg, size, top, format) {
-  const gap = step(top);
+  const gap = step(top, format === count ? 1 : 0);
   for (let value = 0; value <= top * 1.0001; value += gap) {
     const y = size.y(value);
     shape(svg, "line", { x1: size.left, x2: size.right, y1: y, y2: y, class: "grid" });
@@ -71,6 +71,7 @@ function axes(svg, size, top, format) {
 
 // Values over time, each until the next one; pointing at a time shows all values at it.
 function plot(parent, title, curves, format, fixedTop = 0) {
+  if (!curves.length) return;
   const box = section(parent, title);
   const key = el(box, "div", { class: "key" });
   const shown = curves.map(([name], n) => {
@@ -144,7 +145,7 @@ function bars(parent, title, rows) {
     const svg = shape(area, "svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" });
     shape(svg, "title", {}, title);
     axes(svg, size, top, count);
-    const each = (size.right - size.left) / Math.max(rows.length, 1);
+    const each = Math.min((size.right - size.left) / Math.max(rows.length, 1), 90);
     const every = Math.ceil(44 / each);
     rows.forEach(([from, to, number], n) => {
       const x = size.left + n * each;
