@@ -4,6 +4,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const COLORS = 6;
 const color = (n) => `var(--c${n % COLORS})`;
+// A resource has the same colour everywhere; other curves have that of their place.
+const resources = Object.keys(data.utilization);
+const colorOf = (name, n) => color(resources.includes(name) ? resources.indexOf(name) : n);
 
 function el(parent, name, attributes = {}, text = null) {
   const made = document.createElement(name);
@@ -76,7 +79,7 @@ function plot(parent, title, curves, format, fixedTop = 0) {
   const key = el(box, "div", { class: "key" });
   const shown = curves.map(([name], n) => {
     const one = el(key, "span");
-    el(one, "i", { style: `background:${color(n)}` });
+    el(one, "i", { style: `background:${colorOf(name, n)}` });
     one.append(`${name} `);
     return el(one, "b");
   });
@@ -102,13 +105,13 @@ function plot(parent, title, curves, format, fixedTop = 0) {
       const anchor = at === 0 ? "start" : x(at) > size.right - 16 ? "end" : "middle";
       shape(svg, "text", { x: x(at), y: 194, "text-anchor": anchor }, time(at));
     }
-    curves.forEach(([, values], n) => {
+    curves.forEach(([name, values], n) => {
       let path = "";
       values.forEach((value, place) => {
         path += place ? `H${x(times[place]).toFixed(1)}V${size.y(value).toFixed(1)}`
           : `M${x(times[0]).toFixed(1)} ${size.y(value).toFixed(1)}`;
       });
-      const style = `fill:none;stroke:${color(n)};stroke-width:1.6`;
+      const style = `fill:none;stroke:${colorOf(name, n)};stroke-width:1.6`;
       shape(svg, "path", { d: path, style });
     });
     const hair = shape(svg, "line", { y1: 8, y2: 176, class: "hair", visibility: "hidden" });
@@ -173,7 +176,7 @@ function timeline(parent) {
   const key = el(box, "div", { class: "key" });
   fill.resources.forEach((name, n) => {
     const one = el(key, "span");
-    el(one, "i", { style: `background:${color(n)}` });
+    el(one, "i", { style: `background:${colorOf(name, n)}` });
     one.append(name);
   });
   if (fill.allNodes > fill.nodes.length) {
@@ -192,8 +195,8 @@ function timeline(parent) {
   const made = fill.nodes.map((_, n) => {
     const one = el(boxes, "div", { class: "box" });
     one.addEventListener("pointerenter", () => { chosen = n; show(); });
-    return { box: one, fills: fill.resources.map((__, r) => {
-      return el(one, "i", { style: `background:${color(r)}` });
+    return { box: one, fills: fill.resources.map((name, r) => {
+      return el(one, "i", { style: `background:${colorOf(name, r)}` });
     }) };
   });
   function show() {
@@ -265,7 +268,8 @@ if (data.times.length) {
   plot(plots, "Pods", [["running", data.running], ["pending", data.pending]], count);
   plot(plots, "Requested share of resources", Object.entries(data.utilization), percent, 1);
   plot(plots, "Nodes", [["nodes", data.nodes]], count);
-  plot(plots, "Free, but unusable for typical pods", Object.entries(data.fragmentation), percent, 1);
+  const unusable = Object.entries(data.fragmentation);
+  plot(plots, "Free, but unusable for typical pods", unusable, percent, 1);
 }
 bars(plots, "Time from creation to binding", data.waitingBars);
 timeline(page);
