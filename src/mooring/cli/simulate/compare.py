@@ -14,7 +14,7 @@ from mooring.process.garbage_collection import collect_in_short_pauses, no_colle
 if TYPE_CHECKING:
     from mooring.cli.simulate.scenario_runs import RunRequest
     from mooring.simulator.comparison.comparison import ComparisonBuilder
-    from mooring.simulator.comparison.decision_reasons import Question
+    from mooring.simulator.comparison.decision_reasons import PlacementQuestion
     from mooring.simulator.result import SimulationResult
 
 _INTERRUPTED: Final = 130
@@ -138,21 +138,21 @@ def _explain(
         requests: the runs with the first seed.
         interrupted: whether Ctrl-C was pressed.
     """
-    from mooring.simulator.comparison.decision_reasons import Question
+    from mooring.simulator.comparison.decision_reasons import PlacementQuestion
 
     for place, pairs in enumerate(builder.first_moves):
         if interrupted():
             return False
         first = pairs[:_EXPLAINED]
         if first:
-            ours = [Question(one.baseline, one.other.node) for one in first]
-            theirs = [Question(one.other, one.baseline.node) for one in first]
+            ours = [PlacementQuestion(one.baseline, one.other.node) for one in first]
+            theirs = [PlacementQuestion(one.other, one.baseline.node) for one in first]
             before, after = _reasons(requests[0], ours), _reasons(requests[place], theirs)
             builder.explain(place, before, after)
     return True
 
 
-def _reasons(request: "RunRequest", questions: Sequence["Question"]) -> dict[str, str]:
+def _reasons(request: "RunRequest", questions: Sequence["PlacementQuestion"]) -> dict[str, str]:
     from mooring.cli.simulate.inputs import load_scenario, set_up
     from mooring.cli.simulate.scenario_runs import prepare
     from mooring.simulator.comparison.decision_reasons import decision_reasons
