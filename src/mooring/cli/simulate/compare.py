@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Optional
 import typer
 
 from mooring.cli.output_formats import TableOrJson, print_json
+from mooring.cli.shared_options import HookTimeout
 from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
     from mooring.cli.simulate.scenario_runs import RunRequest
     from mooring.simulator.comparison.comparison import ComparisonBuilder
-    from mooring.simulator.comparison.decision_reasons import Question
+    from mooring.simulator.comparison.decision_reasons import PlacementQuestion
     from mooring.simulator.result import SimulationResult
 
 _INTERRUPTED: Final = 130
@@ -50,6 +51,7 @@ def compare(
             help="Exit with 1 if this holds for a scheduler, such as 'pending > 0'; repeatable.",
         ),
     ] = None,
+    hook_timeout: HookTimeout = 5.0,
     output: Annotated[
         TableOrJson, typer.Option("--output", "-o", help="Print a table or JSON.")
     ] = TableOrJson.TABLE,
@@ -83,7 +85,9 @@ def compare(
     end = end_of(until)
     choices = choose_schedulers(read, scenario, config or (), policy or ())
     chosen = [read.seed + number for number in range(seeds)]
-    requests = [RunRequest(scenario, one, seed, end) for seed in chosen for one in choices]
+    requests = [
+        RunRequest(scenario, one, seed, end, hook_timeout) for seed in chosen for one in choices
+    ]
     for request in requests[: len(choices)]:
         prepare(request)  # what is wrong is said before anything is played
     builder = ComparisonBuilder([one.name for one in choices])
@@ -134,21 +138,21 @@ def _explain(
         requests: the runs with the first seed.
         interrupted: whether Ctrl-C was pressed.
     """
-    from mooring.simulator.comparison.decision_reasons import Question
+    from mooring.simulator.comparison.decision_reasons import PlacementQuestion
 
     for place, pairs in enumerate(builder.first_moves):
         if interrupted():
             return False
         first = pairs[:_EXPLAINED]
         if first:
-            ours = [Question(one.baseline, one.other.node) for one in first]
-            theirs = [Question(one.other, one.baseline.node) for one in first]
+            ours = [PlacementQuestion(one.baseline, one.other.node) for one in first]
+            theirs = [PlacementQuestion(one.other, one.baseline.node) for one in first]
             before, after = _reasons(requests[0], ours), _reasons(requests[place], theirs)
             builder.explain(place, before, after)
     return True
 
 
-def _reasons(request: "RunRequest", questions: Sequence["Question"]) -> dict[str, str]:
+def _reasons(request: "RunRequest", questions: Sequence["PlacementQuestion"]) -> dict[str, str]:
     from mooring.cli.simulate.inputs import load_scenario, set_up
     from mooring.cli.simulate.scenario_runs import prepare
     from mooring.simulator.comparison.decision_reasons import decision_reasons

@@ -7,18 +7,24 @@ from rich.text import Text
 
 from mooring.cli.simulate.view import duration
 from mooring.cli.terminal_output import TerminalPrinter, answer_lines, no_mark, table, yes_mark
-from mooring.simulator.comparison.comparison import Comparison, Difference, SchedulerMetrics
-from mooring.simulator.comparison.metrics import Unit, metric_named
-from mooring.simulator.comparison.moved_pods import MovedPod
-from mooring.simulator.comparison.statistics import Estimate
+from mooring.simulator.comparison.comparison import (
+    MeasuredScheduler,
+    SchedulerComparison,
+    SchedulerDifference,
+)
+from mooring.simulator.comparison.metrics import MetricUnit, metric_named
+from mooring.simulator.comparison.moved_pods import PodElsewhere
+from mooring.simulator.comparison.statistics import MeanOverSeeds
 from mooring.wording import counted
 
 _MOST_MOVED = 5
-_LONGEST_NAME, _LONGEST_METRIC = 16, 18
+_LONGEST_NAME, _LONGEST_METRIC = 16, 16
 _NOTHING = 5e-7
+#: Numbers from here on need no decimals.
+_MANY = 100
 
 
-def print_comparison(comparison: Comparison, asked: int) -> None:
+def print_comparison(comparison: SchedulerComparison, asked: int) -> None:
     """Print a comparison.
 
     Args:
@@ -40,7 +46,7 @@ def print_comparison(comparison: Comparison, asked: int) -> None:
         _print_moved(printer, one, comparison.seeds[0])
 
 
-def _answer(comparison: Comparison, asked: int) -> list[str]:
+def _answer(comparison: SchedulerComparison, asked: int) -> list[str]:
     if not comparison.seeds:
         return ["interrupted before all schedulers were done with the first seed"]
     what = f"{counted(len(comparison.schedulers), 'scheduler')}, scenario {comparison.scenario}"
@@ -60,10 +66,14 @@ def _answer(comparison: Comparison, asked: int) -> list[str]:
 
 
 def _numbers(
-    baseline: SchedulerMetrics, other: SchedulerMetrics, found: Difference, alike: Sequence[str]
+    baseline: MeasuredScheduler,
+    other: MeasuredScheduler,
+    found: SchedulerDifference,
+    alike: Sequence[str],
 ) -> Table:
     names = (_short(baseline.scheduler), _short(other.scheduler))
     rows = table("", *names, "difference", "", numbers=(1, 2, 3))
+    rows.columns[0].min_width = _LONGEST_METRIC
     for name, difference in found.metrics.items():
         if name not in alike:
             rows.add_row(
@@ -90,7 +100,7 @@ def _same(one: Sequence[float], other: Sequence[float]) -> bool:
     return all(abs(a - b) < _NOTHING for a, b in zip(one, other, strict=True))
 
 
-def _judged(name: str, difference: Estimate) -> str:
+def _judged(name: str, difference: MeanOverSeeds) -> str:
     """What a difference means, if one can be sure of it."""
     if difference.low is None:
         return ""
@@ -103,7 +113,7 @@ def _judged(name: str, difference: Estimate) -> str:
     return "better" if (difference.mean > 0) == (better > 0) else "worse"
 
 
-def _shown(name: str, value: Estimate, *, sign: bool = False) -> str:
+def _shown(name: str, value: MeanOverSeeds, *, sign: bool = False) -> str:
     text = _number(name, abs(value.mean))
     if value.mean < 0 and text.strip("0.%ms ,"):
         text = f"-{text}"
@@ -112,26 +122,27 @@ def _shown(name: str, value: Estimate, *, sign: bool = False) -> str:
     margin = value.margin
     if margin is not None:
         text = f"{text} ± {_number(name, margin)}"
-    return f"{text} %" if _unit(name) is Unit.SHARE else text
+    return f"{text} %" if _unit(name) is MetricUnit.SHARE else text
 
 
 def _number(name: str, value: float) -> str:
     unit = _unit(name)
-    if unit is Unit.SECONDS:
+    if unit is MetricUnit.SECONDS:
         return duration(value)
-    if unit is Unit.SHARE:
+    if unit is MetricUnit.SHARE:
         return f"{value * 100:.1f}"
-    if unit is Unit.COST:
+    if unit is MetricUnit.COST:
         return f"{value:,.2f}"
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    whole = value == int(value) or value >= _MANY
+    return f"{value:,.0f}" if whole else f"{value:,.1f}"
 
 
-def _unit(name: str) -> Unit:
+def _unit(name: str) -> MetricUnit:
     metric = metric_named(name)
-    return metric.unit if metric is not None else Unit.COUNT
+    return metric.unit if metric is not None else MetricUnit.COUNT
 
 
-def _print_moved(printer: TerminalPrinter, found: Difference, seed: int) -> None:
+def _print_moved(printer: TerminalPrinter, found: SchedulerDifference, seed: int) -> None:
     mean, margin = found.moved.mean, found.moved.margin
     if not mean:
         printer.print("every pod lands on the same node")
@@ -150,11 +161,11 @@ def _print_moved(printer: TerminalPrinter, found: Difference, seed: int) -> None
         printer.print(f"{len(drawn)} of the first {len(explained)} only because of drawn ties")
 
 
-def _drawn(one: MovedPod) -> bool:
+def _drawn(one: PodElsewhere) -> bool:
     return all(text.endswith("the tie was drawn") for text in (one.why, one.baseline_why))
 
 
-def _moved(one: MovedPod, found: Difference) -> Table:
+def _moved(one: PodElsewhere, found: SchedulerDifference) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, overflow="ellipsis", max_width=24)
     grid.add_column(overflow="fold")

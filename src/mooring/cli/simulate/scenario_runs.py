@@ -6,6 +6,7 @@ was complete before stays.
 """
 
 import logging
+import random
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -16,6 +17,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from mooring.cli.hook_limit import hook_deadline
 from mooring.cli.simulate.inputs import load_scenario, set_up, sources_of
 from mooring.cli.simulate.scheduler_choices import SchedulerChoice
 from mooring.cli.standard_streams import NoteHandler
@@ -38,12 +40,14 @@ class RunRequest(NamedTuple):
         scheduler: who decides.
         seed: of everything that is drawn.
         until: when it ends; None for when the scenario says.
+        hook_timeout: so many seconds a plugin call may take.
     """
 
     scenario: Path
     scheduler: SchedulerChoice
     seed: int
     until: float | None
+    hook_timeout: float
 
 
 class _Failure(NamedTuple):
@@ -63,6 +67,7 @@ def prepare(request: RunRequest) -> "ScenarioRun":
 
     read = load_scenario(request.scenario)
     choice = request.scheduler
+    random.seed(request.seed)  # policies may draw numbers, too
     setup = set_up(choice.config, choice.policy, choice.name)
     return ScenarioRun(read, setup, seeded_streams(request.seed), sources_of(request.scenario))
 
@@ -76,7 +81,9 @@ def play(
         MooringError: a policy failed.
     """
     run = prepare(request)
-    finished = run.run(request.until, go_on)
+    with hook_deadline(request.hook_timeout) as deadline:
+        run.simulation.shell.call_before_decisions(deadline.begin)
+        finished = run.run(request.until, go_on)
     return run.result(request.scenario.stem, request.seed) if finished else None
 
 

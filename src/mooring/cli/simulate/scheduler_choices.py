@@ -54,8 +54,10 @@ def _of_options(configs: Sequence[Path], policies: Sequence[str]) -> list[Schedu
     short_policies = {Path(one).name for one in policies}
     places = len(short_policies) < len(policies)
     chosen = []
-    for config in configs or [None]:
-        for policy in policies or [None]:
+    each: Sequence[Path | None] = configs or [None]
+    other: Sequence[str | None] = policies or [None]
+    for config in each:
+        for policy in other:
             names = [str(config) if paths else config.name] if config is not None else []
             if policy is not None:
                 names.append(policy if places else Path(policy).name)

@@ -8,6 +8,7 @@ import typer
 
 from mooring.cli.output_formats import TableOrJson
 from mooring.cli.shared_options import HookTimeout, PolicyPlace
+from mooring.errors import InputError
 from mooring.process.garbage_collection import collect_in_short_pauses, no_collection
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def simulate(
         from mooring.simulator.scenario.scenario_run import ScenarioRun
 
     collect_in_short_pauses()
+    if report is not None and not report.parent.is_dir():
+        raise InputError(f"{report} cannot be written: there is no folder {report.parent}")
     read = load_scenario(scenario)
     end = end_of(until)
     setup = scheduler_of(read, scenario, config, policy)

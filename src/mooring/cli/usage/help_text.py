@@ -35,7 +35,7 @@ _GROUPS: Final = {
     ),
     "Limits": ("timeout", "max_body", "max_held", "max_waiting", "max_connections"),
     "Prices": ("price", "price_label", "group_label"),
-    "Output": ("output", "log_format", "verbose"),
+    "Output": ("report", "output", "log_format", "verbose"),
 }  # fmt: skip
 _OTHERS: Final = "Options"
 _HEADING: Final = {name: heading for heading, names in _GROUPS.items() for name in names}

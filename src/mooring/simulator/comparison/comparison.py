@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from mooring.simulator.comparison.condition import Condition
+from mooring.simulator.comparison.condition import FailCondition
 from mooring.simulator.comparison.metrics import metrics_of
-from mooring.simulator.comparison.moved_pods import MovedPair, MovedPod, moves_between
-from mooring.simulator.comparison.statistics import Estimate, estimate
+from mooring.simulator.comparison.moved_pods import MovedPair, PodElsewhere, moves_between
+from mooring.simulator.comparison.statistics import MeanOverSeeds, estimate
 from mooring.simulator.result import SimulationResult
 
 VERSION: Final = 1
@@ -22,21 +22,21 @@ VERSION: Final = 1
 MOST_MOVED: Final = 100
 
 
-class SchedulerMetrics(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredScheduler(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one scheduler.
 
     Attributes:
         scheduler: its name.
         metrics: each number, over the seeds.
-        values: the same for every seed, in the order of `Comparison.seeds`.
+        values: the same for every seed, in the order of `SchedulerComparison.seeds`.
     """
 
     scheduler: str
-    metrics: dict[str, Estimate]
+    metrics: dict[str, MeanOverSeeds]
     values: dict[str, list[float]]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerDifference(msgspec.Struct, frozen=True, kw_only=True):
     """How a scheduler differs from the first one.
 
     Attributes:
@@ -50,10 +50,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     scheduler: str
     baseline: str
-    metrics: dict[str, Estimate]
-    moved: Estimate
-    unmatched: Estimate
-    moved_pods: list[MovedPod]
+    metrics: dict[str, MeanOverSeeds]
+    moved: MeanOverSeeds
+    unmatched: MeanOverSeeds
+    moved_pods: list[PodElsewhere]
 
 
 class ConditionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class ConditionResult(msgspec.Struct, frozen=True, kw_only=True):
     holds_for: list[str]
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerComparison(msgspec.Struct, frozen=True, kw_only=True):
     """What came of several schedulers on the same scenario.
 
     Attributes:
@@ -85,8 +85,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str = ""
     seeds: list[int] = []
     interrupted: bool = False
-    schedulers: list[SchedulerMetrics] = []
-    differences: list[Difference] = []
+    schedulers: list[MeasuredScheduler] = []
+    differences: list[SchedulerDifference] = []
     conditions: list[ConditionResult] = []
 
 
@@ -131,18 +131,20 @@ class ComparisonBuilder:
         """
         self._reasons[place] = (baseline, other)
 
-    def build(self, conditions: Sequence[Condition], *, interrupted: bool = False) -> Comparison:
+    def build(
+        self, conditions: Sequence[FailCondition], *, interrupted: bool = False
+    ) -> SchedulerComparison:
         """The comparison of what was added.
 
         Raises:
             InputError: a condition is about a metric that these results do not have.
         """
         if not self._seeds:
-            return Comparison(interrupted=interrupted)
+            return SchedulerComparison(interrupted=interrupted)
         schedulers = [
             _scheduler(name, found) for name, found in zip(self._names, self._metrics, strict=True)
         ]
-        return Comparison(
+        return SchedulerComparison(
             scenario=self._scenario,
             seeds=self._seeds,
             interrupted=interrupted,
@@ -151,13 +153,15 @@ class ComparisonBuilder:
             conditions=[_tried(one, schedulers) for one in conditions],
         )
 
-    def _difference(self, schedulers: Sequence[SchedulerMetrics], place: int) -> Difference:
+    def _difference(
+        self, schedulers: Sequence[MeasuredScheduler], place: int
+    ) -> SchedulerDifference:
         ours, baseline = schedulers[place], schedulers[0]
         differences = {}
         for name in ours.values:
             pairs = zip(ours.values[name], baseline.values[name], strict=True)
             differences[name] = estimate([one - other for one, other in pairs])
-        return Difference(
+        return SchedulerDifference(
             scheduler=ours.scheduler,
             baseline=baseline.scheduler,
             metrics=differences,
@@ -166,10 +170,10 @@ class ComparisonBuilder:
             moved_pods=[self._moved_pod(place, pair) for pair in self.first_moves[place]],
         )
 
-    def _moved_pod(self, place: int, pair: MovedPair) -> MovedPod:
+    def _moved_pod(self, place: int, pair: MovedPair) -> PodElsewhere:
         before, after = self._reasons.get(place, ({}, {}))
         name = pair.baseline.pod
-        return MovedPod(
+        return PodElsewhere(
             pod=name,
             workload=pair.baseline.workload,
             baseline_node=pair.baseline.node,
@@ -179,15 +183,15 @@ class ComparisonBuilder:
         )
 
 
-def _scheduler(name: str, found: Sequence[dict[str, float]]) -> SchedulerMetrics:
+def _scheduler(name: str, found: Sequence[dict[str, float]]) -> MeasuredScheduler:
     keys = list(dict.fromkeys(key for one in found for key in one))
     # A resource that nobody requests with this seed is not in use.
     values = {key: [one.get(key, 0.0) for one in found] for key in keys}
     metrics = {key: estimate(numbers) for key, numbers in values.items()}
-    return SchedulerMetrics(scheduler=name, metrics=metrics, values=values)
+    return MeasuredScheduler(scheduler=name, metrics=metrics, values=values)
 
 
-def _tried(condition: Condition, schedulers: Sequence[SchedulerMetrics]) -> ConditionResult:
+def _tried(condition: FailCondition, schedulers: Sequence[MeasuredScheduler]) -> ConditionResult:
     holds = [
         one.scheduler
         for one in schedulers

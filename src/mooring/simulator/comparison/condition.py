@@ -10,7 +10,13 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from mooring.errors import InputError
-from mooring.simulator.comparison.metrics import BY_RESOURCE, METRICS, Metric, Unit, metric_named
+from mooring.simulator.comparison.metrics import (
+    BY_RESOURCE,
+    METRICS,
+    MetricUnit,
+    ResultMetric,
+    metric_named,
+)
 
 _LONGEST: Final = 300
 _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
@@ -25,7 +31,7 @@ _FORM: Final = re.compile(
 _FACTORS: Final = {"": 1.0, "%": 0.01, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-class Condition(NamedTuple):
+class FailCondition(NamedTuple):
     """A comparison of a metric with a number.
 
     Attributes:
@@ -61,7 +67,7 @@ class Condition(NamedTuple):
         return found
 
 
-def parse_condition(text: str) -> Condition:
+def parse_condition(text: str) -> FailCondition:
     """Read a condition.
 
     Raises:
@@ -81,13 +87,13 @@ def parse_condition(text: str) -> Condition:
     if not _fits(metric, unit):
         raise InputError(f"--fail-if {shown!r}: {name} is no number of the unit {unit}")
     number = float(found["number"]) * _FACTORS[unit]
-    return Condition(text.strip(), name, found["comparison"], number)
+    return FailCondition(text.strip(), name, found["comparison"], number)
 
 
-def _fits(metric: Metric, unit: str) -> bool:
+def _fits(metric: ResultMetric, unit: str) -> bool:
     if unit == "%":
-        return metric.unit is Unit.SHARE
-    return not unit or metric.unit is Unit.SECONDS
+        return metric.unit is MetricUnit.SHARE
+    return not unit or metric.unit is MetricUnit.SECONDS
 
 
 def _known(name: str) -> str:

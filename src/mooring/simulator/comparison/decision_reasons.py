@@ -24,7 +24,7 @@ from mooring.state.cluster import Cluster
 _ROUNDING = 1e-6
 
 
-class Question(NamedTuple):
+class PlacementQuestion(NamedTuple):
     """Why is a pod on its node, and not on another?
 
     Attributes:
@@ -37,7 +37,10 @@ class Question(NamedTuple):
 
 
 def decision_reasons(
-    read: ReadScenario, setup: SchedulerSetup, run: ScenarioRun, questions: Sequence[Question]
+    read: ReadScenario,
+    setup: SchedulerSetup,
+    run: ScenarioRun,
+    questions: Sequence[PlacementQuestion],
 ) -> dict[str, str]:
     """A sentence about each pod, by its name; empty if the decision cannot be made again.
 
@@ -59,7 +62,7 @@ def decision_reasons(
     return found
 
 
-def _reason(run: ScenarioRun, setup: SchedulerSetup, question: Question) -> str:
+def _reason(run: ScenarioRun, setup: SchedulerSetup, question: PlacementQuestion) -> str:
     key, node = question.placement.pod, question.placement.node
     fork = run.simulation.state.fork()
     assumed = fork.assumed_pod(key)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from mooring.simulator.result import SimulationResult
 
 
-class Unit(Enum):
+class MetricUnit(Enum):
     """How people read a number."""
 
     COUNT = "count"
@@ -18,7 +18,7 @@ class Unit(Enum):
     COST = "cost"
 
 
-class Metric(NamedTuple):
+class ResultMetric(NamedTuple):
     """A number of a result.
 
     Attributes:
@@ -26,17 +26,17 @@ class Metric(NamedTuple):
         better: 1 if more is better, -1 if less is, 0 if that depends.
     """
 
-    unit: Unit = Unit.COUNT
+    unit: MetricUnit = MetricUnit.COUNT
     better: int = 0
 
 
-_LESS: Final = Metric(better=-1)
-_WAITING: Final = Metric(Unit.SECONDS, -1)
-METRICS: Final[dict[str, Metric]] = {
-    "created": Metric(),
-    "placed": Metric(better=1),
-    "completed": Metric(better=1),
-    "running": Metric(),
+_LESS: Final = ResultMetric(better=-1)
+_WAITING: Final = ResultMetric(MetricUnit.SECONDS, -1)
+METRICS: Final[dict[str, ResultMetric]] = {
+    "created": ResultMetric(),
+    "placed": ResultMetric(better=1),
+    "completed": ResultMetric(better=1),
+    "running": ResultMetric(),
     "pending": _LESS,
     "waiting.mean": _WAITING,
     "waiting.p50": _WAITING,
@@ -46,19 +46,19 @@ METRICS: Final[dict[str, Metric]] = {
     "preemptions": _LESS,
     "evictions": _LESS,
     "bind_failures": _LESS,
-    "decisions": Metric(),
-    "nodes": Metric(),
+    "decisions": ResultMetric(),
+    "nodes": ResultMetric(),
     "skew": _LESS,
-    "cost": Metric(Unit.COST, -1),
+    "cost": ResultMetric(MetricUnit.COST, -1),
 }
 #: Numbers of which there is one for each resource, by what stands before its name.
-BY_RESOURCE: Final[dict[str, Metric]] = {
-    "utilization.": Metric(Unit.SHARE),
-    "fragmentation.": Metric(Unit.SHARE, -1),
+BY_RESOURCE: Final[dict[str, ResultMetric]] = {
+    "utilization.": ResultMetric(MetricUnit.SHARE),
+    "fragmentation.": ResultMetric(MetricUnit.SHARE, -1),
 }
 
 
-def metric_named(name: str) -> Metric | None:
+def metric_named(name: str) -> ResultMetric | None:
     """What a number is like; None if there is none of this name."""
     found = METRICS.get(name)
     if found is None:

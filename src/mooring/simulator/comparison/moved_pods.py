@@ -8,7 +8,7 @@ import msgspec
 from mooring.simulator.result import PodPlacement, SimulationResult
 
 
-class MovedPod(msgspec.Struct, frozen=True, kw_only=True):
+class PodElsewhere(msgspec.Struct, frozen=True, kw_only=True):
     """A pod that lands elsewhere.
 
     Attributes:
@@ -35,7 +35,7 @@ class MovedPair(NamedTuple):
     other: PodPlacement
 
 
-class Moves(NamedTuple):
+class PodMoves(NamedTuple):
     """Pods of two results.
 
     Attributes:
@@ -47,13 +47,13 @@ class Moves(NamedTuple):
     unmatched: int
 
 
-def moves_between(baseline: SimulationResult, other: SimulationResult) -> Moves:
+def moves_between(baseline: SimulationResult, other: SimulationResult) -> PodMoves:
     """Which pods land elsewhere, recognized by their names."""
     before, after = _by_name(baseline.pods), _by_name(other.pods)
     pairs = [MovedPair(before[name], after[name]) for name in before if name in after]
     moved = [pair for pair in pairs if pair.baseline.node != pair.other.node]
     moved.sort(key=lambda pair: min(_time(pair.baseline), _time(pair.other)))
-    return Moves(moved, len(before) + len(after) - 2 * len(pairs))
+    return PodMoves(moved, len(before) + len(after) - 2 * len(pairs))
 
 
 def _by_name(pods: Iterable[PodPlacement]) -> dict[str, PodPlacement]:

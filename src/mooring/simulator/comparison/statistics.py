@@ -17,7 +17,7 @@ _QUANTILES: Final = (
 _NORMAL: Final = 1.959964
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class MeanOverSeeds(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over seeds.
 
     Attributes:
@@ -41,15 +41,15 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> MeanOverSeeds:
     """The mean of at least one number, with its interval if there are several."""
     count = len(values)
     mean = math.fsum(values) / count
     if count == 1:
-        return Estimate(mean=round(mean, _DIGITS))
+        return MeanOverSeeds(mean=round(mean, _DIGITS))
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     half = quantile(count - 1) * math.sqrt(variance / count)
-    return Estimate(
+    return MeanOverSeeds(
         mean=round(mean, _DIGITS), low=round(mean - half, _DIGITS), high=round(mean + half, _DIGITS)
     )
 

@@ -31,16 +31,18 @@ def node_fill(result: SimulationResult) -> dict[str, Any]:
     for place, node in enumerate(nodes):
         spans.setdefault(node.name, []).append(place)
     for pod in result.pods:
-        place = _place(nodes, spans.get(pod.node, ()), pod.bound)
-        if place is None or pod.bound is None:
+        if pod.bound is None:
+            continue
+        column = _column(nodes, spans.get(pod.node, ()), pod.bound)
+        if column is None:
             continue
         begin = int(np.searchsorted(times, pod.bound - 1e-6))
         end = len(times)
         if pod.ended is not None:
             end = int(np.searchsorted(times, pod.ended - 1e-6))
         for number, amount in enumerate(amounts[pod.shape]):
-            change[number, begin, place] += amount
-            change[number, end, place] -= amount
+            change[number, begin, column] += amount
+            change[number, end, column] -= amount
     used = change.cumsum(axis=1)[:, :-1, :]
     whole = np.array([[node.allocatable.get(name, 0) for node in nodes] for name in names])
     whole = whole.reshape(len(names), 1, len(nodes))
@@ -65,10 +67,10 @@ def _evenly(things: Sequence[_Thing], most: int) -> list[_Thing]:
     return [things[round(number * step)] for number in range(most)]
 
 
-def _place(nodes: Sequence[NodeSpan], places: Sequence[int], bound: float | None) -> int | None:
+def _column(nodes: Sequence[NodeSpan], places: Sequence[int], bound: float) -> int | None:
     """Which of the nodes with a name a pod was bound to."""
     for place in reversed(places):
-        if bound is not None and nodes[place].added <= bound + 1e-6:
+        if nodes[place].added <= bound + 1e-6:
             return place
     return None
 

@@ -4,6 +4,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const COLORS = 6;
 const color = (n) => `var(--c${n % COLORS})`;
+// A resource has the same colour everywhere; other curves have that of their place.
+const resources = Object.keys(data.utilization);
+const colorOf = (name, n) => color(resources.includes(name) ? resources.indexOf(name) : n);
 
 function el(parent, name, attributes = {}, text = null) {
   const made = document.createElement(name);
@@ -33,10 +36,10 @@ function time(seconds) {
 const count = (value) => value.toLocaleString("en");
 const percent = (value) => `${(value * 100).toFixed(1)} %`;
 
-// A round step for about five lines of a grid.
-function step(top) {
+// A round step for about five lines of a grid; there are no half pods.
+function step(top, least) {
   const raw = top / 5, power = 10 ** Math.floor(Math.log10(raw));
-  return [1, 2, 5, 10].find((one) => one * power >= raw) * power;
+  return Math.max(least, [1, 2, 5, 10].find((one) => one * power >= raw * 0.9999) * power);
 }
 function timeStep(end, lines) {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
@@ -61,7 +64,7 @@ function drawn(box, draw) {
 
 // Lines of a grid with their values.
 function axes(svg, size, top, format) {
-  const gap = step(top);
+  const gap = step(top, format === count ? 1 : 0);
   for (let value = 0; value <= top * 1.0001; value += gap) {
     const y = size.y(value);
     shape(svg, "line", { x1: size.left, x2: size.right, y1: y, y2: y, class: "grid" });
@@ -71,11 +74,12 @@ function axes(svg, size, top, format) {
 
 // Values over time, each until the next one; pointing at a time shows all values at it.
 function plot(parent, title, curves, format, fixedTop = 0) {
+  if (!curves.length) return;
   const box = section(parent, title);
   const key = el(box, "div", { class: "key" });
   const shown = curves.map(([name], n) => {
     const one = el(key, "span");
-    el(one, "i", { style: `background:${color(n)}` });
+    el(one, "i", { style: `background:${colorOf(name, n)}` });
     one.append(`${name} `);
     return el(one, "b");
   });
@@ -101,13 +105,13 @@ function plot(parent, title, curves, format, fixedTop = 0) {
       const anchor = at === 0 ? "start" : x(at) > size.right - 16 ? "end" : "middle";
       shape(svg, "text", { x: x(at), y: 194, "text-anchor": anchor }, time(at));
     }
-    curves.forEach(([, values], n) => {
+    curves.forEach(([name, values], n) => {
       let path = "";
       values.forEach((value, place) => {
         path += place ? `H${x(times[place]).toFixed(1)}V${size.y(value).toFixed(1)}`
           : `M${x(times[0]).toFixed(1)} ${size.y(value).toFixed(1)}`;
       });
-      const style = `fill:none;stroke:${color(n)};stroke-width:1.6`;
+      const style = `fill:none;stroke:${colorOf(name, n)};stroke-width:1.6`;
       shape(svg, "path", { d: path, style });
     });
     const hair = shape(svg, "line", { y1: 8, y2: 176, class: "hair", visibility: "hidden" });
@@ -144,7 +148,7 @@ function bars(parent, title, rows) {
     const svg = shape(area, "svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" });
     shape(svg, "title", {}, title);
     axes(svg, size, top, count);
-    const each = (size.right - size.left) / Math.max(rows.length, 1);
+    const each = Math.min((size.right - size.left) / Math.max(rows.length, 1), 90);
     const every = Math.ceil(44 / each);
     rows.forEach(([from, to, number], n) => {
       const x = size.left + n * each;
@@ -172,7 +176,7 @@ function timeline(parent) {
   const key = el(box, "div", { class: "key" });
   fill.resources.forEach((name, n) => {
     const one = el(key, "span");
-    el(one, "i", { style: `background:${color(n)}` });
+    el(one, "i", { style: `background:${colorOf(name, n)}` });
     one.append(name);
   });
   if (fill.allNodes > fill.nodes.length) {
@@ -191,8 +195,8 @@ function timeline(parent) {
   const made = fill.nodes.map((_, n) => {
     const one = el(boxes, "div", { class: "box" });
     one.addEventListener("pointerenter", () => { chosen = n; show(); });
-    return { box: one, fills: fill.resources.map((__, r) => {
-      return el(one, "i", { style: `background:${color(r)}` });
+    return { box: one, fills: fill.resources.map((name, r) => {
+      return el(one, "i", { style: `background:${colorOf(name, r)}` });
     }) };
   });
   function show() {
@@ -264,7 +268,8 @@ if (data.times.length) {
   plot(plots, "Pods", [["running", data.running], ["pending", data.pending]], count);
   plot(plots, "Requested share of resources", Object.entries(data.utilization), percent, 1);
   plot(plots, "Nodes", [["nodes", data.nodes]], count);
-  plot(plots, "Free, but unusable for typical pods", Object.entries(data.fragmentation), percent, 1);
+  const unusable = Object.entries(data.fragmentation);
+  plot(plots, "Free, but unusable for typical pods", unusable, percent, 1);
 }
 bars(plots, "Time from creation to binding", data.waitingBars);
 timeline(page);

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mooring.simulator.comparison.comparison import Comparison
+from mooring.simulator.comparison.comparison import SchedulerComparison
 
 SCENARIO = """
 seed: 3
@@ -81,7 +81,7 @@ def test_two_processes_give_the_same_bytes(folder: Path, output: str) -> None:
 def test_json_can_be_read(folder: Path) -> None:
     configs = ("--config", str(folder / "packing.yaml"), "--policy", str(folder / "counting.py"))
     told = moor(str(folder / "s.yaml"), *configs, "--seeds", "2", "-o", "json")
-    found = msgspec.json.decode(told.stdout, type=Comparison)
+    found = msgspec.json.decode(told.stdout, type=SchedulerComparison)
     assert found.seeds == [3, 4]
     names = [one.scheduler for one in found.schedulers]
     assert names == ["packing.yaml", "packing.yaml + counting.py"]
@@ -123,8 +123,8 @@ def test_a_mistake_is_one_sentence(
 def test_a_policy_that_fails_does_so_in_every_process(folder: Path) -> None:
     failing = POLICY.replace("    asked.append(node.name)", '    raise ValueError("no")')
     (folder / "failing.py").write_text(failing)
-    arguments = (str(folder / "s.yaml"), "--policy", str(folder / "failing.py"), "--seeds", "2")
-    arguments += ("--until", "1m")
+    arguments = [str(folder / "s.yaml"), "--policy", str(folder / "failing.py"), "--seeds", "2"]
+    arguments += ["--until", "1m"]
     one, two = moor(*arguments), moor(*arguments, "--jobs", "2")
     assert (one.returncode, one.stdout) == (two.returncode, two.stdout)
     for told in (one, two):
@@ -152,6 +152,6 @@ def test_ctrl_c_prints_the_seeds_that_are_complete(folder: Path, jobs: str) -> N
     file.write_text(code)
     told = subprocess.run([sys.executable, file], capture_output=True, check=False)
     assert told.returncode == 128 + signal.SIGINT
-    found = msgspec.json.decode(told.stdout, type=Comparison)
+    found = msgspec.json.decode(told.stdout, type=SchedulerComparison)
     assert (found.seeds, found.interrupted) == ([3], True)
     assert b"Traceback" not in told.stderr

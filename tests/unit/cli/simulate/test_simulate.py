@@ -114,3 +114,21 @@ def test_a_policy_that_hangs_is_interrupted(tmp_path: Path) -> None:
     assert told.returncode == 1
     assert "slow" in told.stdout
     assert "was interrupted on node n-1" in told.stdout
+
+
+def test_a_report_is_written_beside_the_table(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    told = moor("simulate", str(tmp_path / "s.yaml"), "--report", str(tmp_path / "out.html"))
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith("✓ 3 pods")
+    page = (tmp_path / "out.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert '"placed",3' in page
+
+
+def test_a_report_that_cannot_be_written_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ENDLESS)
+    told = moor("simulate", str(tmp_path / "s.yaml"), "--report", str(tmp_path / "no" / "out.html"))
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "cannot be written: there is no folder" in told.stderr
+    assert told.stderr.count("\n") == 1

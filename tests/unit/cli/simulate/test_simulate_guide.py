@@ -1,6 +1,8 @@
 """docs/guide/simulate.md shows scenarios, output and mistakes as they are."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +26,16 @@ def test_the_mistake_is_what_the_command_says(tmp_path: Path) -> None:
     shown = re.search(r"^(moor: s\.yaml:4:5: .*), \.\.\.$", GUIDE, re.MULTILINE)
     assert shown is not None
     assert told.stderr.startswith(shown[1]), told.stderr
+
+
+def test_the_comparison_is_what_the_command_prints() -> None:
+    asked = re.search(r"^\$ moor (compare .*)$", GUIDE, re.MULTILINE)
+    assert asked is not None
+    command = [sys.executable, "-m", "mooring.cli", *shlex.split(asked[1])]
+    env = {**os.environ, "COLUMNS": "80"}
+    told = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert f"```\n{told.stdout}```\n" in GUIDE
 
 
 def test_every_event_is_named() -> None:

@@ -5,13 +5,13 @@ import pytest
 from mooring.errors import InputError
 from mooring.model.meta import KubeObject
 from mooring.seeds import seeded_streams
-from mooring.simulator.comparison.comparison import Comparison, ComparisonBuilder
+from mooring.simulator.comparison.comparison import ComparisonBuilder, SchedulerComparison
 from mooring.simulator.comparison.condition import parse_condition
-from mooring.simulator.comparison.decision_reasons import Question, decision_reasons
+from mooring.simulator.comparison.decision_reasons import PlacementQuestion, decision_reasons
 from mooring.simulator.comparison.moved_pods import moves_between
 from mooring.simulator.result import SimulationResult
 from mooring.simulator.scenario.reader import ReadScenario, read_scenario
-from mooring.simulator.scenario.scenario_run import ScenarioRun, Sources
+from mooring.simulator.scenario.scenario_run import ScenarioFiles, ScenarioRun
 from mooring.simulator.scheduler_setup import SchedulerSetup, set_up_scheduler
 
 SCENARIO = """
@@ -45,7 +45,7 @@ def nothing(_: str) -> list[KubeObject]:
 
 def prepare(setup: SchedulerSetup, seed: int) -> tuple[ReadScenario, ScenarioRun]:
     read = read_scenario(SCENARIO, "s.yaml")
-    sources = Sources(lambda _: b"", nothing)
+    sources = ScenarioFiles(lambda _: b"", nothing, lambda _: [])
     return read, ScenarioRun(read, setup, seeded_streams(seed), sources)
 
 
@@ -59,7 +59,7 @@ DEFAULT = set_up_scheduler()
 PACKED = set_up_scheduler(PACKING, (), "packing")
 
 
-def compared(seeds: int, *conditions: str) -> Comparison:
+def compared(seeds: int, *conditions: str) -> SchedulerComparison:
     builder = ComparisonBuilder(["default", "packing"])
     for seed in range(seeds):
         builder.add(seed, [play(DEFAULT, seed), play(PACKED, seed)])
@@ -121,7 +121,7 @@ def test_why_pods_land_elsewhere() -> None:
     one, other = play(DEFAULT, 1), play(PACKED, 1)
     moved = moves_between(one, other).moved
     read, run = prepare(PACKED, 1)
-    questions = [Question(pair.other, pair.baseline.node) for pair in moved]
+    questions = [PlacementQuestion(pair.other, pair.baseline.node) for pair in moved]
     why = decision_reasons(read, PACKED, run, questions)
     assert set(why) == {pair.other.pod for pair in moved}
     assert all(why.values())
@@ -131,7 +131,9 @@ def test_why_pods_land_elsewhere() -> None:
     node = next(pair.other.node for pair in moved if pair.other.pod == "default/large-1")
     assert why["default/large-1"] == f"{node} fits"
     read, run = prepare(DEFAULT, 1)
-    back = decision_reasons(read, DEFAULT, run, [Question(p.baseline, p.other.node) for p in moved])
+    back = decision_reasons(
+        read, DEFAULT, run, [PlacementQuestion(p.baseline, p.other.node) for p in moved]
+    )
     assert back["default/large-1"].startswith("0/3 nodes are available: 3 Insufficient cpu")
 
 
@@ -140,6 +142,6 @@ def test_a_node_that_does_not_fit_is_named_with_its_reason() -> None:
     pods = {one.pod: one for one in result.pods}
     full = pods["default/large-1"].node
     read, run = prepare(PACKED, 1)
-    question = Question(pods["default/large-2"], full)
+    question = PlacementQuestion(pods["default/large-2"], full)
     why = decision_reasons(read, PACKED, run, [question])["default/large-2"]
     assert why == f"{full} does not fit: Insufficient cpu (NodeResourcesFit)"
