@@ -229,3 +229,10 @@ def test_how_long_a_cluster_has(
     if text is not None:
         monkeypatch.setenv("MOORING_COMPLETION_SECONDS", text)
     assert cluster_names.seconds() == found
+
+
+def test_compare_takes_several_configurations() -> None:
+    assert completions("compare", "s.yaml", "--config", "").directive == Directive.DEFAULT
+    assert values("compare", "s.yaml", "--config", "a.yaml", "--conf") == ["--config"]
+    assert values("compare", "s.yaml", "--seeds", "3", "--see") == []
+    assert completions("simulate", "s.yaml", "--report", "").directive == Directive.DEFAULT
