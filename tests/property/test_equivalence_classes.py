@@ -120,10 +120,10 @@ class Story:
         full = without_extenders(decide(self._asked_in_full(), pod, FULL))
         if by_class is not None:
             kept, expected = ((one.best, one.filtering.feasible) for one in (by_class, full))
-            if any(a.tolist() != b.tolist() for a, b in zip(kept, expected, strict=True)):
+            if any(list(a) != list(b) for a, b in zip(kept, expected, strict=True)):
                 yield Difference(step, pod.key, self._names(by_class), self._names(full))
         if len(full.best):
-            row = int(self.chance.choice(full.best.tolist()))
+            row = int(self.chance.choice(list(full.best)))
             self._placed.append(self.cluster.assume(pod, self.cluster.columns.nodes[row].name))
         else:
             self.cluster.remove(pod)
@@ -133,7 +133,7 @@ class Story:
         return self.runtime
 
     def _names(self, decision: Decision) -> list[str]:
-        return [self.cluster.columns.nodes[row].name for row in decision.best.tolist()]
+        return [self.cluster.columns.nodes[row].name for row in decision.best]
 
     def _new_pod(self) -> Pod:
         self._number += 1

@@ -175,7 +175,7 @@ def _schedule(case: Case, core: Core, witness: _Witness) -> Ran:
         said = Said(
             message=done.message,
             rejections=_rejections(names, decision.filtering),
-            selected=tuple(sorted(names[row] for row in decision.best.tolist())),
+            selected=tuple(sorted(names[row] for row in decision.best)),
             totals=_totals(names, decision.scoring),
             points=_points(decision.scoring),
             preempting=_preempting(decision.post_filter_result),

@@ -200,7 +200,9 @@ class Core:
             self.queue.done(queued)
             return []
         try:
-            decision = yield from self._decider.decide(self._with_nominated_node(pod))
+            if self.cluster.nominations:
+                pod = self._with_nominated_node(pod)
+            decision = yield from self._decider.decide(pod)
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
             return self._failed_attempts.broke(queued, error, now)
         node = self._decider.node(decision)

@@ -50,11 +50,14 @@ class Heap(Generic[T]):
 
     def pop(self) -> T | None:
         """Take the first item out."""
-        item = self.first()
-        if item is not None:
-            del self._living[item]
-            heapq.heappop(self._entries)
-        return item
+        entries, living = self._entries, self._living
+        while entries:
+            entry = heapq.heappop(entries)
+            item = entry[2]
+            if living.get(item) is entry:
+                del living[item]
+                return item
+        return None
 
     def _clean(self) -> None:
         if len(self._entries) > 2 * len(self._living) + _SLACK:

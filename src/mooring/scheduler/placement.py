@@ -4,7 +4,8 @@ Made by `BindingCycles` when the plugins agree; a value that says what is left t
 """
 
 from collections.abc import Set
-from typing import NamedTuple
+
+import msgspec
 
 from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import BindingHooks
@@ -16,7 +17,7 @@ from mooring.scheduler.effects import Bind
 from mooring.scheduler.queued_pod import QueuedPod
 
 
-class Placement(NamedTuple):
+class Placement(msgspec.Struct, frozen=True, gc=False):
     """A pod and its node.
 
     Attributes:
@@ -60,7 +61,7 @@ class Placement(NamedTuple):
         )  # fmt: skip
 
 
-class BindingCycle(NamedTuple):
+class BindingCycle(msgspec.Struct, frozen=True, gc=False):
     """A pod that is being bound, and since when."""
 
     placement: Placement

@@ -34,6 +34,7 @@ class QueuedPod:
     """A pod of the queue, waiting or being decided; equal only to itself.
 
     Attributes:
+        key: the pod's namespace and name.
         pod: the pod as last seen, also while it is in flight.
         profile: the scheduler name whose plugins decide.
         sub_queue: where it is.
@@ -52,11 +53,12 @@ class QueuedPod:
 
     __slots__ = (
         "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
-        "pod", "profile", "rejections", "since", "sub_queue",
+        "key", "pod", "profile", "rejections", "since", "sub_queue",
         "unschedulable_plugins",
     )  # fmt: skip
 
     def __init__(self, pod: Pod, now: float) -> None:
+        self.key = pod.key
         self.pod = pod
         self.profile = pod.scheduler_name
         self.sub_queue = SubQueue.OUT
@@ -70,11 +72,6 @@ class QueuedPod:
         self.backoff_until = LONG_AGO
         self.flushed = False
         self.flushed_at = LONG_AGO
-
-    @property
-    def key(self) -> str:
-        """The pod's namespace and name."""
-        return self.pod.key
 
     @property
     def waits_for_event(self) -> bool:

@@ -4,6 +4,7 @@ Used by the queue alone, which has the drawing. Every move asks the plugins firs
 (`pre_enqueue`, `order`) and changes something only then; a pod is never in two of them.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -69,6 +70,8 @@ class SubQueues:
         self._error_backoff: Heap[QueuedPod] = Heap()
         self._unschedulable = UnschedulablePods()
         self._gated = 0
+        # Before that, `flush` has nothing to do; it may find that there is nothing then, either.
+        self._due = math.inf
 
     # -- moves
 
@@ -101,24 +104,31 @@ class SubQueues:
         self._detach(queued)
         queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
         self._gated += queued.sub_queue is SubQueue.GATED
-        self._unschedulable.put(queued, self._settings.deadline(queued))
+        deadline = self._settings.deadline(queued)
+        self._unschedulable.put(queued, deadline)
+        self._due = min(self._due, deadline)
         self.incoming["unschedulable", event] += 1
 
     def pop(self) -> QueuedPod | None:
         """Take out the first pod that is ready; if none is, the first that was rejected."""
         # parity v1.36.4: backend/queue/active_queue.go unlockedPop
-        queued = self._active.first()
+        queued = self._active.pop()
         if queued is None:
-            queued = self._backoff.first()
+            queued = self._backoff.pop()
             if queued is None:
                 return None
             self.incoming["active", _EARLY] += 1
-        self.drop(queued)
+        queued.sub_queue = SubQueue.OUT
+        if queued.unschedulable_plugins:
+            self._count_rejected_no_more(queued)
         return queued
 
     def drop(self, queued: QueuedPod) -> None:
         """Take a pod out."""
         self._detach(queued)
+        self._count_rejected_no_more(queued)
+
+    def _count_rejected_no_more(self, queued: QueuedPod) -> None:
         for plugin in queued.unschedulable_plugins:
             left = self.rejected[plugin, queued.profile] - 1
             if left:
@@ -135,6 +145,13 @@ class SubQueues:
 
     def flush(self, now: float) -> None:
         """Move the pods whose backoff is over and those that were unschedulable for too long."""
+        if now < self._due:
+            return
+        self._move_due(now)
+        due = self.next_time()
+        self._due = math.inf if due is None else due
+
+    def _move_due(self, now: float) -> None:
         for heap in (self._backoff, self._error_backoff):
             while (queued := heap.first()) is not None and queued.backoff_until + WINDOW <= now:
                 if self._patience.lost:
@@ -204,6 +221,7 @@ class SubQueues:
             queued.sub_queue = SubQueue.ERROR_BACKOFF
             self._error_backoff.put(queued, (queued.backoff_until,))
         self.incoming["backoff", event] += 1
+        self._due = min(self._due, queued.backoff_until + WINDOW)
 
     def _backoff_place(self, queued: QueuedPod) -> Place:
         return (queued.backoff_until, *self._order(queued.pod, queued.since))

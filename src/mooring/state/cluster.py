@@ -18,7 +18,7 @@ Nodes are rows of `columns`; whatever is counted there for the pods is changed b
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mooring.errors import MooringError
 from mooring.model.change import Gone, Put
@@ -36,6 +36,8 @@ from mooring.state.nominations import Nominations
 from mooring.state.pod_info import PodInfo
 from mooring.state.shapes import Shape, Shapes
 from mooring.state.usage import NodeUsage
+
+_NO_ANNOTATIONS: Final[Mapping[str, str]] = {}
 
 
 class AssumedPod(NamedTuple):
@@ -242,9 +244,16 @@ class Cluster:
             The pod as it is counted.
         """
         key = pod.key
-        assumption = AssumedPod(pod, node_name, annotations or {})
-        placed = assumption.placed()
-        self._replace(key, PodInfo(placed, self.shapes, self.shape_of(pod)))
+        assumption = AssumedPod(pod, node_name, annotations or _NO_ANNOTATIONS)
+        placed = pod.placed(node_name, assumption.annotations)
+        known = self._pods.entries.get(key)
+        if known is not None and known.pod is pod and not pod.spec.node_name:
+            # Mostly: a pod that waits here, and nothing is taken back for it.
+            info = PodInfo(placed, self.shapes, known.compiled or known.shape)
+            self._placements += 1
+            self._come(key, info, node_name)
+        else:
+            self._replace(key, PodInfo(placed, self.shapes, self.shape_of(pod)))
         self._assumed.writable()[key] = assumption
         return placed
 
@@ -426,21 +435,35 @@ class Cluster:
                 self._by_uid.writable().pop(old.pod.uid, None)
             if before:
                 self._leave(key, before)
-        self.nominations.remove(key)
         if info is None or pod is None:
+            self.nominations.remove(key)
             if old is not None:
                 del self._pods.writable()[key]
             return
         if after:
-            self._owned_usage(after).add(key, info)
-            row = self.columns.row_of.get(after)
-            if row is not None:
-                self._count(row, info, 1)
-        elif pod.status.nominated_node_name:
+            self._come(key, info, after)
+            return
+        self.nominations.remove(key)
+        if pod.status.nominated_node_name:
             self.nominations.put(pod, pod.status.nominated_node_name)
         self._pods.writable()[key] = info
         if pod.uid:
             self._by_uid.writable()[pod.uid] = info
+
+    def _come(self, key: str, info: PodInfo, node_name: str) -> None:
+        """A pod that was on no node is on one."""
+        self.nominations.remove(key)
+        usage = self._usage.get(node_name)
+        if usage is None or usage.owner is not self.columns.table.owner:
+            usage = self._owned_usage(node_name)
+        usage.add(key, info)
+        row = self.columns.row_of.get(node_name)
+        if row is not None:
+            self._count(row, info, 1)
+        self._pods.writable()[key] = info
+        uid = info.pod.metadata.uid
+        if uid:
+            self._by_uid.writable()[uid] = info
 
     def _leave(self, key: str, node_name: str) -> None:
         usage = self._owned_usage(node_name)

@@ -339,8 +339,9 @@ class Columns:
         """Something in the row changed."""
         self._changes += 1
         column = self._generation
-        data = column.writable() if column.shared else column.data
-        data[row] = self._changes
+        if column.shared:
+            column.writable()
+        column.cells[row] = self._changes
         self.row_log.append(row)
 
     def _describe(self, row: int, old: Node | None, node: Node) -> None:

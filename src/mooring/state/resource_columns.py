@@ -57,7 +57,7 @@ class ResourceColumns:
         """The amount in one row."""
         common = self._common.get(resource)
         if common is not None:
-            return common.data.item(row)  # type: ignore[no-any-return]
+            return common.cells[row]
         rare = self._rare.entries.get(resource)
         return rare.rows.get(row, 0) if rare is not None else 0
 
@@ -109,9 +109,11 @@ class ResourceColumns:
 
 def add_wrapped(column: GrowingColumn, row: int, amount: int) -> None:
     """Add to one number of 64 bits."""
-    data = column.writable() if column.shared else column.data
-    total = data.item(row) + amount
-    data[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
+    if column.shared:
+        column.writable()
+    cells = column.cells
+    total = cells[row] + amount
+    cells[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
 
 
 def _wrapped(total: int) -> int:

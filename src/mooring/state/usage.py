@@ -12,6 +12,8 @@ from mooring.model.resources import Resources
 from mooring.state.copy_on_write import Owner
 from mooring.state.pod_info import PodInfo
 
+#: So many pods may come and go before the sum has to follow.
+_MOST_UNCOUNTED: Final = 16
 #: How sums are changed here, and nowhere else: whoever reads them gets these very objects.
 _set: Final = dict[str, int].__setitem__
 _drop: Final = dict[str, int].__delitem__
@@ -22,14 +24,15 @@ class NodeUsage:
 
     Attributes:
         owner: who may write to it (see `copy_on_write`); None if it is in no state.
-        used: the sum of the pods' requests; ``pods`` is their number.
     """
 
-    __slots__ = ("_by_key", "_free", "_pods", "owner", "used")
+    __slots__ = ("_by_key", "_free", "_pods", "_uncounted", "_used", "owner")
 
     def __init__(self, owner: Owner | None = None, pods: dict[str, PodInfo] | None = None) -> None:
         self.owner = owner
-        self.used = Resources()
+        self._used = Resources()
+        # What came and went since somebody read the sum, which mostly nobody does.
+        self._uncounted: list[tuple[Iterable[tuple[str, int]], int]] = []
         self._by_key = pods or {}
         self._pods: tuple[Pod, ...] | None = None
         self._free: tuple[Mapping[str, int], Resources] | None = None
@@ -37,8 +40,15 @@ class NodeUsage:
     def copy(self, owner: Owner) -> "NodeUsage":
         """The same pods for another owner."""
         made = NodeUsage(owner, self._by_key.copy())
-        made.used = Resources(self.used)
+        made._used = Resources(self.used)
         return made
+
+    @property
+    def used(self) -> Resources:
+        """The sum of the pods' requests; ``pods`` is their number."""
+        if self._uncounted:
+            self._count()
+        return self._used
 
     @property
     def pods(self) -> tuple[Pod, ...]:
@@ -67,12 +77,12 @@ class NodeUsage:
     def add(self, key: str, info: PodInfo) -> None:
         """Count a pod."""
         self._by_key[key] = info
-        self._count(info, 1)
+        self._note(info, 1)
 
     def remove(self, key: str) -> PodInfo:
         """Count a pod no more; returns it."""
         info = self._by_key.pop(key)
-        self._count(info, -1)
+        self._note(info, -1)
         return info
 
     def replace(self, key: str, info: PodInfo) -> bool:
@@ -89,15 +99,22 @@ class NodeUsage:
         self._pods = None
         return moved
 
-    def _count(self, info: PodInfo, sign: int) -> None:
+    def _note(self, info: PodInfo, sign: int) -> None:
         self._pods = self._free = None
-        used, shape = self.used, info.compiled or info.shape
-        for name, amount in shape.spec.taken:
-            total = used.get(name, 0) + sign * amount
-            if total:
-                _set(used, name, total)
-            else:  # names that nobody uses any more are not kept
-                _drop(used, name)
+        self._uncounted.append(((info.compiled or info.shape).spec.taken, sign))
+        if len(self._uncounted) > _MOST_UNCOUNTED:
+            self._count()
+
+    def _count(self) -> None:
+        used = self._used
+        for taken, sign in self._uncounted:
+            for name, amount in taken:
+                total = used.get(name, 0) + sign * amount
+                if total:
+                    _set(used, name, total)
+                else:  # names that nobody uses any more are not kept
+                    _drop(used, name)
+        self._uncounted.clear()
 
     def __bool__(self) -> bool:
         return bool(self._by_key)

@@ -239,7 +239,7 @@ def test_verdicts_on_an_array_of_another_class_become_plain() -> None:
         return Verdicts(np.zeros(size, np.int64).view(Array), (accept(),))
 
     made = runtime(Answering("filter", answer), POINTS)
-    assert decide_alone(made, make_pod("p")).best.tolist() == [0, 1, 2]
+    assert list(decide_alone(made, make_pod("p")).best) == [0, 1, 2]
 
 
 def test_scores_in_an_array_of_another_class_become_plain() -> None:

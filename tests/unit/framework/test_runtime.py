@@ -52,7 +52,7 @@ def runtime(*plugins: hook.Hook, nodes: str = "abc", pods: tuple[Pod, ...] = ())
 
 def chosen(made: Runtime, pod: Pod | None = None) -> list[str]:
     decision = decide_alone(made, pod or make_pod("p"))
-    return [made.cluster.columns.nodes[row].name for row in decision.best.tolist()]
+    return [made.cluster.columns.nodes[row].name for row in decision.best]
 
 
 class Allow(hook.FilterNodes):

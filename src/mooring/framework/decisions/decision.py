@@ -14,6 +14,8 @@ from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Candidate, Filtering, Preemption
 from mooring.model.pod import Pod
 
+#: The rows of equally good nodes, in ascending order.
+Best = Rows | list[int]
 #: Stands where a plugin's name would, for what extenders said.
 # parity v1.36.4: framework/interface.go ExtenderName
 EXTENDER: Final = "Extender"
@@ -94,7 +96,8 @@ class Decision(NamedTuple):
     Attributes:
         cycle: the decision's working state, for the hooks that follow.
         filtering: the possible nodes and why the others are not, extenders included.
-        best: the rows of the nodes among which the choice is free; empty if there is none.
+        best: the rows of the nodes among which the choice is free; empty if there is none. Valid
+            until the next decision.
         scoring: the scores; None if nothing had to be scored.
         nominated: whether the pod takes its nominated node, whatever the scores.
         post_filter_result: if no node was possible, what was found to make room.
@@ -102,7 +105,7 @@ class Decision(NamedTuple):
 
     cycle: Cycle
     filtering: Filtering
-    best: Rows
+    best: Best
     scoring: Scoring | None = None
     nominated: bool = False
     post_filter_result: PostFilterResult = PostFilterResult()

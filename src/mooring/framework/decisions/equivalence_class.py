@@ -13,6 +13,7 @@ Exact: the same numbers come out as if every plugin were asked about every node.
 `equivalence_classes`; chooses nothing.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
@@ -125,8 +126,8 @@ class EquivalenceClass:
 
     __slots__ = (
         "_best", "_feasible", "_feasible_mask", "_filtering", "_highest", "_is_known", "_kept",
-        "_normalized", "_row_filters", "_row_scores", "_seen", "_static", "_sum", "_usable",
-        "_version", "is_current", "nbytes", "signature", "skipped", "total",
+        "_normalized", "_row_filters", "_row_scores", "_seen", "_static", "_static_cells", "_sum",
+        "_total_cells", "_usable", "_version", "is_current", "nbytes", "signature", "skipped", "total",
     )  # fmt: skip
 
     def __init__(self, signature: Hashable, kept: KeptPlugins) -> None:
@@ -145,6 +146,7 @@ class EquivalenceClass:
         """Keep nothing; it is worked out again when the class is used next."""
         self.nbytes = size_of(self.signature)
         self.total: Amounts = _NO_TOTALS
+        self._total_cells = self._static_cells = _NO_TOTALS.data
         self.skipped: frozenset[str] = frozenset()
         self._static: Amounts = self.total
         self._version = -1
@@ -157,7 +159,7 @@ class EquivalenceClass:
         self._filtering: Filtering | None = None
         self._feasible_mask: Mask | None = None
         self._sum: Amounts | None = None
-        self._best: Rows | None = None
+        self._best: list[int] | None = None
         self._highest = 0
 
     def catch_up(self, cycle: Cycle) -> bool:
@@ -238,13 +240,16 @@ class EquivalenceClass:
         return not self._normalized
 
     @property
-    def best(self) -> Rows:
-        """The rows with the highest total, in ascending order, if there is a feasible one."""
+    def best(self) -> list[int]:
+        """The rows with the highest total, in ascending order, if there is a feasible one.
+
+        Not to be changed, and valid until a row changes.
+        """
         best = self._best
         if best is None:
             total = self.total
             self._highest = int(np.maximum.reduce(total))
-            best = self._best = (total == self._highest).nonzero()[0]
+            best = self._best = (total == self._highest).nonzero()[0].tolist()
         return best
 
     def _change_best(self, row: int, before: int, total: int) -> None:
@@ -253,13 +258,11 @@ class EquivalenceClass:
         if best is None or (total < highest and before < highest):
             return
         if total > highest:
-            self._best, self._highest = np.array([row]), total
-            return
-        place = int(best.searchsorted(row))
-        if total == highest:
-            self._best = np.concatenate((best[:place], [row], best[place:]))
+            self._best, self._highest = [row], total
+        elif total == highest:
+            insort(best, row)
         elif len(best) > 1:
-            self._best = np.concatenate((best[:place], best[place + 1 :]))
+            del best[bisect_left(best, row)]
         else:
             self._best = None
 
@@ -357,13 +360,14 @@ class EquivalenceClass:
             else:
                 self._row_scores.append((weight, AskedRowScore(asker, cycle)))
         static += self._static
-        self._static = static
+        self._static, self._static_cells = static, static.data
         self.total = np.where(fits, static + by_row, NOWHERE)
+        self._total_cells = self.total.data
 
     # -- rows that changed
 
     def _look_at(self, row: int) -> None:
-        total = self._static.item(row)
+        total = self._static_cells[row]
         if total < 0:
             return  # what depends on nodes alone says no
         for answers in self._row_filters:
@@ -376,9 +380,9 @@ class EquivalenceClass:
                 if not 0 <= score <= MAX_SCORE:
                     raise CannotTellError
                 total += weight * score
-        before = self.total.item(row)
+        before = self._total_cells[row]
         if total != before:
-            self.total[row] = total
+            self._total_cells[row] = total
             self._change_best(row, before, total)
             if (total < 0) != (before < 0):
                 self._feasible = self._filtering = self._feasible_mask = self._sum = None

@@ -17,7 +17,7 @@ import numpy as np
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.decision import Decision
+from mooring.framework.decisions.decision import Best, Decision
 from mooring.framework.decisions.equivalence_class import NOWHERE, EquivalenceClass, KeptPlugins
 from mooring.framework.decisions.filter_walk import FilterWalk
 from mooring.framework.decisions.observer import FILTER, PRE_FILTER, SCORE, Observer
@@ -134,7 +134,7 @@ class EquivalenceClasses:
         observer.scored(None)
         return Decision(cycle, filtering, best)
 
-    def _best(self, found: EquivalenceClass, cycle: Cycle, mask: Mask | None) -> Rows:
+    def _best(self, found: EquivalenceClass, cycle: Cycle, mask: Mask | None) -> Best:
         """The rows of the best nodes among those in a mask; None for all that are feasible."""
         nodes = cycle.nodes
         if mask is not None:

@@ -113,7 +113,7 @@ def _completed(
         filtering=decision.filtering,
         feasible_without_nominated=observer.feasible_without_nominated,
         scoring=scoring,
-        best=(decision.best if scoring is None else scoring.best).tolist(),
+        best=[int(row) for row in (decision.best if scoring is None else scoring.best)],
         nominated_shortcut=shortcut,
         post_filter=observer.post_filter,
         post_filter_result=decision.post_filter_result,

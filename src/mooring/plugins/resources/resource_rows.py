@@ -24,6 +24,7 @@ ScoreRows = Callable[[Rows], Amounts]
 #: What a node has of a resource, what is in use of it, and what a pod asks for or adds.
 _Amount = tuple[GrowingColumn, GrowingColumn, int]
 _HALF: Final = MAX_SCORE // 2
+_MAX: Final = float(MAX_SCORE)
 
 
 class WantedAmount(NamedTuple):
@@ -59,7 +60,7 @@ class FitRows:
         """Whether it fits on one node."""
         # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
         for there, taken, amount in self._common:
-            if there.data.item(row) - taken.data.item(row) < amount:
+            if there.cells[row] - taken.cells[row] < amount:
                 return 0
         for name, amount, from_devices in self._rare:
             capacity = self._columns.allocatable_at(name, row)
@@ -151,10 +152,10 @@ class AllocationRows(ArrayRows):
         least = self._least
         total = weights = 0
         for there, taken, added, weight in self._resources:
-            capacity = there.data.item(row)
+            capacity = there.cells[row]
             if not capacity:
                 continue
-            requested = taken.data.item(row) + added
+            requested = taken.cells[row] + added
             if capacity >= EXACT or not 0 <= requested < EXACT:
                 return super().one(row)
             share = capacity - requested if least else requested
@@ -214,10 +215,10 @@ class BalanceRows(ArrayRows):
         # parity v1.36.4: plugins/noderesources/balanced_allocation.go balancedResourceScore
         there, taken, added = self._first
         other_there, other_taken, other_added = self._second
-        capacity, other_capacity = float(there.data.item(row)), float(other_there.data.item(row))
+        capacity, other_capacity = float(there.cells[row]), float(other_there.cells[row])
         if not (capacity and other_capacity):
             return super().one(row)
-        used, other_used = taken.data.item(row), other_taken.data.item(row)
+        used, other_used = taken.cells[row], other_taken.cells[row]
         before = _balance(used / capacity, other_used / other_capacity)
         after = _balance((used + added) / capacity, (other_used + other_added) / other_capacity)
         return (after - before + _HALF) // 2 + _HALF
@@ -239,10 +240,12 @@ class BalanceRows(ArrayRows):
 
 def _balance(share: float, other: float) -> int:
     # No calls: this is run for every row that changed.
-    share = min(1.0, share)
-    other = min(1.0, other)
+    if share > 1.0:
+        share = 1.0
+    if other > 1.0:
+        other = 1.0
     deviation = (share - other) / 2 if share > other else (other - share) / 2
-    return int((1 - deviation) * float(MAX_SCORE))
+    return int((1 - deviation) * _MAX)
 
 
 def balance_rows(

@@ -84,7 +84,7 @@ class Gains:
         names = self._cluster.columns.names
         rows = decision.filtering.feasible.tolist()
         own = self._cluster.columns.row_of[pod.node_name]
-        best = tuple(names[row] for row in decision.best.tolist())
+        best = tuple(names[row] for row in decision.best)
         if not rows or decision.error:
             return Gain(0)
         if own not in rows:

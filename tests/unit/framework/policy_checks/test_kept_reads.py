@@ -232,7 +232,7 @@ class Reading:
             decision = made.decide_from_kept(Cycle(asked, cluster), NOBODY)
         assert decision is not None
         changed = said(self._read, cluster, asked) != self._before
-        rows = decision.best.tolist()
+        rows = list(decision.best)
         return (cluster.columns.row_of[HOME] in rows) != changed
 
 
