@@ -127,7 +127,8 @@ class EquivalenceClass:
     __slots__ = (
         "_best", "_feasible", "_feasible_mask", "_filtering", "_highest", "_is_known", "_kept",
         "_normalized", "_row_filters", "_row_scores", "_seen", "_static", "_static_cells", "_sum",
-        "_total_cells", "_usable", "_version", "is_current", "nbytes", "signature", "skipped", "total",
+        "_total_cells", "_usable", "_version", "is_current", "nbytes", "signature", "skipped",
+        "total",
     )  # fmt: skip
 
     def __init__(self, signature: Hashable, kept: KeptPlugins) -> None:
