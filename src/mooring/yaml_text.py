@@ -68,7 +68,22 @@ def parse(text: str, first_line: int = 0) -> Any:
     return found
 
 
+def check_utf8(text: str) -> None:
+    """See that no lone surrogate stands for a byte of a file that is not UTF-8.
+
+    Raises:
+        YamlProblem: one does.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _problem(error, 0) from error
+
+
 def _problem(error: Exception, first_line: int) -> YamlProblem:
+    if isinstance(error, UnicodeEncodeError):
+        line = first_line + error.object.count("\n", 0, error.start) + 1
+        return YamlProblem(f"it is not valid UTF-8, in line {line}")
     if isinstance(error, yaml.YAMLError):
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)

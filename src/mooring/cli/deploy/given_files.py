@@ -30,13 +30,17 @@ class GivenFile(NamedTuple):
 
 
 def read_files(
-    places: Iterable[str], wanted: Callable[[Path], bool] = lambda file: file.suffix in SUFFIXES
+    places: Iterable[str],
+    wanted: Callable[[Path], bool] = lambda file: file.suffix in SUFFIXES,
+    *,
+    any_bytes: bool = False,
 ) -> list[GivenFile]:
     """Read files, the wanted files of folders, and ``-`` for standard input, each once.
 
     Args:
         places: what the user named.
         wanted: whether a file of a folder counts; hidden ones never do.
+        any_bytes: take files that are not UTF-8; a lone surrogate stands for each wrong byte.
 
     Raises:
         InputError: something cannot be read, or is too much.
@@ -56,7 +60,7 @@ def read_files(
             if together > MOST_BYTES_TOGETHER:
                 most = f"{MOST_BYTES_TOGETHER >> 20} MiB"
                 raise InputError(f"the files have more than {most} together; give fewer")
-            found[key] = GivenFile(name, path, raw, _decoded(raw, name))
+            found[key] = GivenFile(name, path, raw, _decoded(raw, name, any_bytes=any_bytes))
     return list(found.values())
 
 
@@ -109,8 +113,8 @@ def _read(path: Path | None, name: str) -> bytes:
     return raw
 
 
-def _decoded(raw: bytes, name: str) -> str:
+def _decoded(raw: bytes, name: str, *, any_bytes: bool) -> str:
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig", "surrogateescape" if any_bytes else "strict")
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not YAML: it is not valid UTF-8 ({error.reason})") from error

@@ -144,7 +144,8 @@ def read_manifest_files(config: Path | None, manifests: Sequence[Path]) -> "dict
                 "moor doctor --manifest -"
             )
     places = ([config] if config is not None else []) + list(kustomized_files(manifests))
-    return {one.name: one for one in read_files(map(str, places), _is_manifest)}
+    read = read_files(map(str, places), _is_manifest, any_bytes=True)
+    return {one.name: one for one in read}
 
 
 def _is_manifest(file: Path) -> bool:

@@ -58,13 +58,18 @@ class ReadFiles:
 
         Args:
             file: its name.
-            text: what is in it.
+            text: what is in it; lone surrogates stand for bytes that are not UTF-8.
             is_configuration: an object without a kind is a scheduler's configuration.
         """
         self.files.append(file)
         if is_static_folder(file):
             self.static.add(file)
         lines = text.splitlines()
+        try:
+            yaml_text.check_utf8(text)
+        except yaml_text.YamlProblem as problem:
+            self.broken.append(BrokenFile(file, _line_of(problem, 0), str(problem)))
+            return
         documents = list(yaml_text.documents(text)) if _is_yaml(text) else [(0, text)]
         for first_line, part in documents:
             if not part.strip():

@@ -85,6 +85,25 @@ def test_what_is_no_yaml(command_line: Run, command: list[str], content: bytes) 
     assert said(command_line, *command, "f.yaml")
 
 
+@pytest.mark.parametrize("fix", [[], ["--fix"]])
+@pytest.mark.parametrize("folder", ["all", "etc/kubernetes/manifests"])
+def test_a_manifest_that_is_not_text_does_not_hide_the_others(
+    command_line: Run, folder: str, fix: list[str]
+) -> None:
+    Path(folder).mkdir(parents=True)
+    wrong = POD.encode() + b"---\nkind: ReplicaSet\nmetadata: {name: \xff}\n"
+    Path(folder, "wrong.yaml").write_bytes(wrong)
+    Path(folder, "old.yaml").write_text(V1.replace("/v1", "/v1beta3"))
+    code, out, err = command_line("doctor", "--no-cluster", "--manifest", folder, *fix)
+    assert code == 1
+    assert f"{folder}/wrong.yaml:" in out
+    problem = f"it is not valid UTF-8, in line {POD.count(chr(10)) + 3}"
+    assert problem in " ".join(out.split())
+    assert ("config-version" in out) is not bool(fix)
+    assert (f"wrong.yaml is not YAML: {problem}" in err) is bool(fix)
+    assert Path(folder, "wrong.yaml").read_bytes() == wrong
+
+
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
 class TestTooMuch:
     def test_a_large_file(self, command_line: Run, command: list[str]) -> None:

@@ -178,7 +178,7 @@ CASES: Final = (
         "manifest-parses",
         changed("kind: Service\n", "kind: Service\nlabels: [}\n"),
         "The file cannot be read:",
-        "Correct the line.",
+        "Correct the line, or leave the file out.",
         follow=(("deploy.yaml", "labels: [}\n", ""),),
     ),
     Case(

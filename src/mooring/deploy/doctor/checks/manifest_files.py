@@ -22,7 +22,7 @@ def _unparsable(evidence: Evidence) -> Iterator[DoctorFinding]:
                 else f"The file cannot be read: {one.problem}.",
                 advice="Give its kind and apiVersion, or leave the file out."
                 if one.is_yaml
-                else "Correct the line.",
+                else "Correct the line, or leave the file out.",
                 place=FindingPlace(one.file, one.line),
             )
 
