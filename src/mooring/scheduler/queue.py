@@ -201,6 +201,11 @@ class Queue:
 
     # -- cluster events
 
+    @property
+    def heeds_events(self) -> bool:
+        """Whether there is a pod that a cluster event may help, unschedulable or in flight."""
+        return bool(self._sub_queues.unschedulable) or self.in_flight.recording
+
     def on_event(
         self, event: ClusterEvent, now: float, among: Callable[[Pod], bool] | None = None
     ) -> None:

@@ -53,6 +53,7 @@ class SubQueues:
     Attributes:
         incoming: how often pods came to a sub-queue and why: its name in metrics, the reason.
         rejected: how many of the pods each plugin rejected: plugin, profile.
+        unschedulable: those that wait for a cluster event.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class SubQueues:
         self._active: Heap[QueuedPod] = Heap()
         self._backoff: Heap[QueuedPod] = Heap()
         self._error_backoff: Heap[QueuedPod] = Heap()
-        self._unschedulable = UnschedulablePods()
+        self.unschedulable = UnschedulablePods()
         self._gated = 0
 
     # -- moves
@@ -101,7 +102,7 @@ class SubQueues:
         self._detach(queued)
         queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
         self._gated += queued.sub_queue is SubQueue.GATED
-        self._unschedulable.put(queued, self._settings.deadline(queued))
+        self.unschedulable.put(queued, self._settings.deadline(queued))
         self.incoming["unschedulable", event] += 1
 
     def pop(self) -> QueuedPod | None:
@@ -140,8 +141,8 @@ class SubQueues:
                 if self._patience.lost:
                     return
                 self.make_ready(queued, _BACKOFF_OVER, now)
-        for _ in range(len(self._unschedulable)):
-            queued = self._unschedulable.first()
+        for _ in range(len(self.unschedulable)):
+            queued = self.unschedulable.first()
             if queued is None or self._settings.deadline(queued) > now or self._patience.lost:
                 return
             self._detach(queued)
@@ -152,7 +153,7 @@ class SubQueues:
 
     def concerned_by(self, hints: RequeueHints, event: ClusterEvent) -> list[QueuedPod]:
         """The unschedulable pods that plugins with a hint for such an event rejected."""
-        return self._unschedulable.concerned_by(hints, event)
+        return self.unschedulable.concerned_by(hints, event)
 
     def next_time(self) -> float | None:
         """When `flush` has something to do."""
@@ -161,7 +162,7 @@ class SubQueues:
             for heap in (self._backoff, self._error_backoff)
             if (queued := heap.first()) is not None
         ]
-        first = self._unschedulable.first()
+        first = self.unschedulable.first()
         if first is not None:
             times.append(self._settings.deadline(first))
         return min(times, default=None)
@@ -171,7 +172,7 @@ class SubQueues:
         return {
             "active": len(self._active),
             "backoff": len(self._backoff) + len(self._error_backoff),
-            "unschedulable": len(self._unschedulable) - self._gated,
+            "unschedulable": len(self.unschedulable) - self._gated,
             "gated": self._gated,
         }
 
@@ -217,5 +218,5 @@ class SubQueues:
             self._error_backoff.discard(queued)
         elif queued.waits_for_event:
             self._gated -= queued.sub_queue is SubQueue.GATED
-            self._unschedulable.discard(queued)
+            self.unschedulable.discard(queued)
         queued.sub_queue = SubQueue.OUT
