@@ -6,7 +6,7 @@ In which order a decision asks them is written in `decision_cycle`; how, in `fil
 """
 
 import functools
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 
 from mooring.framework import foreign, hook
 from mooring.framework.binding_hooks import BindingHooks, blame
@@ -27,7 +27,7 @@ from mooring.framework.decisions.unschedulable_templates import UnschedulableTem
 from mooring.framework.extension_points import Points
 from mooring.framework.filtering import Filtering, Preemption, Rejection
 from mooring.framework.handle import NOTHING_ONGOING, AskFilter, Ongoing, Waiting
-from mooring.framework.hook_answers import legal_pre_filter, one_verdict
+from mooring.framework.hook_answers import legal_pre_filter, legal_sort_key, one_verdict
 from mooring.framework.plugin_calls import filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
 from mooring.framework.rules import PreemptRule
@@ -50,7 +50,8 @@ class Runtime:
         name: the profile's scheduler name.
         points: the plugins at each extension point.
         plugins: all of them by name.
-        queue_sort: the plugin that orders the queue; None if the profile has none.
+        sort_key: a pod's place in the queue, as its QueueSort plugin says; None if the profile has
+            none.
         filters: the filters, ready to be asked.
         filter_walk: asks on which nodes a pod fits.
         score_walk: asks which of them is the best.
@@ -87,7 +88,8 @@ class Runtime:
         self.points = points
         self.plugins = plugins
         sorts = (one.plugin for one in points.get("queueSort", ()))
-        self.queue_sort = next((one for one in sorts if isinstance(one, hook.QueueSort)), None)
+        sort = next((one for one in sorts if isinstance(one, hook.QueueSort)), None)
+        self.sort_key = _sort_key(sort) if sort is not None else None
         self._pre_enqueues = [
             (one.name, foreign.entry(one.plugin.pre_enqueue))
             for one in points.get("preEnqueue", ())
@@ -224,13 +226,37 @@ class Runtime:
         Raises:
             PluginError: a plugin failed.
         """
-        answers = {}
+        return dict(self._gates(pod))
+
+    def gate(self, pod: Pod) -> str | None:
+        """The first plugin that holds a pod back; None if none does.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        for name, verdict in self._gates(pod):
+            if not verdict.accepted:
+                return name
+        return None
+
+    def _gates(self, pod: Pod) -> Iterator[tuple[str, Verdict]]:
         for name, ask in self._pre_enqueues:
             try:
-                answers[name] = one_verdict(ask(pod), name)
+                verdict = one_verdict(ask(pod), name)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 blame(error, name, "pre_enqueue", pod)
-        return answers
+            yield name, verdict
+
+
+def _sort_key(sort: hook.QueueSort) -> Callable[[Pod, float], tuple[float, ...]]:
+    """Asks for a pod's place in the queue; of a foreign plugin, it must be a legal one."""
+    if not foreign.is_foreign(sort.sort_key):
+        return sort.sort_key
+
+    def ask(pod: Pod, since: float) -> tuple[float, ...]:
+        return foreign.call(legal_sort_key, foreign.call(sort.sort_key, pod, since))
+
+    return ask
 
 
 def _preempt_rules(plugins: Mapping[str, hook.Hook]) -> list[PreemptRule]:

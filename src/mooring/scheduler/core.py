@@ -114,8 +114,8 @@ class Core:
         """A pod is there, finished or not, or is not there any more."""
         key = seen.key
         pod = seen if put and not seen.finished else None
-        known = self.cluster.pod(seen.namespace, seen.name)
-        if known is not None and known.uid != seen.uid:
+        known = self.cluster.pod_by_key(key)
+        if known is not None and known.metadata.uid != seen.metadata.uid:
             if not put:
                 return  # an older pod of the same name is gone; the new one is not
             self._pod_deleted(known, now)
@@ -124,13 +124,16 @@ class Core:
             if known is not None:
                 self._pod_deleted(known, now)
             self.cluster.remove_pod(key)
-        elif pod.node_name:
+        elif pod.spec.node_name:
             self.waiting.reject(key, "another scheduler bound the pod")
-            self.queue.remove(pod)
-            before = known if known is not None and known.node_name else None
-            assumed = pod.uid in self._binding_cycles or before is None
-            self.cluster.put_pod(pod)
-            self._on_assigned_pod_event(pod.uid, None if assumed else before, pod, now)
+            if self.queue.get(key) is not None:
+                self.queue.remove(pod)
+            # The API server assigns an assumed pod now, whether or not it answered before.
+            assigned = self.cluster.assumed_pod(key) is not None
+            if assigned or known is None or not known.node_name:
+                known = None
+            self.cluster.put_pod(pod, key)
+            self._on_assigned_pod_event(pod.uid, known, pod, now)
         elif pod.scheduler_name in self.runtimes:
             self._pod_pending(known, pod, now)
 
@@ -169,6 +172,8 @@ class Core:
             self.queue.nomination_removed(replace(known, status=status), now)
 
     def _on_event(self, old: KubeObject | None, new: KubeObject | None, now: float) -> None:
+        if not self.queue.heeds_events:
+            return
         event = event_between(old, new)
         if event is not None:
             self.queue.on_event(event, now)

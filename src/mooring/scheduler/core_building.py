@@ -14,7 +14,6 @@ from mooring.config.runtimes import build_runtime
 from mooring.framework import foreign
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.handle import Ongoing
-from mooring.framework.hook_answers import legal_sort_key
 from mooring.framework.runtime import Runtime
 from mooring.log_kinds import failure_of, once
 from mooring.model.pod import Pod
@@ -103,11 +102,10 @@ def _hint_failed(patience: Patience, plugin: str, error: Exception) -> None:
 
 def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod, float], Place]:
     def order(pod: Pod, since: float) -> Place:
-        sort = runtimes[pod.scheduler_name].queue_sort
-        assert sort is not None  # noqa: S101 - every configuration has exactly one
+        sort_key = runtimes[pod.scheduler_name].sort_key
+        assert sort_key is not None  # noqa: S101 - every configuration has exactly one
         try:
-            key = foreign.call(sort.sort_key, pod, since)
-            return foreign.call(legal_sort_key, key)
+            return sort_key(pod, since)
         except Exception as error:
             _note_interruption(patience, error)
             told = foreign.tell(error).error
@@ -123,11 +121,10 @@ def _order(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod
 def _gate(runtimes: Mapping[str, Runtime], patience: Patience) -> Callable[[Pod], str | None]:
     def gate(pod: Pod) -> str | None:
         try:
-            answers = runtimes[pod.scheduler_name].pre_enqueue(pod)
+            return runtimes[pod.scheduler_name].gate(pod)
         except Exception as error:
             _note_interruption(patience, error)
             log.error("%s", error, exc_info=error.__cause__, extra=failure_of(error))  # noqa: TRY400
             return getattr(error, "plugin", "") or "PreEnqueue"
-        return next((name for name, verdict in answers.items() if not verdict.accepted), None)
 
     return gate

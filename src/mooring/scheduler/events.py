@@ -33,6 +33,8 @@ def failed_scheduling(
 
 def _cut(text: str, most: int) -> str:
     """A text of at most so many bytes."""
+    if len(text) <= most and text.isascii():
+        return text
     # Half a surrogate pair, which a plugin may write, is no text for the API server.
     data = text.encode(errors="replace")
     if len(data) > most:

@@ -87,6 +87,11 @@ class InFlightPods:
             link = link.next
 
     @property
+    def recording(self) -> bool:
+        """Whether changes are kept, as there are pods that they may help."""
+        return bool(self._started)
+
+    @property
     def changes(self) -> int:
         """How many changes are kept."""
         if not self._started:

@@ -120,7 +120,7 @@ class Queue:
         if change is not None and in_flight:
             self.in_flight.record(change, only=queued)
         elif change is not None:
-            self._requeue_on(queued, change, now)
+            self._requeue_on(queued, change, change.label(), now)
 
     def remove(self, pod: Pod) -> None:
         """A pod is gone or bound, and will not come back; another one of the same name stays."""
@@ -190,9 +190,8 @@ class Queue:
         helped = bind_failed or self.in_flight.helped(queued)
         again = self._hints.while_in_flight(queued, self.in_flight.since(queued), helped=helped)
         self.in_flight.finish(queued)
-        self._sub_queues.rejected.update(
-            (plugin, queued.profile) for plugin in queued.unschedulable_plugins
-        )
+        for plugin in queued.unschedulable_plugins:
+            self.rejected[plugin, queued.profile] += 1
         if again:
             self._sub_queues.retry(queued, _FAILED, now)
         else:
@@ -200,6 +199,11 @@ class Queue:
         return queued.sub_queue
 
     # -- cluster events
+
+    @property
+    def heeds_events(self) -> bool:
+        """Whether there is a pod that a cluster event may help, unschedulable or in flight."""
+        return bool(self._sub_queues.unschedulable) or self.in_flight.recording
 
     def on_event(
         self, event: ClusterEvent, now: float, among: Callable[[Pod], bool] | None = None
@@ -209,9 +213,11 @@ class Queue:
         With `among`, only those of which it is true; pods in flight get the event anyway.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue
-        for queued in self._sub_queues.concerned_by(self._hints, event):
+        concerned = self._sub_queues.concerned_by(self._hints, event)
+        label = event.label() if concerned else ""
+        for queued in concerned:
             if among is None or among(queued.pod):
-                self._requeue_on(queued, event, now)
+                self._requeue_on(queued, event, label, now)
         self.in_flight.record(event)
 
     def nomination_removed(self, pod: Pod, now: float) -> None:
@@ -254,12 +260,12 @@ class Queue:
             self._sub_queues.reorder(queued)
         self.activate([queued.pod for queued in self], now)
 
-    def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, now: float) -> None:
+    def _requeue_on(self, queued: QueuedPod, event: ClusterEvent, label: str, now: float) -> None:
         if self._patience.lost:
             # Nor are plugins asked whether it helps: it may.
-            self._postponed.setdefault(queued, (False, event.label()))
+            self._postponed.setdefault(queued, (False, label))
         elif self._hints.worth_requeuing(queued, event):
-            self._sub_queues.retry(queued, event.label(), now)
+            self._sub_queues.retry(queued, label, now)
 
     def flush(self, now: float) -> None:
         """Time passed: backoffs are over, pods were unschedulable for too long.

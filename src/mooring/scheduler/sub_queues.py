@@ -54,6 +54,7 @@ class SubQueues:
     Attributes:
         incoming: how often pods came to a sub-queue and why: its name in metrics, the reason.
         rejected: how many of the pods each plugin rejected: plugin, profile.
+        unschedulable: those that wait for a cluster event.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class SubQueues:
         self._active: Heap[QueuedPod] = Heap()
         self._backoff: Heap[QueuedPod] = Heap()
         self._error_backoff: Heap[QueuedPod] = Heap()
-        self._unschedulable = UnschedulablePods()
+        self.unschedulable = UnschedulablePods()
         self._gated = 0
         # Before that, `flush` has nothing to do; it may find that there is nothing then, either.
         self._due = math.inf
@@ -105,7 +106,7 @@ class SubQueues:
         queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
         self._gated += queued.sub_queue is SubQueue.GATED
         deadline = self._settings.deadline(queued)
-        self._unschedulable.put(queued, deadline)
+        self.unschedulable.put(queued, deadline)
         self._due = min(self._due, deadline)
         self.incoming["unschedulable", event] += 1
 
@@ -157,8 +158,8 @@ class SubQueues:
                 if self._patience.lost:
                     return
                 self.make_ready(queued, _BACKOFF_OVER, now)
-        for _ in range(len(self._unschedulable)):
-            queued = self._unschedulable.first()
+        for _ in range(len(self.unschedulable)):
+            queued = self.unschedulable.first()
             if queued is None or self._settings.deadline(queued) > now or self._patience.lost:
                 return
             self._detach(queued)
@@ -169,7 +170,7 @@ class SubQueues:
 
     def concerned_by(self, hints: RequeueHints, event: ClusterEvent) -> list[QueuedPod]:
         """The unschedulable pods that plugins with a hint for such an event rejected."""
-        return self._unschedulable.concerned_by(hints, event)
+        return self.unschedulable.concerned_by(hints, event)
 
     def next_time(self) -> float | None:
         """When `flush` has something to do."""
@@ -178,7 +179,7 @@ class SubQueues:
             for heap in (self._backoff, self._error_backoff)
             if (queued := heap.first()) is not None
         ]
-        first = self._unschedulable.first()
+        first = self.unschedulable.first()
         if first is not None:
             times.append(self._settings.deadline(first))
         return min(times, default=None)
@@ -188,7 +189,7 @@ class SubQueues:
         return {
             "active": len(self._active),
             "backoff": len(self._backoff) + len(self._error_backoff),
-            "unschedulable": len(self._unschedulable) - self._gated,
+            "unschedulable": len(self.unschedulable) - self._gated,
             "gated": self._gated,
         }
 
@@ -235,5 +236,5 @@ class SubQueues:
             self._error_backoff.discard(queued)
         elif queued.waits_for_event:
             self._gated -= queued.sub_queue is SubQueue.GATED
-            self._unschedulable.discard(queued)
+            self.unschedulable.discard(queued)
         queued.sub_queue = SubQueue.OUT

@@ -4,6 +4,7 @@ Used by the queue alone. Pods are found by the plugins that rejected them, so th
 looked at only for pods of plugins with a hint for it; ten thousand others cost nothing.
 """
 
+import functools
 from collections.abc import Iterator
 
 from mooring.framework.cluster_events import ClusterEvent
@@ -25,8 +26,8 @@ class UnschedulablePods:
         """A pod waits, at most until the deadline."""
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue: what
         # does not concern the plugin that holds a pod back cannot let it go.
-        names = (queued.gate,) if queued.gate else sorted(queued.unschedulable_plugins)
-        rejectors = tuple((queued.profile, name) for name in names)
+        names = frozenset((queued.gate,)) if queued.gate else queued.unschedulable_plugins
+        rejectors = _rejectors(queued.profile, names)
         self.discard(queued)
         self._rejectors[queued] = rejectors
         for rejector in rejectors:
@@ -59,3 +60,9 @@ class UnschedulablePods:
 
     def __len__(self) -> int:
         return len(self._rejectors)
+
+
+@functools.lru_cache(maxsize=256)
+def _rejectors(profile: str, plugins: frozenset[str]) -> tuple[RejectorPlugin, ...]:
+    """The plugins of a profile; one value for all pods that they rejected."""
+    return tuple((profile, name) for name in sorted(plugins))

@@ -34,7 +34,7 @@ from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
 from mooring.state.nominations import Nominations
 from mooring.state.pod_info import PodInfo
-from mooring.state.shapes import Shape, Shapes
+from mooring.state.shapes import Shape, Shapes, have_same_shape
 from mooring.state.usage import NodeUsage
 
 _NO_ANNOTATIONS: Final[Mapping[str, str]] = {}
@@ -207,10 +207,19 @@ class Cluster:
         if not usage:
             del self._usage[name]
 
-    def put_pod(self, pod: Pod) -> None:
-        """Add a pod, or replace the one of the same namespace and name."""
-        key = pod.key
+    def put_pod(self, pod: Pod, key: str = "") -> None:
+        """Add a pod, or replace the one of the same namespace and name.
+
+        Args:
+            pod: the pod.
+            key: its key, if the caller has it at hand.
+        """
+        key = key or pod.key
         assumed = self._assumed.entries.get(key)
+        if pod.spec.node_name and self._put_alike(key, pod):
+            if assumed is not None:
+                del self._assumed.writable()[key]
+            return
         if (
             assumed is not None
             and not pod.node_name
@@ -343,7 +352,11 @@ class Cluster:
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """A pod by name, if it is known and not finished."""
-        info = self._pods.entries.get(f"{namespace}/{name}")
+        return self.pod_by_key(f"{namespace}/{name}")
+
+    def pod_by_key(self, key: str) -> Pod | None:
+        """A pod by ``namespace/name``, if it is known and not finished."""
+        info = self._pods.entries.get(key)
         return info.pod if info is not None else None
 
     def pod_by_uid(self, uid: str) -> Pod | None:
@@ -406,6 +419,36 @@ class Cluster:
         old = self._pods.entries.get(key)
         return PodInfo(pod, self.shapes) if old is None else old.replaced_by(pod)
 
+    def _put_alike(self, key: str, pod: Pod) -> bool:
+        """Replace a pod on a node by a newer version that surely counts the same, if it is one.
+
+        As when a pod that was assumed is seen on its node, or its status changes.
+        """
+        old = self._pods.entries.get(key)
+        if (
+            old is None
+            or old.compiled is None
+            or pod.finished
+            or not _count_alike(old.pod, pod)
+            or not have_same_shape(old.pod, pod)
+        ):
+            return False
+        self._placements += 1
+        self._swap(key, PodInfo(pod, self.shapes, old.compiled))
+        return True
+
+    def _swap(self, key: str, info: PodInfo) -> None:
+        """Replace a pod on a node by one that counts the same there."""
+        pod = info.pod
+        node_name = pod.spec.node_name or ""
+        self._pods.writable()[key] = info
+        if self._owned_usage(node_name).replace(key, info):
+            row = self.columns.row_of.get(node_name)
+            if row is not None:
+                self.columns.touch(row)
+        if pod.uid:
+            self._by_uid.writable()[pod.uid] = info
+
     def _replace(self, key: str, info: PodInfo | None) -> None:
         old = self._pods.entries.get(key)
         before = old.pod.spec.node_name if old is not None else None
@@ -422,13 +465,7 @@ class Cluster:
                 and _count_alike(old.pod, pod)
                 and (old.compiled or old.shape) is shape
             ):
-                self._pods.writable()[key] = info
-                if self._owned_usage(after).replace(key, info):
-                    row = self.columns.row_of.get(after)
-                    if row is not None:
-                        self.columns.touch(row)
-                if pod.uid:
-                    self._by_uid.writable()[pod.uid] = info
+                self._swap(key, info)
                 return
         if old is not None:
             if pod is None or pod.uid != old.pod.uid:
@@ -499,8 +536,9 @@ class Cluster:
 
 def _count_alike(old: Pod, new: Pod) -> bool:
     """Whether two versions of a pod on a node count the same there, if they have one shape."""
+    then, now = old.metadata, new.metadata
     return (
         old.spec.node_name == new.spec.node_name
-        and old.deleting == new.deleting
-        and old.uid == new.uid
+        and (then.deletion_timestamp is None) == (now.deletion_timestamp is None)
+        and then.uid == now.uid
     )

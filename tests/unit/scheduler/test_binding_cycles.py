@@ -392,3 +392,26 @@ def test_a_pod_that_somebody_else_has_bound_meanwhile_makes_no_room_when_its_bin
     queued = world.core.queue.get("default/next")
     assert queued is not None
     assert queued.sub_queue is SubQueue.UNSCHEDULABLE
+
+
+@pytest.mark.parametrize("answer_first", [True, False])
+def test_a_pod_that_needs_another_is_tried_when_that_is_bound_whoever_tells_first(
+    answer_first: bool,
+) -> None:
+    near = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "web"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    web = make_pod("web", labels={"app": "web"})
+    cache = make_pod("cache", spec={"affinity": affinity})
+    world = World(make_node("n", labels={"host": "n"}), cache)
+    world.run()
+    world.put(web)
+    world.prompt = False
+    world.run()
+    (effect,) = world.binds
+    if answer_first:
+        world.do(world.core.report(Bound(effect.pod, "n"), world.now))
+    world.put(effect.pod.placed("n", {}))
+    if not answer_first:
+        world.do(world.core.report(Bound(effect.pod, "n"), world.now))
+    world.wait(20)
+    assert [one.pod.name for one in world.binds] == ["web", "cache"]
