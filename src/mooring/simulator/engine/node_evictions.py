@@ -13,11 +13,11 @@ from mooring.model.pod import Pod
 from mooring.model.taints import NO_EXECUTE, Taint, tolerated_seconds
 from mooring.simulator.engine.event_heap import EventHeap
 from mooring.simulator.engine.pods import Pods
+from mooring.simulator.pod_owners import stays_with_node
 from mooring.state.cluster import Cluster
 
 #: kubectl drain tries again after so many seconds when a budget forbids an eviction.
 _RETRY_SECONDS: Final = 5.0
-_DAEMON_SET: Final = "DaemonSet"
 
 
 class NodeEvictions:
@@ -27,6 +27,9 @@ class NodeEvictions:
         state: the scheduler's state, which has all pods on all nodes.
         pods: deletes and evicts.
         heap: virtual time.
+
+    Attributes:
+        draining: the nodes that are being drained and still have pods that are to leave.
     """
 
     def __init__(self, state: Cluster, pods: Pods, heap: EventHeap) -> None:
@@ -35,6 +38,7 @@ class NodeEvictions:
         self._heap = heap
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._since: dict[str, float] = {}
+        self.draining: set[str] = set()
 
     # -- taints
 
@@ -89,7 +93,7 @@ class NodeEvictions:
     # -- draining and removing
 
     def drain(self, name: str, done: Callable[[], None] = lambda: None) -> None:
-        """Evict the pods of a node, but not those of DaemonSets, as ``kubectl drain`` does.
+        """Evict the pods of a node as ``kubectl drain`` does: not those that stay with their node.
 
         Args:
             name: the node, which is cordoned already.
@@ -97,16 +101,19 @@ class NodeEvictions:
         """
         left = False
         for pod in self.on_node(name):
-            if of_daemon_set(pod):
+            if stays_with_node(pod):
                 continue
             left = True
             if not pod.deleting:
                 self._pods.evict(pod)
         if left and name in self._state.nodes:
-            # A budget may forbid it for ever, which keeps no simulation going.
+            # A budget may forbid it for ever: `draining` says how long that keeps a simulation going.
+            self.draining.add(name)
             again = partial(self.drain, name, done)
             self._heap.after(_RETRY_SECONDS, again, background=True)
-        elif not left:
+            return
+        self.draining.discard(name)
+        if not left:
             done()
 
     def lose(self, name: str) -> None:
@@ -118,9 +125,3 @@ class NodeEvictions:
         """The pods on a node."""
         node = self._state.nodes.get(name)
         return list(node.pods) if node is not None else []
-
-
-def of_daemon_set(pod: Pod) -> bool:
-    """Whether a pod belongs to its node rather than to a workload."""
-    owner = pod.controller
-    return owner is not None and owner.kind == _DAEMON_SET

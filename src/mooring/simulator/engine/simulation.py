@@ -37,7 +37,8 @@ from mooring.state.cluster import Cluster
 WORKLOAD: Final = "mooring.dev/workload"
 #: Nobody simulates longer than a year.
 LONGEST_SECONDS: Final = 366 * 86_400.0
-#: Pods whose decisions or bindings fail are tried for so long after the last change.
+#: Failed decisions and bindings, and evictions that a budget forbids, are tried again for so long
+#: after the last change.
 _RETRY_SECONDS: Final = 600.0
 #: So many steps are made between two looks at whether to go on.
 _STEPS: Final = 16
@@ -175,7 +176,7 @@ class Simulation:
         if self.heap.foreground or self.cluster.next_time() is not None:
             return False
         quiet = self.quiet_seconds
-        if self.core.queue.counts()["backoff"]:
+        if self.core.queue.counts()["backoff"] or self.evictions.draining:
             quiet = max(quiet, _RETRY_SECONDS)
         return time > self._last_change + quiet
 

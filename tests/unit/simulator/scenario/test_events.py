@@ -41,6 +41,39 @@ def test_a_disruption_budget_holds_a_drain_up() -> None:
     assert (result.running, result.evictions) == (3, 0)
 
 
+def test_a_drain_that_a_budget_slows_down_goes_on_to_its_end() -> None:
+    budget = """
+  objects:
+    - apiVersion: policy/v1
+      kind: PodDisruptionBudget
+      metadata: {name: b}
+      spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
+"""
+    result = play(CLUSTER + budget + WEB + "events: [{at: 10s, drain: {node: n-1}}]")
+    evicted = [one.ended for one in result.pods if one.end == "evicted"]
+    assert evicted == [11.0, 16.0]  # kubectl drain tries again every five seconds
+    assert "n-1" not in here(result)
+
+
+def test_a_drain_that_a_budget_forbids_does_not_keep_a_simulation_going_for_ever() -> None:
+    pods = "workloads: [{name: bare, count: 3, pod: {cpu: 2}}]\n"
+    result = play(CLUSTER + BUDGET + pods + "events: [{at: 10s, drain: {zone: a}}]")
+    assert (result.running, result.evictions) == (3, 0)
+    assert result.end < 660
+
+
+def test_a_drain_leaves_static_pods_on_their_node() -> None:
+    pod = """
+  objects:
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: proxy-n-1, annotations: {kubernetes.io/config.mirror: x}}
+      spec: {nodeName: n-1, containers: [{name: c, image: i}]}
+"""
+    result = play(CLUSTER + pod + "events: [{at: 10s, drain: {node: n-1}}]")
+    assert (result.running, result.evictions) == (1, 0)
+
+
 def test_a_cordoned_node_gets_no_pods_until_it_is_uncordoned() -> None:
     text = CLUSTER + (
         "workloads:\n  - {name: late, count: 4, arrival: {at: 20s}, pod: {cpu: 3}}\n"
