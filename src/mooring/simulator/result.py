@@ -94,8 +94,9 @@ class PodPlacement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         created: when it was created.
         bound: when it was bound; None if it was not.
         ended: when it left its node, or was deleted while it waited; None if it is still there.
-        end: how it ended: ``completed``, ``deleted``, ``preempted``, ``evicted``, ``node-removed``;
-            empty if it is still there.
+        end: how it ended, or is about to: ``completed``, ``deleted``, ``preempted``, ``evicted``,
+            ``node-removed``; empty if it stays. On a node that does not answer it is about to for
+            as long as that.
         attempts: how often the scheduler tried to place it.
         reason: if it is pending, why, in the scheduler's words.
     """
@@ -201,8 +202,8 @@ class SimulationResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many wait for a node at the end.
         pending_reasons: why, the most frequent reason first.
         waiting: how long pods waited for their node.
-        utilization: by resource, what pods requested as a share of what nodes had, each amount times
-            the time for which it was there.
+        utilization: by resource, what pods requested as a share of what nodes had, each amount
+            times the time for which it was there.
         fragmentation: by resource, the mean over time of `Series.fragmentation`.
         spread: over zones, at the end.
         preemptions: how many pods were preempted by more important ones.

@@ -1,23 +1,28 @@
 """What becomes of pods on nodes that are tainted, drained or removed; for all pods, here alone.
 
 Taints follow from a node's state as in any cluster (the embedded node-lifecycle controller sets
-them); who does not tolerate ``NoExecute`` leaves in its time. Draining asks disruption budgets.
+them); who does not tolerate ``NoExecute`` leaves in its time, which begins for nodes that are not
+ready when `ZoneEvictions` says so. Draining asks disruption budgets.
 """
 
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from mooring.embedded.controllers.nodes.node_lifecycle import NOT_READY, UNREACHABLE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_EXECUTE, Taint, tolerated_seconds
 from mooring.simulator.engine.event_heap import EventHeap
 from mooring.simulator.engine.pods import Pods
+from mooring.simulator.engine.zone_evictions import ZoneEvictions
 from mooring.simulator.pod_owners import stays_with_node
 from mooring.state.cluster import Cluster
 
 #: kubectl drain tries again after so many seconds when a budget forbids an eviction.
 _RETRY_SECONDS: Final = 5.0
+#: The taints that follow from a node's Ready condition.
+_OF_CONDITIONS: Final = frozenset((NOT_READY, UNREACHABLE))
 
 
 class NodeEvictions:
@@ -38,13 +43,24 @@ class NodeEvictions:
         self._heap = heap
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._since: dict[str, float] = {}
+        self._zones = ZoneEvictions(heap, self._turn)
         self.draining: set[str] = set()
 
     # -- taints
 
     def node_changed(self, node: Node) -> None:
         """A node came or changed; the state shows it already."""
-        taints = tuple(one for one in node.taints if one.effect == NO_EXECUTE)
+        every = tuple(one for one in node.taints if one.effect == NO_EXECUTE)
+        others = tuple(one for one in every if one.key not in _OF_CONDITIONS)
+        self._zones.node_changed(node, ready=len(others) == len(every))
+        self._set_taints(node, every if self._zones.begun(node.name) else others)
+
+    def _turn(self, name: str) -> None:
+        """The pods of a node that is not ready are to be evicted from now on."""
+        node = self._state.nodes[name]
+        self._set_taints(node, tuple(one for one in node.taints if one.effect == NO_EXECUTE))
+
+    def _set_taints(self, node: Node, taints: tuple[Taint, ...]) -> None:
         if taints == self._tainted.get(node.name, ()):
             return
         if not taints:
@@ -59,6 +75,7 @@ class NodeEvictions:
     def node_gone(self, name: str) -> None:
         """A node is gone."""
         self._tainted.pop(name, None)
+        self._zones.node_gone(name)
 
     def pod_bound(self, pod: Pod) -> None:
         """A pod is on a node."""
@@ -107,7 +124,7 @@ class NodeEvictions:
             if not pod.deleting:
                 self._pods.evict(pod)
         if left and name in self._state.nodes:
-            # A budget may forbid it for ever: `draining` says how long that keeps a simulation going.
+            # A budget may forbid it for ever, so trying again keeps no simulation going.
             self.draining.add(name)
             again = partial(self.drain, name, done)
             self._heap.after(_RETRY_SECONDS, again, background=True)

@@ -30,7 +30,7 @@ def summarize(recorder: Recorder, series: Series, end: float) -> SimulationResul
     waited = sorted(one.waited for one in pods if one.waited is not None)
     costs = _costs(recorder.nodes, end)
     priced = any(one.span.price for one in recorder.nodes)
-    ends = Counter(one.end for one in records if one.finished)
+    ends = Counter(one.end for one in records)
     return SimulationResult(
         end=round(end, _DIGITS),
         created=len(records),
@@ -71,7 +71,7 @@ def _placement(one: PodRecord) -> PodPlacement:
         created=round(one.created, _DIGITS),
         bound=round(one.bound, _DIGITS) if one.bound is not None else None,
         ended=round(one.ended, _DIGITS) if one.ended is not None else None,
-        end=one.end if one.finished else "",
+        end=one.end,
         attempts=one.attempts,
         reason=one.reason if one.bound is None and not one.finished else "",
     )

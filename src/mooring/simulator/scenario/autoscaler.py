@@ -228,7 +228,7 @@ class Autoscaler:
         self._leaving.add(node)
         self._unneeded.pop(node, None)
         simulation.recorder.note_event(simulation.heap.now, "scale-down", f"{node} is not needed")
-        simulation.change_node(node, lambda obj: obj["spec"].update(unschedulable=True))
+        simulation.cluster.change_node(node, lambda obj: obj["spec"].update(unschedulable=True))
         simulation.evictions.drain(node, partial(self._gone, node))
 
     def _gone(self, node: str) -> None:

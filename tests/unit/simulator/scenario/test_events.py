@@ -87,25 +87,6 @@ def test_a_cordoned_node_gets_no_pods_until_it_is_uncordoned() -> None:
     assert bound[3][0] >= 60
 
 
-def test_pods_of_a_failed_zone_leave_after_five_minutes() -> None:
-    result = play(CLUSTER + WEB + "until: 20m\nevents: [{at: 1m, fail: {zone: a}}]")
-    moved = [one for one in result.pods if one.end == "evicted"]
-    assert [one.node for one in moved] == ["n-1", "n-1"]
-    assert {one.ended for one in moved} == {361.0}
-    assert here(result) == ["n-2"] * 3 + ["n-3"] * 3
-    assert next(one for one in result.nodes if one.name == "n-1").failed == 60.0
-
-
-def test_light_pods_and_those_of_controllers_leave_a_failed_node_at_the_same_time() -> None:
-    text = CLUSTER + (
-        "workloads:\n  - {name: web, kind: Deployment, replicas: 3, pod: {cpu: 1}}\n"
-        "  - {name: bare, count: 3, pod: {cpu: 1}}\n"
-        "events: [{at: 1m, fail: {zone: a}}]\nuntil: 20m"
-    )
-    ended = {one.workload: one.ended for one in play(text).pods if one.end == "evicted"}
-    assert ended == {"web": 361.0, "bare": 361.0}
-
-
 def test_a_zone_that_recovers_in_time_keeps_its_pods() -> None:
     events = "events: [{at: 1m, fail: {zone: a}}, {at: 5m, recover: {zone: a}}]"
     result = play(CLUSTER + WEB + "until: 20m\n" + events)
