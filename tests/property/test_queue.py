@@ -331,7 +331,7 @@ class QueueMachine(RuleBasedStateMachine):
             *parts._active._living,
             *parts._backoff._living,
             *parts._error_backoff._living,
-            *parts._unschedulable,
+            *parts.unschedulable,
             *(queued for queued in self.queue.in_flight if queued.sub_queue is SubQueue.IN_FLIGHT),
         ]
         assert len(found) == len(set(found)) == len(self.known)

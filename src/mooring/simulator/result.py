@@ -16,6 +16,9 @@ VERSION: Final = 1
 class WaitingTimes(msgspec.Struct, frozen=True, kw_only=True):
     """How long pods waited from their creation to their binding, in seconds.
 
+    Only of pods that the scheduler bound: not of those that came with a node, as in a snapshot, nor
+    of those that never got one. Look at the number of pending pods, too.
+
     Attributes:
         mean: on average; like the others 0 if no pod was bound.
         p50: half of the pods waited at most so long.
@@ -55,7 +58,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
         running: how many pods were on nodes.
         pending: how many pods had no node, at most since the time before.
         fragmentation: by resource, the share of what is free that typical pods cannot use: what
-            is free on a node counts by the share of the scenario's pods that do not fit there.
+            is free on a node counts by the share that does not fit there, of those of the
+            scenario's pods which request the resource.
     """
 
     times: list[float]
@@ -90,8 +94,9 @@ class PodPlacement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         created: when it was created.
         bound: when it was bound; None if it was not.
         ended: when it left its node, or was deleted while it waited; None if it is still there.
-        end: how it ended: ``completed``, ``deleted``, ``preempted``, ``evicted``, ``node-removed``;
-            empty if it is still there.
+        end: how it ended, or is about to: ``completed``, ``deleted``, ``preempted``, ``evicted``,
+            ``node-removed``; empty if it stays. On a node that does not answer it is about to for
+            as long as that.
         attempts: how often the scheduler tried to place it.
         reason: if it is pending, why, in the scheduler's words.
     """
@@ -107,6 +112,11 @@ class PodPlacement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end: str = ""
     attempts: int = 0
     reason: str = ""
+
+    @property
+    def waited(self) -> float | None:
+        """How long the scheduler let it wait; None if it was not the scheduler who bound it."""
+        return self.bound - self.created if self.bound is not None and self.attempts else None
 
 
 class NodeSpan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -192,12 +202,14 @@ class SimulationResult(msgspec.Struct, frozen=True, kw_only=True):
         pending: how many wait for a node at the end.
         pending_reasons: why, the most frequent reason first.
         waiting: how long pods waited for their node.
-        utilization: by resource, the mean over time of the share in use.
-        fragmentation: by resource, the same of `Series.fragmentation`.
+        utilization: by resource, what pods requested as a share of what nodes had, each amount
+            times the time for which it was there.
+        fragmentation: by resource, the mean over time of `Series.fragmentation`.
         spread: over zones, at the end.
         preemptions: how many pods were preempted by more important ones.
         evictions: how many pods had to leave a node that was drained, tainted, failed or removed.
         bind_failures: how many bindings failed and were tried again.
+        most_nodes: how many nodes there were at the same time.
         cost: what all node groups cost together; None if no group has a price.
         costs: what each node group cost.
         decisions: how many decisions the scheduler made.
@@ -227,6 +239,7 @@ class SimulationResult(msgspec.Struct, frozen=True, kw_only=True):
     preemptions: int = 0
     evictions: int = 0
     bind_failures: int = 0
+    most_nodes: int = 0
     cost: float | None = None
     costs: list[GroupCost] = []
     decisions: int = 0

@@ -47,7 +47,7 @@ METRICS: Final[dict[str, ResultMetric]] = {
     "evictions": _LESS,
     "bind_failures": _LESS,
     "decisions": ResultMetric(),
-    "nodes": ResultMetric(),
+    "most_nodes": ResultMetric(),
     "skew": _LESS,
     "cost": ResultMetric(MetricUnit.COST, -1),
 }
@@ -86,7 +86,7 @@ def metrics_of(result: SimulationResult) -> dict[str, float]:
         "evictions": result.evictions,
         "bind_failures": result.bind_failures,
         "decisions": result.decisions,
-        "nodes": max(result.series.nodes, default=0),
+        "most_nodes": result.most_nodes,
         "skew": result.spread.skew,
     }
     if result.cost is not None:

@@ -18,13 +18,15 @@ from mooring.embedded.controllers.nodes.taint_eviction import TaintEvictionContr
 from mooring.embedded.controllers.pod_index import PodIndex
 from mooring.embedded.controllers.root_ca_publisher import RootCAPublisher
 from mooring.embedded.controllers.workqueue import WorkQueue
-from mooring.embedded.kubelet.kubelet import Kubelet, KubeletSettings
-from mooring.embedded.resources import BY_KIND, RESOURCES, Obj, Resource
+from mooring.embedded.kubelet.kubelet import KubeletSettings
+from mooring.embedded.resources import BY_KIND, NODES, RESOURCES, Obj, Resource
 from mooring.embedded.store import Store
 from mooring.embedded.watch_history import WatchEvent
 from mooring.model.change import Change, Gone, Put
 from mooring.model.kinds import find_kind
 from mooring.model.meta import KubeObject
+from mooring.simulator.engine.answering_kubelet import AnsweringKubelet
+from mooring.simulator.engine.unreachable_nodes import UnreachableNodes
 
 #: Virtual time begins here: seconds since 1970 of 1 January 2026, 00:00 UTC.
 EPOCH: Final = 1_767_225_600.0
@@ -67,6 +69,7 @@ class ApiCluster:
     Args:
         now: the virtual time, in seconds since the beginning.
         kubelet: how pods behave.
+        unreachable: the nodes whose kubelets do nothing.
         keep_source: whether policies may read fields of objects that scheduling does not.
 
     Attributes:
@@ -76,7 +79,12 @@ class ApiCluster:
     """
 
     def __init__(
-        self, now: Callable[[], float], kubelet: KubeletSettings, *, keep_source: bool = False
+        self,
+        now: Callable[[], float],
+        kubelet: KubeletSettings,
+        unreachable: UnreachableNodes,
+        *,
+        keep_source: bool = False,
     ) -> None:
         self._now = now
         self._keep_source = keep_source
@@ -92,7 +100,7 @@ class ApiCluster:
         pods = PodIndex()
         client = ControllerClient(self.api, "kubelet", manager="kubelet", events=False)
         controllers = [
-            Kubelet(client, pods, kubelet),
+            AnsweringKubelet(client, pods, kubelet, unreachable),
             *(
                 one
                 for one in all_controllers(self.api, pods, events=False)
@@ -131,6 +139,16 @@ class ApiCluster:
         resource = resource_of(obj)
         if resource is not None:
             self.api.restore(resource, obj)
+
+    def change_node(self, name: str, change: Callable[[Obj], None], subresource: str = "") -> bool:
+        """Change a node in place; whether there is one of this name."""
+        item = self.api.store.get(NODES, "", name)
+        if item is None:
+            return False
+        obj = item.obj
+        change(obj)
+        self.api.update(NODES, obj, "", name, subresource=subresource)
+        return True
 
     def _changed(self, kind: type[KubeObject], event: WatchEvent) -> None:
         thing = kind.from_json(event.item.body, keep_source=self._keep_source)

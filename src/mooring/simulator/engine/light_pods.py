@@ -18,6 +18,7 @@ from mooring.model.pod import Pod, PodStatus
 from mooring.simulator.engine.api_cluster import EPOCH
 from mooring.simulator.engine.event_heap import EventHeap
 from mooring.simulator.engine.recorder import Recorder
+from mooring.simulator.engine.unreachable_nodes import UnreachableNodes
 
 Feed = Callable[[Change[Pod]], None]
 
@@ -38,15 +39,22 @@ class LightPods:
         heap: virtual time.
         recorder: told of everything that happens to them.
         feed: takes changes for the scheduler.
+        unreachable: the nodes whose kubelets do nothing.
         start_seconds: from being bound to running.
     """
 
     def __init__(
-        self, heap: EventHeap, recorder: Recorder, feed: Feed, start_seconds: float
+        self,
+        heap: EventHeap,
+        recorder: Recorder,
+        feed: Feed,
+        unreachable: UnreachableNodes,
+        start_seconds: float,
     ) -> None:
         self._heap = heap
         self._recorder = recorder
         self._feed = feed
+        self._unreachable = unreachable
         self._start_seconds = start_seconds
         self._pods: dict[str, _LightPod] = {}
         self._second = -1
@@ -101,7 +109,9 @@ class LightPods:
         now = self._heap.now
         self._recorder.bound(uid, node, now)
         if light.duration is not None:
-            self._heap.after(self._start_seconds + light.duration, partial(self._complete, uid))
+            end = partial(self._complete, uid, node)
+            seconds = self._start_seconds + light.duration
+            self._unreachable.when_answering(node, partial(self._heap.after, seconds, end))
         self._feed(Put(pod))
         return ""
 
@@ -127,9 +137,13 @@ class LightPods:
             force_setattr(metadata, "deletion_timestamp", self._timestamp())
             light.pod = _with(light.pod, metadata=metadata)
             self._feed(Put(light.pod))
-            self._heap.after(seconds, partial(self._gone, uid))
+            stop = partial(self._heap.after, seconds, partial(self._gone, uid))
+            self._unreachable.when_answering(light.pod.node_name, stop)
 
-    def _complete(self, uid: str) -> None:
+    def _complete(self, uid: str, node: str) -> None:
+        self._unreachable.when_answering(node, partial(self._completed, uid))
+
+    def _completed(self, uid: str) -> None:
         light = self._pods.get(uid)
         if light is not None and not light.deleting:
             del self._pods[uid]

@@ -1,23 +1,28 @@
 """What becomes of pods on nodes that are tainted, drained or removed; for all pods, here alone.
 
 Taints follow from a node's state as in any cluster (the embedded node-lifecycle controller sets
-them); who does not tolerate ``NoExecute`` leaves in its time. Draining asks disruption budgets.
+them); who does not tolerate ``NoExecute`` leaves in its time, which begins for nodes that are not
+ready when `ZoneEvictions` says so. Draining asks disruption budgets.
 """
 
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from mooring.embedded.controllers.nodes.node_lifecycle import NOT_READY, UNREACHABLE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.taints import NO_EXECUTE, Taint, tolerated_seconds
 from mooring.simulator.engine.event_heap import EventHeap
 from mooring.simulator.engine.pods import Pods
+from mooring.simulator.engine.zone_evictions import ZoneEvictions
+from mooring.simulator.pod_owners import stays_with_node
 from mooring.state.cluster import Cluster
 
 #: kubectl drain tries again after so many seconds when a budget forbids an eviction.
 _RETRY_SECONDS: Final = 5.0
-_DAEMON_SET: Final = "DaemonSet"
+#: The taints that follow from a node's Ready condition.
+_OF_CONDITIONS: Final = frozenset((NOT_READY, UNREACHABLE))
 
 
 class NodeEvictions:
@@ -27,6 +32,9 @@ class NodeEvictions:
         state: the scheduler's state, which has all pods on all nodes.
         pods: deletes and evicts.
         heap: virtual time.
+
+    Attributes:
+        draining: the nodes that are being drained and still have pods that are to leave.
     """
 
     def __init__(self, state: Cluster, pods: Pods, heap: EventHeap) -> None:
@@ -35,12 +43,24 @@ class NodeEvictions:
         self._heap = heap
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._since: dict[str, float] = {}
+        self._zones = ZoneEvictions(heap, self._turn)
+        self.draining: set[str] = set()
 
     # -- taints
 
     def node_changed(self, node: Node) -> None:
         """A node came or changed; the state shows it already."""
-        taints = tuple(one for one in node.taints if one.effect == NO_EXECUTE)
+        every = tuple(one for one in node.taints if one.effect == NO_EXECUTE)
+        others = tuple(one for one in every if one.key not in _OF_CONDITIONS)
+        self._zones.node_changed(node, ready=len(others) == len(every))
+        self._set_taints(node, every if self._zones.begun(node.name) else others)
+
+    def _turn(self, name: str) -> None:
+        """The pods of a node that is not ready are to be evicted from now on."""
+        node = self._state.nodes[name]
+        self._set_taints(node, tuple(one for one in node.taints if one.effect == NO_EXECUTE))
+
+    def _set_taints(self, node: Node, taints: tuple[Taint, ...]) -> None:
         if taints == self._tainted.get(node.name, ()):
             return
         if not taints:
@@ -55,6 +75,7 @@ class NodeEvictions:
     def node_gone(self, name: str) -> None:
         """A node is gone."""
         self._tainted.pop(name, None)
+        self._zones.node_gone(name)
 
     def pod_bound(self, pod: Pod) -> None:
         """A pod is on a node."""
@@ -89,7 +110,7 @@ class NodeEvictions:
     # -- draining and removing
 
     def drain(self, name: str, done: Callable[[], None] = lambda: None) -> None:
-        """Evict the pods of a node, but not those of DaemonSets, as ``kubectl drain`` does.
+        """Evict the pods of a node as ``kubectl drain`` does: not those that stay with their node.
 
         Args:
             name: the node, which is cordoned already.
@@ -97,16 +118,19 @@ class NodeEvictions:
         """
         left = False
         for pod in self.on_node(name):
-            if of_daemon_set(pod):
+            if stays_with_node(pod):
                 continue
             left = True
             if not pod.deleting:
                 self._pods.evict(pod)
         if left and name in self._state.nodes:
-            # A budget may forbid it for ever, which keeps no simulation going.
+            # A budget may forbid it for ever, so trying again keeps no simulation going.
+            self.draining.add(name)
             again = partial(self.drain, name, done)
             self._heap.after(_RETRY_SECONDS, again, background=True)
-        elif not left:
+            return
+        self.draining.discard(name)
+        if not left:
             done()
 
     def lose(self, name: str) -> None:
@@ -118,9 +142,3 @@ class NodeEvictions:
         """The pods on a node."""
         node = self._state.nodes.get(name)
         return list(node.pods) if node is not None else []
-
-
-def of_daemon_set(pod: Pod) -> bool:
-    """Whether a pod belongs to its node rather than to a workload."""
-    owner = pod.controller
-    return owner is not None and owner.kind == _DAEMON_SET

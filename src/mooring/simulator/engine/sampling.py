@@ -4,6 +4,7 @@ The simulation asks for samples before anything changes. Nobody knows at the beg
 will be, so the times are close at first; when there are too many, every second one is dropped.
 """
 
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from mooring.state.cluster import Cluster
 
 #: So many samples are kept at most.
 MOST_SAMPLES: Final = 480
-#: So many of the most frequent shapes of pods are typical.
+#: Of the shapes of pods that request a resource, so many of the most frequent ones are typical.
 _TYPICAL: Final = 16
 #: A place on a node: used up by every pod, and nothing that people call a resource.
 _PODS: Final = "pods"
@@ -117,24 +118,37 @@ def _take(cluster: Cluster, recorder: Recorder) -> _Sample:
 def _fragmentation(
     cluster: Cluster, recorder: Recorder, free: dict[str, npt.NDArray[np.int64]]
 ) -> dict[str, float]:
-    """By resource, the share of what is free that the typical pods cannot use."""
-    pods = recorder.shape_pods
-    typical = sorted(range(len(pods)), key=lambda number: (-pods[number], number))[:_TYPICAL]
-    if not typical or not len(cluster.nodes):
+    """By resource, the share of what is free that the typical pods which request it cannot use."""
+    pods, shapes = recorder.shape_pods, list(recorder.shapes)
+    if not pods or not len(cluster.nodes):
         return {}
     columns = cluster.columns
     room = columns.allocatable(_PODS) > columns.used(_PODS)
-    shapes = list(recorder.shapes)
-    lost = np.zeros(len(room))
-    total = sum(pods[number] for number in typical)
-    for number in typical:
-        fits = room.copy()
-        for name, amount in shapes[number]:
-            if name != _PODS:
-                fits &= free[name] >= amount
-        lost += ~fits * (pods[number] / total)
+    frequent = sorted(range(len(pods)), key=lambda number: (-pods[number], number))
+    fits: dict[int, npt.NDArray[np.bool_]] = {}
     found = {}
     for name, amounts in free.items():
+        wanting = (number for number in frequent if any(one == name for one, _ in shapes[number]))
+        typical = list(islice(wanting, _TYPICAL))
         whole = float(amounts.sum())
-        found[name] = round(float((amounts * lost).sum()) / whole, 6) if whole else 0.0
+        lost = 0.0
+        for number in typical:
+            if number not in fits:
+                fits[number] = _fits(shapes[number], free, room)
+            lost += pods[number] * float(amounts[~fits[number]].sum())
+        total = sum(pods[number] for number in typical)
+        found[name] = round(lost / (whole * total), 6) if whole and total else 0.0
     return found
+
+
+def _fits(
+    shape: tuple[tuple[str, int], ...],
+    free: dict[str, npt.NDArray[np.int64]],
+    room: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.bool_]:
+    """The nodes on which a pod has what it requests."""
+    fits = room.copy()
+    for name, amount in shape:
+        if name != _PODS:
+            fits &= free[name] >= amount
+    return fits

@@ -47,6 +47,7 @@ class Latencies(msgspec.Struct, frozen=True, kw_only=True):
         preemption: from a decision until the victims are told to go.
         pod_start: from being bound to running.
         pod_stop: from being deleted to being gone.
+        node_monitor_grace_period: from a node's silence until its condition says so.
     """
 
     decision: float = 0.001
@@ -54,6 +55,7 @@ class Latencies(msgspec.Struct, frozen=True, kw_only=True):
     preemption: float = 0.01
     pod_start: float = 1.0
     pod_stop: float = 1.0
+    node_monitor_grace_period: float = 50.0
 
 
 class SchedulerShell:

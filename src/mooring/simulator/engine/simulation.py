@@ -22,12 +22,14 @@ from mooring.simulator.engine.api_cluster import EPOCH, ApiCluster
 from mooring.simulator.engine.event_heap import EventHeap
 from mooring.simulator.engine.light_pods import LightPods
 from mooring.simulator.engine.node_evictions import NodeEvictions
+from mooring.simulator.engine.node_failures import NodeFailures
 from mooring.simulator.engine.plan_execution import PlanExecution
 from mooring.simulator.engine.pods import Pods
 from mooring.simulator.engine.recorder import Recorder
 from mooring.simulator.engine.sampling import Sampler
 from mooring.simulator.engine.scheduler_shell import Latencies, SchedulerShell
 from mooring.simulator.engine.summary import summarize
+from mooring.simulator.engine.unreachable_nodes import UnreachableNodes
 from mooring.simulator.random_source import Streams
 from mooring.simulator.result import SimulationResult
 from mooring.simulator.scheduler_setup import SchedulerSetup
@@ -37,7 +39,8 @@ from mooring.state.cluster import Cluster
 WORKLOAD: Final = "mooring.dev/workload"
 #: Nobody simulates longer than a year.
 LONGEST_SECONDS: Final = 366 * 86_400.0
-#: Pods whose decisions or bindings fail are tried for so long after the last change.
+#: Failed decisions and bindings, and evictions that a budget forbids, are tried again for so long
+#: after the last change.
 _RETRY_SECONDS: Final = 600.0
 #: So many steps are made between two looks at whether to go on.
 _STEPS: Final = 16
@@ -60,6 +63,7 @@ class Simulation:
         state: the scheduler's state.
         core: the scheduler.
         pods: all pods.
+        failures: nodes that stop answering.
         evictions: pods that have to leave their node.
         recorder: what happened.
         quiet_seconds: it goes on for so long after the last change; an autoscaler needs that.
@@ -73,9 +77,14 @@ class Simulation:
         kubelet = KubeletSettings(
             start_seconds=latencies.pod_start, stop_seconds=latencies.pod_stop
         )
-        self.cluster = ApiCluster(lambda: heap.now, kubelet, keep_source=setup.keep_source)
+        unreachable = self._unreachable = UnreachableNodes()
+        self.cluster = ApiCluster(
+            lambda: heap.now, kubelet, unreachable, keep_source=setup.keep_source
+        )
         self.state = Cluster()
         self.recorder = Recorder()
+        grace = latencies.node_monitor_grace_period
+        self.failures = NodeFailures(unreachable, self.cluster, heap, self.recorder, grace)
         self.core = build_core(
             setup.profiles,
             setup.registry,
@@ -85,7 +94,7 @@ class Simulation:
             CoreOptions(setup.queue),
         )
         feed = self.cluster.changes.append
-        light = LightPods(heap, self.recorder, feed, latencies.pod_start)
+        light = LightPods(heap, self.recorder, feed, unreachable, latencies.pod_start)
         self.pods = Pods(light, self.cluster, self.recorder, heap, latencies.pod_stop)
         plans = PlanExecution(self.cluster, self.state, heap)
         self.shell = SchedulerShell(self.core, heap, self.pods, plans, self.recorder, latencies)
@@ -109,19 +118,10 @@ class Simulation:
 
     def remove_node(self, name: str) -> None:
         """Take a node away with everything on it; nothing happens if there is none."""
+        self._unreachable.recover(name)
         self.evictions.lose(name)
         if self.cluster.api.store.get(NODES, "", name) is not None:
             self.cluster.api.delete(NODES, "", name)
-
-    def change_node(self, name: str, change: Callable[[Obj], None], subresource: str = "") -> bool:
-        """Change a node in place; whether there is one of this name."""
-        item = self.cluster.api.store.get(NODES, "", name)
-        if item is None:
-            return False
-        obj = item.obj
-        change(obj)
-        self.cluster.api.update(NODES, obj, "", name, subresource=subresource)
-        return True
 
     def draw_durations(self, workload: str, draw: Callable[[], float]) -> None:
         """Have each pod that controllers create for a workload run for a time of its own."""
@@ -175,7 +175,7 @@ class Simulation:
         if self.heap.foreground or self.cluster.next_time() is not None:
             return False
         quiet = self.quiet_seconds
-        if self.core.queue.counts()["backoff"]:
+        if self.core.queue.counts()["backoff"] or self.evictions.draining:
             quiet = max(quiet, _RETRY_SECONDS)
         return time > self._last_change + quiet
 

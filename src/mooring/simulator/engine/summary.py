@@ -26,10 +26,11 @@ def summarize(recorder: Recorder, series: Series, end: float) -> SimulationResul
     """The result, as far as it follows from the records."""
     records = list(recorder.pods.values())
     pending = [one for one in records if one.bound is None and not one.finished]
-    waited = sorted(one.bound - one.created for one in records if one.bound is not None)
+    pods = [_placement(one) for one in records]
+    waited = sorted(one.waited for one in pods if one.waited is not None)
     costs = _costs(recorder.nodes, end)
     priced = any(one.span.price for one in recorder.nodes)
-    ends = Counter(one.end for one in records if one.finished)
+    ends = Counter(one.end for one in records)
     return SimulationResult(
         end=round(end, _DIGITS),
         created=len(records),
@@ -39,12 +40,13 @@ def summarize(recorder: Recorder, series: Series, end: float) -> SimulationResul
         pending=len(pending),
         pending_reasons=_reasons(pending),
         waiting=_waiting(waited),
-        utilization={name: _mean(series.times, v) for name, v in series.utilization.items()},
+        utilization=_utilization(recorder, series, end),
         fragmentation={name: _mean(series.times, v) for name, v in series.fragmentation.items()},
         spread=_spread(recorder),
         preemptions=ends["preempted"],
         evictions=ends["evicted"] + ends["node-removed"],
         bind_failures=recorder.bind_failures,
+        most_nodes=_most(recorder.nodes),
         cost=round(sum(one.cost for one in costs), _DIGITS) if priced else None,
         costs=costs,
         decisions=recorder.decisions,
@@ -54,7 +56,7 @@ def summarize(recorder: Recorder, series: Series, end: float) -> SimulationResul
             PodShape(requests=dict(key), pods=recorder.shape_pods[number])
             for key, number in recorder.shapes.items()
         ],
-        pods=[_placement(one) for one in records],
+        pods=pods,
         nodes=[_span(one) for one in recorder.nodes],
     )
 
@@ -69,7 +71,7 @@ def _placement(one: PodRecord) -> PodPlacement:
         created=round(one.created, _DIGITS),
         bound=round(one.bound, _DIGITS) if one.bound is not None else None,
         ended=round(one.ended, _DIGITS) if one.ended is not None else None,
-        end=one.end if one.finished else "",
+        end=one.end,
         attempts=one.attempts,
         reason=one.reason if one.bound is None and not one.finished else "",
     )
@@ -119,6 +121,24 @@ def _reasons(pending: Sequence[PodRecord]) -> list[PendingReason]:
         PendingReason(message=message, pods=number, example=examples[message])
         for message, number in ordered
     ]
+
+
+def _utilization(recorder: Recorder, series: Series, end: float) -> dict[str, float]:
+    """By resource, what pods requested as a share of what nodes had, each times its duration."""
+    seconds = [0.0] * len(recorder.shapes)
+    for pod in recorder.pods.values():
+        if pod.bound is not None:
+            seconds[pod.shape] += (end if pod.ended is None else pod.ended) - pod.bound
+    there = [(_hours(one, end) * _HOUR, one.span.allocatable) for one in recorder.nodes]
+    found = {}
+    for name, shares in series.utilization.items():
+        used = math.fsum(
+            dict(shape).get(name, 0) * seconds[number] for shape, number in recorder.shapes.items()
+        )
+        whole = math.fsum(time * amounts.get(name, 0) for time, amounts in there)
+        # Nothing lasted: what is there is all there was.
+        found[name] = round(used / whole, _DIGITS) if whole else shares[-1]
+    return found
 
 
 def _mean(times: Sequence[float], values: Sequence[float]) -> float:

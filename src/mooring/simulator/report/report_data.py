@@ -69,8 +69,8 @@ def waiting_bars(pods: Sequence[PodPlacement]) -> list[list[float]]:
     """How many bound pods waited how long: from, to, number; from the first to the last one."""
     counts = [0] * len(_WAITING_ENDS)
     for pod in pods:
-        if pod.bound is not None:
-            waited = pod.bound - pod.created
+        waited = pod.waited
+        if waited is not None:
             place = next((n for n, end in enumerate(_WAITING_ENDS) if waited <= end + 1e-6), -1)
             counts[place] += 1
     used = [place for place, number in enumerate(counts) if number]
@@ -95,11 +95,12 @@ def _workloads(pods: Sequence[PodPlacement]) -> list[list[Any]]:
         found.setdefault(pod.workload, []).append(pod)
     rows: list[list[Any]] = []
     for name, group in list(found.items())[:_MOST_WORKLOADS]:
-        waited = [one.bound - one.created for one in group if one.bound is not None]
+        waited = [one.waited for one in group if one.waited is not None]
+        placed = sum(1 for one in group if one.bound is not None)
         pending = sum(1 for one in group if one.bound is None and one.ended is None)
         mean = round(sum(waited) / len(waited), 6) if waited else 0.0
         longest = round(max(waited, default=0.0), 6)
-        rows.append([name, len(group), len(waited), pending, mean, longest])
+        rows.append([name, len(group), placed, pending, mean, longest])
     return rows
 
 

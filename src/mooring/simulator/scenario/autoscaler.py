@@ -15,8 +15,8 @@ from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.scheduler.queued_pod import SubQueue
-from mooring.simulator.engine.node_evictions import of_daemon_set
 from mooring.simulator.engine.simulation import Simulation
+from mooring.simulator.pod_owners import stays_with_node
 from mooring.simulator.random_source import RandomSource
 from mooring.simulator.scenario import values
 from mooring.simulator.scenario.expanders import Option, choose_option
@@ -212,7 +212,7 @@ class Autoscaler:
         return all(pod.controller is not None for pod in self._movable(node.name))
 
     def _movable(self, node: str) -> list[Pod]:
-        return [one for one in self._simulation.evictions.on_node(node) if not of_daemon_set(one)]
+        return [one for one in self._simulation.evictions.on_node(node) if not stays_with_node(one)]
 
     def _fit_elsewhere(self, node: str) -> bool:
         pods = self._movable(node)
@@ -228,7 +228,7 @@ class Autoscaler:
         self._leaving.add(node)
         self._unneeded.pop(node, None)
         simulation.recorder.note_event(simulation.heap.now, "scale-down", f"{node} is not needed")
-        simulation.change_node(node, lambda obj: obj["spec"].update(unschedulable=True))
+        simulation.cluster.change_node(node, lambda obj: obj["spec"].update(unschedulable=True))
         simulation.evictions.drain(node, partial(self._gone, node))
 
     def _gone(self, node: str) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
 
 from mooring.embedded.resources import Obj
 from mooring.simulator.engine.api_cluster import resource_of
@@ -21,9 +20,6 @@ from mooring.simulator.scenario.schema import (
 )
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.wording import counted, natural_key
-
-_READY: Final = {"status": "True", "reason": "KubeletReady"}
-_UNKNOWN: Final = {"status": "Unknown", "reason": "NodeStatusUnknown"}
 
 
 class EventRun:
@@ -70,29 +66,22 @@ class EventRun:
     # -- nodes
 
     def _cordon(self, name: str, _: NodeSelection) -> None:
-        self._simulation.change_node(name, lambda obj: obj["spec"].update(unschedulable=True))
+        cluster = self._simulation.cluster
+        cluster.change_node(name, lambda obj: obj["spec"].update(unschedulable=True))
 
     def _uncordon(self, name: str, _: NodeSelection) -> None:
-        self._simulation.change_node(name, lambda obj: obj["spec"].pop("unschedulable", None))
+        cluster = self._simulation.cluster
+        cluster.change_node(name, lambda obj: obj["spec"].pop("unschedulable", None))
 
     def _drain(self, name: str, selection: NodeSelection) -> None:
         self._cordon(name, selection)
         self._simulation.evictions.drain(name)
 
     def _fail(self, name: str, _: NodeSelection) -> None:
-        self._set_ready(name, _UNKNOWN)
-        self._simulation.recorder.node_failed(name, self._simulation.heap.now)
+        self._simulation.failures.fail(name)
 
     def _recover(self, name: str, _: NodeSelection) -> None:
-        self._set_ready(name, _READY)
-
-    def _set_ready(self, name: str, condition: Mapping[str, str]) -> None:
-        def change(obj: Obj) -> None:
-            for one in obj["status"].get("conditions") or ():
-                if one["type"] == "Ready":
-                    one.update(condition)
-
-        self._simulation.change_node(name, change, "status")
+        self._simulation.failures.recover(name)
 
     def _remove(self, name: str, _: NodeSelection) -> None:
         self._simulation.remove_node(name)
@@ -117,7 +106,7 @@ class EventRun:
             ]
             obj["spec"]["taints"] = make(others)
 
-        self._simulation.change_node(name, change)
+        self._simulation.cluster.change_node(name, change)
 
     def _add(self, event: AddNodes) -> str:
         names = self._groups.add(event.group, event.count)

@@ -275,7 +275,8 @@ class ScenarioEvent(_Form, frozen=True, kw_only=True):
         cordon: no more pods on these nodes.
         uncordon: pods again.
         drain: cordon nodes and evict their pods, as far as disruption budgets allow.
-        fail: these nodes stop answering.
+        fail: these nodes stop answering; their pods neither start nor end until they recover or
+            are removed.
         recover: nodes that failed answer again.
         remove: these nodes are gone with everything on them.
         add: more nodes.
@@ -328,6 +329,8 @@ class LatencyForm(_Form, frozen=True, kw_only=True):
         preemption: from a decision until victims are told to go.
         pod_start: from being bound to running.
         pod_stop: from being deleted to being gone.
+        node_monitor_grace_period: from a node's silence until it counts as unreachable, as of
+            kube-controller-manager.
     """
 
     decision: str = "1ms"
@@ -335,6 +338,7 @@ class LatencyForm(_Form, frozen=True, kw_only=True):
     preemption: str = "10ms"
     pod_start: str = "1s"
     pod_stop: str = "1s"
+    node_monitor_grace_period: str = "50s"
 
 
 class SchedulerForm(_Form, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ from mooring.simulator.engine.sampling import MOST_SAMPLES, Sampler
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
+GPU = "nvidia.com/gpu"
+
 
 def pod(name: str, cpu: str = "1") -> Pod:
     return make_pod(name, requests={"cpu": cpu})
@@ -48,3 +50,18 @@ def test_capacity_that_no_pod_can_use_is_fragmented() -> None:
     series = sampler.series()
     assert series.utilization["cpu"][-1] == 0.75
     assert series.fragmentation["cpu"][-1] == 1.0  # four cores are free, and nobody can have two
+
+
+def test_pods_that_do_not_request_a_resource_do_not_tell_whether_it_can_be_used() -> None:
+    cluster, recorder = Cluster(), Recorder()
+    for number in range(2):
+        cluster.put_node(make_node(f"n{number}", cpu="8", extended={GPU: 4}))
+    for number in range(20):  # more shapes than are typical, none of which requests a GPU
+        recorder.created(pod(f"p{number}", cpu=f"{number + 1}m"), "", 0.0)
+        recorder.created(pod(f"q{number}", cpu=f"{number + 1}m"), "", 0.0)
+    recorder.created(make_pod("training", requests={"cpu": "1", GPU: "8"}), "", 0.0)
+    sampler = Sampler(cluster, recorder)
+    sampler.end(1.0)
+    fragmentation = sampler.series().fragmentation
+    assert fragmentation[GPU][-1] == 1.0  # eight GPUs are free, but never eight on a node
+    assert fragmentation["cpu"][-1] < 0.05

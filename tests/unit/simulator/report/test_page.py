@@ -131,8 +131,9 @@ def test_hostile_names_are_texts() -> None:
 
 def test_waiting_times_are_counted_once() -> None:
     waits = [0.0, 0.001, 0.0011, 1.0, 1.5, 70.0, 1e9]
-    pods = [PodPlacement(pod=str(n), bound=one) for n, one in enumerate(waits)]
-    bars = waiting_bars([*pods, PodPlacement(pod="pending")])
+    pods = [PodPlacement(pod=str(n), bound=one, attempts=1) for n, one in enumerate(waits)]
+    there = PodPlacement(pod="there", bound=0.0)
+    bars = waiting_bars([*pods, PodPlacement(pod="pending"), there])
     assert sum(bar[2] for bar in bars) == len(waits)
     assert bars[0] == [0.0, 0.001, 2]
     assert [1.0, 2.0, 1] in bars
