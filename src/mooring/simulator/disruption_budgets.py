@@ -70,6 +70,11 @@ class Budgets:
             and pod.name not in (one.status.disrupted_pods or ())
         ]
 
+    def allow_eviction(self, pod: Pod) -> bool:
+        """Whether the eviction API would evict a pod now: it rejects pods of several budgets."""
+        found = self.of(pod)
+        return len(found) < 2 and all(one.status.disruptions_allowed > 0 for one in found)
+
 
 class _Entry:
     """What happened to the pods of one budget."""

@@ -34,7 +34,7 @@ class NodeEvictions:
         heap: virtual time.
 
     Attributes:
-        draining: the nodes that are being drained and still have pods that are to leave.
+        draining: the nodes that are being drained, with what to do when they are.
     """
 
     def __init__(self, state: Cluster, pods: Pods, heap: EventHeap) -> None:
@@ -44,7 +44,7 @@ class NodeEvictions:
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._since: dict[str, float] = {}
         self._zones = ZoneEvictions(heap, self._turn)
-        self.draining: set[str] = set()
+        self.draining: dict[str, list[Callable[[], None]]] = {}
 
     # -- taints
 
@@ -116,22 +116,30 @@ class NodeEvictions:
             name: the node, which is cordoned already.
             done: called when nobody is left to be evicted.
         """
-        left = False
-        for pod in self.on_node(name):
-            if stays_with_node(pod):
-                continue
-            left = True
+        goes_on = name in self.draining
+        self.draining.setdefault(name, []).append(done)
+        if not goes_on:
+            self._go_on_draining(name)
+
+    def stop_draining(self, name: str) -> None:
+        """Evict nobody else from a node."""
+        self.draining.pop(name, None)
+
+    def _go_on_draining(self, name: str) -> None:
+        if name not in self.draining:
+            return
+        left = [one for one in self.on_node(name) if not stays_with_node(one)]
+        for pod in left:
             if not pod.deleting:
                 self._pods.evict(pod)
         if left and name in self._state.nodes:
             # A budget may forbid it for ever, so trying again keeps no simulation going.
-            self.draining.add(name)
-            again = partial(self.drain, name, done)
+            again = partial(self._go_on_draining, name)
             self._heap.after(_RETRY_SECONDS, again, background=True)
             return
-        self.draining.discard(name)
-        if not left:
-            done()
+        for done in self.draining.pop(name):
+            if not left:
+                done()
 
     def lose(self, name: str) -> None:
         """Delete the pods of a node whose machine is gone."""

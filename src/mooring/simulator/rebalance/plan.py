@@ -133,7 +133,7 @@ class Rebalancing:
         heap: list[tuple[int, int, int, list[Pod]]] = []
         for number, pods in enumerate(gains.groups(self._limits.namespace)):
             left = [one for one in pods if one.key not in self._done | self._unconfirmed]
-            movable = [one for one in left if self._movable(one)]
+            movable = [one for one in left if self._budgets.allow_eviction(one)]
             if left and (found := gains.of(left[0])).points >= self._limits.least_gain:
                 if movable:
                     heap.append((-found.points, number, len(self._moves), movable))
@@ -154,11 +154,6 @@ class Rebalancing:
                 gains = self._gains()
             if len(pods) > 1:
                 heapq.heappush(heap, (points, number, -1, pods[1:]))
-
-    def _movable(self, pod: Pod) -> bool:
-        """Whether the eviction API would ever evict a pod."""
-        budgets = self._budgets.of(pod)
-        return len(budgets) < 2 and all(one.status.disruptions_allowed > 0 for one in budgets)
 
     def _try(self, gains: Gains, pod: Pod, found: Gain) -> bool:
         """Carry a move out on a fork; whether it is one."""

@@ -219,5 +219,7 @@ def _check_autoscaler(scenario: Scenario) -> None:
         raise FieldMistake(["autoscaler"], "no node group has autoscaling; expected one that does")
     if not values.seconds(form.scan_interval, ["autoscaler", "scanInterval"]):
         raise FieldMistake(["autoscaler", "scanInterval"], "expected a duration above 0s")
-    values.seconds(form.scale_down_delay, ["autoscaler", "scaleDownDelay"])
-    values.in_range(form.utilization_threshold, 0, 1, ["autoscaler", "utilizationThreshold"])
+    values.seconds(form.scale_down_unneeded_time, ["autoscaler", "scaleDownUnneededTime"])
+    values.seconds(form.scale_down_delay_after_add, ["autoscaler", "scaleDownDelayAfterAdd"])
+    threshold: Path = ["autoscaler", "scaleDownUtilizationThreshold"]
+    values.in_range(form.scale_down_utilization_threshold, 0, 1, threshold)

@@ -14,11 +14,20 @@ class ScalableNodeGroups:
     Args:
         simulation: where their nodes are.
         groups: what they are like.
+
+    Attributes:
+        groups: by name.
+        scaled: those that the autoscaler changes, and how.
     """
 
     def __init__(self, simulation: Simulation, groups: Iterable[NodeGroup]) -> None:
         self._simulation = simulation
         self.groups = {one.name: one for one in groups}
+        self.scaled = {
+            name: one.autoscaling
+            for name, one in self.groups.items()
+            if one.autoscaling is not None
+        }
         self._made = dict.fromkeys(self.groups, 0)
         self._total = 0
         self._group_of: dict[str, str] = {}

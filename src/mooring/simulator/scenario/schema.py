@@ -310,14 +310,17 @@ class AutoscalerForm(_Form, frozen=True, kw_only=True):
     Attributes:
         expander: which group grows if several would help.
         scan_interval: how often it looks.
-        scale_down_delay: a node goes when it was not needed for so long.
-        utilization_threshold: a node whose pods request less than this share is not needed.
+        scale_down_unneeded_time: a node goes when it was not needed for so long.
+        scale_down_delay_after_add: none goes for so long after a group has grown.
+        scale_down_utilization_threshold: a node may go if its pods request less than this share of
+            its CPU and of its memory, or of its GPUs if it has some.
     """
 
     expander: Expander = "random"
     scan_interval: str = "10s"
-    scale_down_delay: str = "10m"
-    utilization_threshold: float = 0.5
+    scale_down_unneeded_time: str = "10m"
+    scale_down_delay_after_add: str = "10m"
+    scale_down_utilization_threshold: float = 0.5
 
 
 class LatencyForm(_Form, frozen=True, kw_only=True):

@@ -2,10 +2,11 @@
 
 import pytest
 
+from mooring.simulator.result import SimulationResult
 from tests.unit.simulator.scenarios import play
 
 ONE = """
-autoscaler: {{expander: {expander}, scaleDownDelay: 2m}}
+autoscaler: {{expander: {expander}, scaleDownUnneededTime: 2m, scaleDownDelayAfterAdd: 0s}}
 cluster:
   nodeGroups:
     - name: small
@@ -77,7 +78,7 @@ def test_a_group_never_exceeds_its_maximum() -> None:
 
 def test_replicas_move_together_and_free_a_node() -> None:
     text = """
-    autoscaler: {scaleDownDelay: 2m}
+    autoscaler: {scaleDownUnneededTime: 2m, scaleDownDelayAfterAdd: 0s}
     until: 30m
     cluster:
       nodeGroups:
@@ -88,3 +89,91 @@ def test_replicas_move_together_and_free_a_node() -> None:
     result = play(text)
     assert [one.removed is None for one in result.nodes].count(True) == 2  # each half full
     assert (result.running, result.pending) == (4, 0)
+
+
+def shrunk(workload: str, node: str = "", objects: str = "", rest: str = "") -> SimulationResult:
+    """Three nodes of four cores, of which one is enough, and a workload on them."""
+    return play(f"""
+autoscaler: {{scaleDownUnneededTime: 2m, scaleDownDelayAfterAdd: 0s}}
+until: 30m
+cluster:
+  nodeGroups: [{{name: n, count: 3, cpu: 4, {node} autoscaling: {{min: 1, max: 6}}}}]
+  objects: [{objects}]
+workloads: [{{name: web, {workload}}}]
+{rest}
+""")
+
+
+def left(result: SimulationResult) -> int:
+    return len([one for one in result.nodes if one.removed is None])
+
+
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DEPLOYMENT = "kind: Deployment, replicas: 3, pod: {cpu: 1}"
+
+
+def test_nodes_are_drained_one_at_a_time() -> None:
+    result = shrunk(DEPLOYMENT, rest="latencies: {podStop: 30s}")
+    assert left(result) == 1
+    first, second = (one.time for one in result.events if one.kind == "scale-down")
+    assert second >= first + 30
+
+
+@pytest.mark.parametrize(
+    ("workload", "node"),
+    [
+        ("count: 3, pod: {cpu: 1}", ""),  # nothing would create them again
+        ("kind: DaemonSet, pod: {cpu: 3}", ""),  # most of a node, whoever it belongs to
+        ("kind: Deployment, replicas: 3, pod: {resources: {nvidia.com/gpu: 1}}",
+         "resources: {nvidia.com/gpu: 2},"),
+        ("kind: Deployment, replicas: 3, namespace: kube-system, pod: {cpu: 1}", ""),
+        (f"kind: Deployment, replicas: 3, pod: {{cpu: 1, annotations: {{{SAFE}: 'false'}}}}", ""),
+    ],
+)  # fmt: skip
+def test_nodes_that_cluster_autoscaler_keeps_stay(workload: str, node: str) -> None:
+    result = shrunk(workload, node)
+    assert left(result) == 3
+    assert result.events == []
+
+
+def test_pods_that_say_so_are_safe_to_evict() -> None:
+    result = shrunk(f"count: 3, pod: {{cpu: 1, annotations: {{{SAFE}: 'true'}}}}")
+    assert left(result) == 1
+
+
+def budget(allowed: int) -> str:
+    selector = "{matchLabels: {app: web}}"
+    return (
+        "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, "
+        f"spec: {{maxUnavailable: {allowed}, selector: {selector}}}}}"
+    )
+
+
+def test_a_node_whose_pods_a_budget_protects_is_not_drained() -> None:
+    assert shrunk(DEPLOYMENT, objects=budget(0)).events == []
+    assert left(shrunk(DEPLOYMENT, objects=budget(1))) == 1
+
+
+def test_a_node_that_cannot_be_drained_in_time_is_uncordoned() -> None:
+    # Two pods on each node may go one after the other, but each takes two minutes to start.
+    web = "kind: Deployment, replicas: 6, pod: {cpu: 500m}"
+    result = shrunk(web, objects=budget(1), rest="latencies: {podStart: 3m}")
+    told = [one.message for one in result.events]
+    assert "pods were not evicted in 120 s" in told[1]
+    assert told[0].split()[0] == told[1].split()[0]
+    times = [one.time for one in result.events]
+    assert times[1] == times[0] + 120
+    assert times[2] >= times[1] + 180
+
+
+def test_nothing_shrinks_for_a_while_after_something_has_grown() -> None:
+    text = """
+    autoscaler: {scaleDownUnneededTime: 1m}
+    cluster:
+      nodeGroups: [{name: n, cpu: 4, autoscaling: {min: 0, max: 6, startup: 30s}}]
+    workloads: [{name: job, count: 1, pod: {cpu: 4}, duration: 10s}]
+    """
+    result = play(text)
+    grown = next(one.time for one in result.events if one.kind == "scale-up")
+    gone = next(one.time for one in result.events if one.kind == "scale-down")
+    assert 600 <= gone - grown <= 620
