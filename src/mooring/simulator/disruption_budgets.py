@@ -19,9 +19,9 @@ from mooring.wording import are, counted
 class BudgetVerdict(StrEnum):
     """What becomes of a budget, the worst first."""
 
-    #: It allows no eviction: the operation stops at its pods.
+    #: It allows no eviction, or no more of them: the operation stops at its pods.
     BLOCKS = "blocks"
-    #: More of its pods are missing than it allows, in the end or until they run elsewhere.
+    #: More of its pods end with their nodes than it allows; nobody asks it then.
     BREAKS = "breaks"
     #: Not all evictions are allowed at once: they go on as pods run elsewhere.
     WAITS = "waits"
@@ -148,13 +148,19 @@ def _judge(entry: _Entry, allowed: int, missing: int) -> tuple[BudgetVerdict, st
         )
     if entry.evicted and not allowed:
         return BudgetVerdict.BLOCKS, "allows no eviction now, so its pods are not evicted"
-    if missing > allowed:
-        pods = counted(missing, "pod")
-        return BudgetVerdict.BREAKS, f"{pods} would be missing, {allowed} may be"
     if entry.abrupt > allowed:
+        if missing > allowed:
+            pods = counted(missing, "pod")
+            return BudgetVerdict.BREAKS, f"{pods} would be missing, {allowed} may be"
         pods = counted(entry.abrupt, "pod")
         end = "ends" if entry.abrupt == 1 else "end"
         return BudgetVerdict.BREAKS, f"{pods} {end} at once, {allowed} may, all run elsewhere then"
+    if missing > allowed:
+        # Evictions only: the API would not let them get that far.
+        pods = counted(missing, "pod")
+        return BudgetVerdict.BLOCKS, (
+            f"{pods} would have no node, {allowed} may be missing: the others are not evicted"
+        )
     if entry.peak > allowed:
         return BudgetVerdict.WAITS, f"{allowed} at a time: each waits until others run elsewhere"
     return BudgetVerdict.HOLDS, f"allows all of them at once ({allowed})"

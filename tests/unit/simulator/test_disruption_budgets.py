@@ -29,7 +29,9 @@ def budget(name: str, allowed: int) -> PodDisruptionBudget:
         (2, 2, 0, 0, BudgetVerdict.HOLDS),
         (1, 2, 0, 0, BudgetVerdict.WAITS),
         (0, 1, 0, 0, BudgetVerdict.BLOCKS),
-        (1, 3, 0, 2, BudgetVerdict.BREAKS),
+        (1, 3, 0, 2, BudgetVerdict.BLOCKS),  # the eviction API stops after the first
+        (1, 0, 3, 2, BudgetVerdict.BREAKS),
+        (1, 2, 1, 2, BudgetVerdict.BLOCKS),
         (1, 0, 2, 0, BudgetVerdict.BREAKS),
         (2, 0, 2, 0, BudgetVerdict.HOLDS),
     ],
