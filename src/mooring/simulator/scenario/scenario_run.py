@@ -135,8 +135,9 @@ class ScenarioRun:
             runs[workload.name] = WorkloadRun(simulation, workload, streams, path, trace)
         for number, file in enumerate(scenario.manifests):
             self._load_manifests(file, sources.file(file), ["manifests", number])
+        later = [one.apply for one in scenario.events if one.apply is not None]
         for run in runs.values():
-            run.start()
+            run.start(later)
         events = EventRun(simulation, groups, runs)
         for event in scenario.events:
             events.plan(event)

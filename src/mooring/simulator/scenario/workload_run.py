@@ -4,7 +4,7 @@ Pods that no controller creates and no disruption budget selects live as plain v
 live in the API (ADR 32).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -13,8 +13,9 @@ from mooring.embedded.api import WriteOptions
 from mooring.embedded.kubelet.kubelet import RUN_SECONDS
 from mooring.embedded.resources import NAMESPACES, POD_DISRUPTION_BUDGETS, PODS, Obj
 from mooring.embedded.status_errors import StatusError
+from mooring.errors import InputError
 from mooring.model.pod import Pod
-from mooring.model.selectors import LabelSelector
+from mooring.model.workloads import PodDisruptionBudget
 from mooring.simulator.engine.api_cluster import resource_of
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.random_source import Streams
@@ -63,10 +64,15 @@ class WorkloadRun:
             self._check()
         except StatusError as error:
             raise FieldMistake([*path, "pod"], str(error)) from error
-        self._light = not self._selected_by_budget()
+        self._light = True
 
-    def start(self) -> None:
-        """Have the first pod or object come in its time."""
+    def start(self, later: Sequence[Obj] = ()) -> None:
+        """Have the first pod or object come in its time.
+
+        Args:
+            later: the objects that events create; budgets among them protect pods from the start.
+        """
+        self._light = not self._selected_by_budget(later)
         if self.workload.kind == "Pod":
             if self._trace is not None:
                 self._next_of_trace(iter(self._trace))
@@ -211,12 +217,20 @@ class WorkloadRun:
             metadata = {"name": name}
             api.create(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": metadata})
 
-    def _selected_by_budget(self) -> bool:
-        labels = self._template(())[0].labels
-        for item in self._simulation.cluster.api.store.all(POD_DISRUPTION_BUDGETS):
-            selector = item.obj.get("spec", {}).get("selector")
-            if item.namespace != self.workload.namespace or selector is None:
-                continue
-            if msgspec.convert(selector, LabelSelector).matches(labels):
-                return True
-        return False
+    def _selected_by_budget(self, later: Sequence[Obj]) -> bool:
+        pod = self._template(())[0]
+        store = self._simulation.cluster.api.store
+        objects = [item.obj for item in store.all(POD_DISRUPTION_BUDGETS)]
+        objects += [one for one in later if resource_of(one) is POD_DISRUPTION_BUDGETS]
+        return any(_selects(obj, pod) for obj in objects)
+
+
+def _selects(obj: Obj, pod: Pod) -> bool:
+    try:
+        budget = PodDisruptionBudget.from_dict(obj)
+    except InputError:
+        return False  # the event that creates it will say so
+    selector = budget.spec.selector
+    return (
+        budget.namespace == pod.namespace and selector is not None and selector.matches(pod.labels)
+    )

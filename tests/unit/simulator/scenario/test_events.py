@@ -41,6 +41,22 @@ def test_a_disruption_budget_holds_a_drain_up() -> None:
     assert (result.running, result.evictions) == (3, 0)
 
 
+def test_a_budget_from_a_manifest_or_an_event_protects_bare_pods() -> None:
+    pods = "workloads: [{name: bare, count: 3, pod: {cpu: 2}}]\nuntil: 10m\n"
+    drain = "{at: 20s, drain: {zone: a}}"
+    one = (
+        "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, "
+        "spec: {minAvailable: 3, selector: {matchLabels: {app: bare}}}}"
+    )
+    manifests = f"manifests: [b.yaml]\nevents: [{drain}]"
+    files = {"b.yaml": one.encode()}
+    assert play(CLUSTER + pods + manifests, files=files).evictions == 0
+    events = f"events: [{{at: 10s, apply: {one}}}, {drain}]"
+    assert play(CLUSTER + pods + events).evictions == 0
+    wrong = events.replace("{matchLabels: {app: bare}}", "5")
+    assert play(CLUSTER + pods + wrong).evictions == 1
+
+
 def test_a_drain_that_a_budget_slows_down_goes_on_to_its_end() -> None:
     budget = """
   objects:
