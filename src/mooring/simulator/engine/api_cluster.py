@@ -4,6 +4,7 @@ Everything is the embedded cluster's own: its API with defaults and validation, 
 kubelet; only time is virtual, and nothing goes over a socket. What the scheduler would see in its
 watches is collected as changes. What becomes of the pods of nodes that are tainted or gone is not
 the business of these controllers here, because not all pods live here (see `node_evictions`).
+There is no garbage collector: nothing deletes owners, and snapshots do not have all of them.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from mooring.embedded.api import Api
 from mooring.embedded.built_in_objects import create_built_in_objects
 from mooring.embedded.controllers.all_controllers import all_controllers
 from mooring.embedded.controllers.controller_client import ControllerClient
+from mooring.embedded.controllers.garbage_collector import GarbageCollector
 from mooring.embedded.controllers.nodes.taint_eviction import TaintEvictionController
 from mooring.embedded.controllers.pod_index import PodIndex
 from mooring.embedded.controllers.root_ca_publisher import RootCAPublisher
@@ -35,7 +37,7 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _STRIDE: Final = 5_039_081
 #: Nobody watches over a socket, so nobody falls behind.
 _HISTORY: Final = 16
-_LEFT_OUT: Final = (TaintEvictionController, RootCAPublisher)
+_LEFT_OUT: Final = (TaintEvictionController, RootCAPublisher, GarbageCollector)
 #: More reconciliations at one moment mean that controllers quarrel for ever.
 _MOST_AT_ONCE: Final = 5_000_000
 

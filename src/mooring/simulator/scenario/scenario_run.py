@@ -177,20 +177,13 @@ class ScenarioRun:
             raise FieldMistake(path, str(error)) from error
 
     def _load_snapshot(self, things: Iterable[KubeObject]) -> None:
-        objects = [_manifest(one) for one in things]
-        known = {one["metadata"].get("uid") for one in objects}
-        for obj in objects:
-            metadata = obj["metadata"]
-            owners = metadata.get("ownerReferences")
-            if owners:
-                # Who owns it is not in the snapshot: a garbage collector would delete it.
-                metadata["ownerReferences"] = [one for one in owners if one.get("uid") in known]
+        for obj in map(_manifest, things):
             try:
                 self.simulation.cluster.restore(obj)
             except StatusError as error:
                 if error.code == _CONFLICT:
                     continue  # every cluster has it, such as the namespace default
-                where = f"{obj.get('kind')} {metadata.get('name')}"
+                where = f"{obj.get('kind')} {obj['metadata'].get('name')}"
                 raise FieldMistake(["cluster", "snapshot"], f"{where}: {error}") from error
 
 

@@ -69,3 +69,11 @@ def test_pods_of_a_snapshot_are_drained_and_come_again_if_they_have_an_owner(
     assert (result.created, result.evictions, result.running, result.pending) == (3, 2, 1, 0)
     assert [one.node for one in result.pods] == ["a", "a", "b"]
     assert [one.end for one in result.pods] == ["evicted", "evicted", ""]
+
+
+def test_pods_of_daemon_sets_stay_on_a_drained_node_of_a_snapshot(tmp_path: Path) -> None:
+    daemon = POD.replace("ReplicaSet", "DaemonSet").replace("OWNER", "logs").replace("NAME", "logs")
+    (tmp_path / "cluster.yaml").write_text(NODE.replace("NAME", "a") + daemon)
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    result = simulated(tmp_path)
+    assert (result.evictions, result.running) == (0, 1)
