@@ -16,6 +16,7 @@ from mooring.deploy.manifests.nodes import (
     Noted,
     Setting,
     Tree,
+    extensible,
     more_items,
     setting,
 )
@@ -26,6 +27,7 @@ from mooring.deploy.static_pods import KUBEADM_KUBECONFIG
 
 CONFIG_FOLDER: Final = "/etc/kubernetes/kube-scheduler"
 TLS_FOLDER: Final = "/etc/extender"
+_MORE_MOUNTS: Final = "extraVolumeMounts"
 _USER: Final = 65532
 _NO_ROOT: Final[dict[str, Tree]] = {"runAsNonRoot": True, "runAsUser": _USER}
 
@@ -80,7 +82,7 @@ def extender_container(installation: Installation) -> dict[str, Tree]:
         made["ports"] = [*ports, {"name": "health", "containerPort": HEALTH_PORT}]
     made |= _probes(installation, HEALTH_PORT, ("/livez", "/readyz"), scheme="HTTP", startup=local)
     made |= _limits("resources")
-    return made | {"volumeMounts": _extender_mounts(installation)}
+    return made | {"volumeMounts": extensible(_extender_mounts(one), _MORE_MOUNTS)}
 
 
 def moor_run_container(installation: Installation) -> dict[str, Tree]:
@@ -103,7 +105,8 @@ def moor_run_container(installation: Installation) -> dict[str, Tree]:
     }
     made |= _probes(installation, SCHEDULER_PORT, ("/livez", "/readyz"), scheme="HTTP")
     made |= _limits("resources")
-    return made | {"volumeMounts": [_mount("kube-scheduler", CONFIG_FOLDER), *_policy_mount(one)]}
+    mounts = [_mount("kube-scheduler", CONFIG_FOLDER), *_policy_mount(one)]
+    return made | {"volumeMounts": extensible(mounts, _MORE_MOUNTS)}
 
 
 def kube_scheduler_container(installation: Installation) -> dict[str, Tree]:

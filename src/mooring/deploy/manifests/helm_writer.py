@@ -26,6 +26,9 @@ _ABOUT = {
     "affinity": "Where its pods run.",
     "env": "Environment variables of moor, such as [{name: LOG_LEVEL, value: DEBUG}].",
     "extraArgs": "More arguments of moor, such as [--log-format=json]; the last of two counts.",
+    "extraVolumeMounts": "Where the container of moor has extraVolumes, such as\n"
+    "[{name: prices, mountPath: /data, readOnly: true}].",
+    "extraVolumes": "More volumes, such as [{name: prices, configMap: {name: prices}}].",
     "fullnameOverride": "Another name of all objects. The schedulerName of pods stays the same.",
     "image": "The image with mooring and the libraries of the policy.",
     "imagePullSecrets": "Secrets to pull images with, such as [{name: registry}].",
@@ -45,7 +48,8 @@ _ABOUT = {
     "service": "How kube-scheduler reaches the extender.",
     "serviceAccount": "Who asks the API server. With create: false, the name is that of one that\n"
     "exists; if it is empty, the namespace's default.",
-    "serviceMonitor": "For Prometheus' operator.",
+    "serviceMonitor": "For Prometheus' operator, which may look for additionalLabels, such as\n"
+    "{release: prometheus}.",
     "tolerations": "Taints that its pods tolerate.",
     "topologySpreadConstraints": "Replicas on different nodes, if possible.",
 }

@@ -2,7 +2,7 @@
 
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, labels, metadata, selector
-from mooring.deploy.manifests.nodes import Noted, setting
+from mooring.deploy.manifests.nodes import Noted, more_entries, setting
 from mooring.deploy.manifests.workloads import health_port
 
 
@@ -22,10 +22,15 @@ def monitoring(installation: Installation) -> list[Manifest]:
             "ports": [{"name": "metrics", "port": health_port(one), "targetPort": "health"}],
         },
     }
+    monitor_head = metadata(one)
+    monitor_head["labels"] = {
+        **labels(one),
+        "more": more_entries("serviceMonitor.additionalLabels"),
+    }
     monitor = {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
-        "metadata": metadata(one),
+        "metadata": monitor_head,
         "spec": {
             "selector": {"matchLabels": wanted},
             "endpoints": [

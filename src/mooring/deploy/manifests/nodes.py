@@ -90,6 +90,11 @@ def more_items(path: str) -> MoreItems:
     return MoreItems([], {path: []})
 
 
+def extensible(items: list[Tree], path: str) -> Tree:
+    """A list that a chart's users may extend; an empty one is left out of mappings."""
+    return [*items, more_items(path)] if items else setting(path, [])
+
+
 def is_left_out(value: Tree) -> bool:
     """Whether a mapping has no such entry: a setting whose default is empty."""
     return isinstance(value, Setting) and value.default in ({}, [], "", None)

@@ -17,7 +17,14 @@ from mooring.deploy.manifests.containers import (
 from mooring.deploy.manifests.extender_paths import HEALTH_PORT, SCHEDULER_PORT
 from mooring.deploy.manifests.installation import Installation
 from mooring.deploy.manifests.manifest import Manifest, labels, metadata, selector
-from mooring.deploy.manifests.nodes import Noted, Setting, Tree, more_entries, setting
+from mooring.deploy.manifests.nodes import (
+    Noted,
+    Setting,
+    Tree,
+    extensible,
+    more_entries,
+    setting,
+)
 from mooring.deploy.manifests.object_names import (
     full_name,
     namespace_of,
@@ -130,7 +137,7 @@ def _spread(one: Installation) -> list[Tree]:
     ]
 
 
-def _volumes(one: Installation) -> list[Tree]:
+def _volumes(one: Installation) -> Tree:
     found: list[Tree] = []
     if one.mode is not Mode.EXTENDER:
         found.append({"name": "kube-scheduler", "configMap": {"name": full_name(one, "-config")}})
@@ -140,7 +147,7 @@ def _volumes(one: Installation) -> list[Tree]:
         mode = Noted(0o440, "0440: nobody but the pod's user and group")
         secret = {"secretName": full_name(one, "-tls"), "defaultMode": mode}
         found.append({"name": "tls", "secret": secret})
-    return found
+    return extensible(found, "extraVolumes")
 
 
 def service(installation: Installation) -> Manifest:

@@ -154,6 +154,8 @@ def test_a_charts_values_change_what_they_say() -> None:
         "podLabels": {"team": "a"},
         "podAnnotations": {"scrape": "yes"},
         "env": [{"name": "LOG_LEVEL", "value": "DEBUG"}],
+        "serviceMonitor.enabled": True,
+        "serviceMonitor.additionalLabels": {"release": "prometheus"},
     }
     made = ChartRenderer(files, "elsewhere", values).objects()
     spec = only(made, "Deployment")["spec"]
@@ -166,6 +168,10 @@ def test_a_charts_values_change_what_they_say() -> None:
     head = spec["template"]["metadata"]
     assert head["labels"].items() >= {"team": "a", "app.kubernetes.io/part-of": "mooring"}.items()
     assert head["annotations"].keys() == {"checksum/policy", "checksum/config", "scrape"}
+    monitor = only(made, "ServiceMonitor")["metadata"]["labels"]
+    assert monitor == only(made, "PodDisruptionBudget")["metadata"]["labels"] | {
+        "release": "prometheus"
+    }
     assert {each["metadata"].get("namespace", "elsewhere") for each in made} == {"elsewhere"}
     assert config_of(made)["leaderElection"]["resourceNamespace"] == "elsewhere"
     assert not {"NetworkPolicy", "PriorityClass"} & {each["kind"] for each in made}
@@ -251,6 +257,27 @@ def test_a_chart_takes_more_arguments_and_other_security_contexts(mode: Mode) ->
         last = "--v=4" if container["name"] == "kube-scheduler" else "--log-format=json"
         assert container["args"][-1] == last
         assert container["securityContext"] == {"readOnlyRootFilesystem": True}
+
+
+@pytest.mark.parametrize("text", [TEXT, ""], ids=["policy in a file", "policy in the image"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_chart_takes_more_volumes_for_the_policy(mode: Mode, text: str) -> None:
+    policy = DeployedPolicy(mr.Policy(NAME), text=text, module="" if text else "packed:policy")
+    one = installation(mode, format=ManifestFormat.HELM, policy=policy, tls=TlsSource.NONE)
+    files = chart(one, manifest_set(one))
+    data = {"name": "prices", "configMap": {"name": "prices"}}
+    mount = {"name": "prices", "mountPath": "/data", "readOnly": True}
+    values = {"extraVolumes": [data], "extraVolumeMounts": [mount]}
+    plainly, made = (
+        only(ChartRenderer(files, "placing", each).objects(), "Deployment")["spec"]["template"]
+        for each in ({}, values)
+    )
+    assert made["spec"]["volumes"] == [*plainly["spec"].get("volumes", []), data]
+    for container in [*made["spec"].get("initContainers", []), *made["spec"]["containers"]]:
+        has_it = mount in container.get("volumeMounts", [])
+        assert has_it is (container["name"] != "kube-scheduler")
+    unchanged = only(objects(installation(mode, policy=policy)), "Deployment")["spec"]["template"]
+    assert plainly["spec"] == unchanged["spec"]
 
 
 def test_a_chart_has_a_schema_for_all_its_values() -> None:
