@@ -13,6 +13,7 @@ import msgspec
 from benchmarks import command
 from benchmarks.core import by_plugin, confirming, growth, pauses, plot, sizes, speed, waking
 from benchmarks.core.bench import Bench
+from benchmarks.core.collection import collecting_as_moor_run
 from benchmarks.core.findings import Findings
 from benchmarks.core.goals import GOAL_NODES, goals
 from benchmarks.core.options import add_workloads
@@ -107,16 +108,19 @@ class Run:
         for count in self._nodes if {"speed", "plugins"} & set(self._chosen) else (largest,):
             self._say(f"{workload.title}: {count:,} nodes")
             bench = Bench(workload, count, growth.pod_counts(count)[0])
-            if "speed" in self._chosen:
-                self.found.speed.append(speed.measure(bench, self._effort))
-            if "plugins" in self._chosen:
-                self.found.by_plugin.append(by_plugin.measure(bench, self._effort))
+            with collecting_as_moor_run():
+                if "speed" in self._chosen:
+                    self.found.speed.append(speed.measure(bench, self._effort))
+                if "plugins" in self._chosen:
+                    self.found.by_plugin.append(by_plugin.measure(bench, self._effort))
         if "confirming" in self._chosen and workload.name in _CONFIRMED:
-            self.found.confirming.append(confirming.measure(bench, self._effort))
+            with collecting_as_moor_run():
+                self.found.confirming.append(confirming.measure(bench, self._effort))
         if "growth" in self._chosen:
             self._say(f"{workload.title}: {largest:,} nodes, up to {more[-1]:,} pods on them")
             benches = [bench, *(Bench(workload, largest, pods) for pods in more)]
-            self.found.growth.append(growth.measure(benches, self._effort))
+            with collecting_as_moor_run():
+                self.found.growth.append(growth.measure(benches, self._effort))
         if "sizes" in self._chosen:
             self._say(f"{workload.title}: up to {sizes.TIMES * largest:,} nodes")
             self.found.sizes.append(sizes.measure(workload, largest, self._effort))

@@ -1,4 +1,4 @@
-"""Garbage collection as `moor run` has it, for parts that measure more than single decisions."""
+"""Garbage collection as `moor run` has it, for all parts that measure decisions."""
 
 import gc
 from collections.abc import Iterator

@@ -7,6 +7,7 @@ import msgspec
 
 from benchmarks.core import growth
 from benchmarks.core.bench import Bench
+from benchmarks.core.collection import collecting_as_moor_run
 from benchmarks.core.growth import pod_counts
 from benchmarks.core.speed import Effort
 from benchmarks.core.workloads import Workload
@@ -34,5 +35,6 @@ def measure(workload: Workload, nodes: int, effort: Effort) -> Sizes:
     """Compare a cluster of so many nodes with one of three times as many."""
     counts = [nodes, TIMES * nodes]
     benches = [Bench(workload, count, pod_counts(count)[0]) for count in counts]
-    found = growth.measure(benches, effort)
+    with collecting_as_moor_run():
+        found = growth.measure(benches, effort)
     return Sizes(workload.name, counts, found.microseconds, found.ratio)

@@ -25,6 +25,7 @@ from mooring.framework import foreign, hook
 from mooring.framework.arrays import Amounts, Mask, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.decision import Best
 from mooring.framework.decisions.observer import NOBODY
 from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
 from mooring.framework.decisions.row_answers import (
@@ -160,7 +161,8 @@ class EquivalenceClass:
         self._filtering: Filtering | None = None
         self._feasible_mask: Mask | None = None
         self._sum: Amounts | None = None
-        self._best: list[int] | None = None
+        # A list as soon as single rows come and go.
+        self._best: Best | None = None
         self._highest = 0
 
     def catch_up(self, cycle: Cycle) -> bool:
@@ -241,7 +243,7 @@ class EquivalenceClass:
         return not self._normalized
 
     @property
-    def best(self) -> list[int]:
+    def best(self) -> Best:
         """The rows with the highest total, in ascending order, if there is a feasible one.
 
         Not to be changed, and valid until a row changes.
@@ -250,7 +252,7 @@ class EquivalenceClass:
         if best is None:
             total = self.total
             self._highest = int(np.maximum.reduce(total))
-            best = self._best = (total == self._highest).nonzero()[0].tolist()
+            best = self._best = (total == self._highest).nonzero()[0]
         return best
 
     def _change_best(self, row: int, before: int, total: int) -> None:
@@ -260,7 +262,10 @@ class EquivalenceClass:
             return
         if total > highest:
             self._best, self._highest = [row], total
-        elif total == highest:
+            return
+        if not isinstance(best, list):
+            best = self._best = best.tolist()
+        if total == highest:
             insort(best, row)
         elif len(best) > 1:
             del best[bisect_left(best, row)]
@@ -405,7 +410,7 @@ class EquivalenceClass:
             if np.maximum.reduce(scores.astype(np.uint64), initial=0) > MAX_SCORE:
                 raise CannotTellError
             added += scores if weight == 1 else scores * weight
-        fitted = self.feasible_mask.take(rows)
+        fitted = self.total.take(rows) >= 0
         if left is None:
             totals += added
             same = fitted.all()
