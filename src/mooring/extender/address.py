@@ -96,6 +96,8 @@ def why(error: Exception) -> str:
         return "it closed the connection"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "its response was truncated"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "its response is not HTTP"
     if isinstance(error, OSError):
         return f"the connection failed: {_os_words(error)}"
     return f"the exchange failed: {type(error).__name__}"

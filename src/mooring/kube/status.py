@@ -143,7 +143,7 @@ def _words(error: Exception) -> str:
         return "the server closed it"
     if isinstance(error, (aiohttp.ClientPayloadError, Truncated)):
         return "the response was truncated"
-    if isinstance(error, InvalidResponse):
+    if isinstance(error, (InvalidResponse, aiohttp.ClientResponseError)):
         return "the response is not HTTP"
     if isinstance(error, OSError):
         return _os_words(error)

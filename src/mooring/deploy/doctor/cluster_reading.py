@@ -1,14 +1,11 @@
-"""What the doctor reads of a live cluster: version, clock, nodes, pods, events, permissions.
+"""What the doctor reads of a live cluster: nodes, pods, events, permissions.
 
 `gathering` calls it. It only reads, except that asking about permissions is a request that creates
 nothing. Of pods, only what checks look at is kept.
 """
 
-import datetime
-import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 import msgspec
@@ -27,12 +24,12 @@ from mooring.deploy.doctor.evidence import (
 from mooring.deploy.doctor.permissions import needed_permissions, scheduler_permissions
 from mooring.deploy.doctor.responses import decoded
 from mooring.deploy.doctor.schedulers import processes, templates
+from mooring.deploy.doctor.server_version import server_version
 from mooring.deploy.doctor.usable_configuration import usable_settings
 from mooring.errors import ApiError, KubeError
 from mooring.kube.client import Client, api_path
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.kube.listing import list_pages
-from mooring.kube.session import DEFAULT_LIMITS, ApiRequest, Session
 
 _ACCOUNT: Final = "system:serviceaccount"
 _FORBIDDEN, _NOT_FOUND = 403, 404
@@ -97,7 +94,7 @@ async def read_cluster(
     """
     source = config.source
     try:
-        version, skew = await _version(config)
+        version, skew = await server_version(config)
         async with Client(config) as client:
             unreadable: list[Permission] = []
             nodes = await _nodes(client, unreadable)
@@ -121,37 +118,6 @@ async def read_cluster(
         unreadable=tuple(unreadable),
     )
     return cluster, tuple(found)
-
-
-async def _version(config: ClusterConfig) -> tuple[str, float | None]:
-    """The API server's version, and how far its clock is ahead."""
-    session = Session(config, DEFAULT_LIMITS, "mooring")
-    await session.open()
-    try:
-        before = time.time()
-        response = await session.send(ApiRequest(method="GET", path="/version"))
-        async with response:
-            body = await response.read()
-        middle = (before + time.time()) / 2
-        date = response.headers.get("Date", "")
-    finally:
-        await session.close()
-    try:
-        version = str(msgspec.json.decode(body, type=dict[str, Any]).get("gitVersion", ""))
-    except msgspec.MsgspecError:
-        version = ""
-    return version, _skew(date, middle)
-
-
-def _skew(date: str, now: float) -> float | None:
-    try:
-        there = parsedate_to_datetime(date)
-    except (TypeError, ValueError):
-        return None
-    if there.tzinfo is None:
-        there = there.replace(tzinfo=datetime.UTC)
-    # The header has whole seconds, rounded down.
-    return there.timestamp() + 0.5 - now
 
 
 @contextmanager

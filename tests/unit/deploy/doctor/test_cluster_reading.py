@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 from collections.abc import Container
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -114,6 +115,51 @@ def test_whatever_is_at_the_address(where: str, answer: Any, said: str) -> None:
     assert said in found.problem
     assert bool(said) is bool(found.problem)
     assert served_names(Evidence(cluster=found)) == {DEFAULT_SCHEDULER}
+
+
+async def read_from_bytes(answer: bytes, again: bytes = b"") -> tuple[ClusterEvidence, int]:
+    """What is read of a server that sends this, and how often it could send some bytes again."""
+    sent = 0
+
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        with suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            while again:
+                writer.write(again)
+                await writer.drain()
+                sent += 1
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        config = ClusterConfig(server=address, source="a test")
+        return (await read_cluster(config, Evidence()))[0], sent
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def test_an_answer_that_breaks_off_is_a_problem_of_the_cluster() -> None:
+    found, _ = asyncio.run(read_from_bytes(HEAD + b"Content-Length: 100\r\n\r\n{"))
+    assert found.problem.endswith(" failed: the response was truncated.")
+
+
+def test_headers_without_end_are_a_problem_of_the_cluster() -> None:
+    found, _ = asyncio.run(read_from_bytes(HEAD, b"X-More: " + b"x" * 9000 + b"\r\n"))
+    assert found.problem.endswith(" failed: the response is not HTTP.")
+
+
+def test_a_version_without_end_is_not_kept_in_memory() -> None:
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    found, chunks = asyncio.run(
+        read_from_bytes(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", chunk)
+    )
+    assert found.problem == (
+        "The response to /version is not what Kubernetes answers: it has more than 1 MiB."
+    )
+    assert chunks * len(chunk) < 64 * 2**20
 
 
 @pytest.mark.parametrize("resource", ["nodes", "pods", "events"])

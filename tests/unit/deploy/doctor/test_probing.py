@@ -89,6 +89,14 @@ def test_names_of_the_cluster_are_not_looked_for_outside() -> None:
     assert "only the cluster's DNS knows packer.sched.svc.cluster.local" in probe.skipped
 
 
+def test_headers_that_no_client_reads() -> None:
+    async def reply(_: web.Request) -> web.Response:
+        return web.Response(headers={"X-Long": "x" * 9000})
+
+    probe, _ = asked({"/filter": reply})
+    assert probe.verbs[0].problem == "its response is not HTTP"
+
+
 @pytest.mark.parametrize("authority", ["none", "other", "right"])
 def test_certificates(authority: str, tmp_path: Path) -> None:
     real = Authority()
