@@ -116,3 +116,5 @@ def _read(file: Path) -> bytes:
         raise InputError(f"{file} does not exist; specify a file") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name with a character that no name may have
+        raise InputError(f"{str(file)!r} cannot be read: {error}") from error
