@@ -25,6 +25,25 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def _binary(loader: Any, node: yaml.ScalarNode) -> str:
+    """What ``!!binary`` stands for: JSON, and so Kubernetes, has texts only."""
+    try:
+        return str(yaml.SafeLoader.construct_yaml_binary(loader, node), "utf-8")
+    except UnicodeDecodeError:
+        problem = "a value with the tag !!binary is no UTF-8 text"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
+
+def _no_json(_: Any, node: yaml.Node) -> None:
+    problem = f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} is not supported"
+    raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:binary", _binary)
+for _kind in ("set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_json)
+
+
 class Dumper(yaml.SafeDumper):
     """A safe dumper that quotes texts which Go would read as numbers or switches."""
 
@@ -42,7 +61,17 @@ Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"[yYnN]$"), [
 
 
 class YamlProblem(ValueError):  # noqa: N818 - reads as the sentence it is part of
-    """A text is not YAML; the message says what is wrong and in which line."""
+    """A text is not YAML; the message says what is wrong and in which line.
+
+    Attributes:
+        line: of the file, counted from 1.
+        column: counted from 1.
+    """
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
 
 
 class ExcessiveAliasing(YamlProblem):
@@ -64,7 +93,7 @@ def parse(text: str, first_line: int = 0) -> Any:
         found = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
         _check_aliases(text, found)
     except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
-        raise _problem(error, first_line) from error
+        raise _problem(error, text, first_line) from error
     return found
 
 
@@ -77,22 +106,29 @@ def check_utf8(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise _problem(error, 0) from error
+        raise _problem(error, text, 0) from error
 
 
-def _problem(error: Exception, first_line: int) -> YamlProblem:
+def _problem(error: Exception, text: str, first_line: int) -> YamlProblem:
+    line, column = first_line + 1, 1
     if isinstance(error, UnicodeEncodeError):
-        line = first_line + error.object.count("\n", 0, error.start) + 1
-        return YamlProblem(f"it is not valid UTF-8, in line {line}")
+        line += error.object.count("\n", 0, error.start)
+        return YamlProblem(f"it is not valid UTF-8, in line {line}", line)
     if isinstance(error, yaml.YAMLError):
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        where = f", in line {first_line + mark.line + 1}" if mark is not None else ""
-        return YamlProblem(f"{problem}{where}")
+        if mark is None and (found := yaml.reader.Reader.NON_PRINTABLE.search(text)) is not None:
+            line += text.count("\n", 0, found.start())
+            column = found.start() - text.rfind("\n", 0, found.start())
+            problem = f"the character U+{ord(found[0]):04X} is not allowed"
+        elif mark is not None:
+            line, column = line + mark.line, mark.column + 1
+        return YamlProblem(f"{problem}, in line {line}", line, column)
     if isinstance(error, TooDeep):
-        return YamlProblem(f"{error}, in line {first_line + error.line + 1}")
+        line += error.line
+        return YamlProblem(f"{error}, in line {line}", line)
     kind = ExcessiveAliasing if isinstance(error, ExcessiveAliasing) else YamlProblem
-    return kind(f"{error}, in a document from line {first_line + 1} on")
+    return kind(f"{error}, in a document from line {line} on", line)
 
 
 def documents(text: str) -> Iterator[tuple[int, str]]:
@@ -153,5 +189,5 @@ def compose(text: str, first_line: int = 0) -> list[tuple[yaml.Node, Any]]:
             _check_aliases(text, data)
             found.append((node, data))
     except (yaml.YAMLError, TooDeep, ValueError, RecursionError) as error:
-        raise _problem(error, first_line) from error
+        raise _problem(error, text, first_line) from error
     return found

@@ -201,10 +201,11 @@ class Api:
             self._expire(namespace, meta["name"])
         return self.store.put(resource, obj, creator=write.field_manager)
 
-    def restore(self, resource: Resource, obj: Obj) -> StoredObject:
+    def restore(self, resource: Resource, obj: Obj, *, dry_run: bool = False) -> StoredObject:
         """Store an object as somebody saw it elsewhere: with its status, its node and its id.
 
-        What is missing is filled in; its namespace is created if need be.
+        What is missing is filled in; its namespace is created if need be. A dry run does everything
+        but store it.
 
         Raises:
             StatusError: something in it is wrong, or it is here already.
@@ -235,6 +236,8 @@ class Api:
         self._check(resource, obj, None)
         if self.store.get(resource, namespace, meta["name"]) is not None:
             raise already_exists(resource, meta["name"])
+        if dry_run:
+            return StoredObject.unstored(resource, obj)
         return self.store.put(resource, obj)
 
     def update(

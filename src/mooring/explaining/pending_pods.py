@@ -22,7 +22,7 @@ from mooring.framework.runtime import Runtime
 from mooring.model.changed_copies import with_spec
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
-from mooring.wording import counted
+from mooring.wording import counted, natural_key
 
 #: So many changes are tried, those that were suggested for most pods.
 _CHANGES: Final = 6
@@ -128,7 +128,7 @@ def pending_report(
         InputError: there is no such profile, or something in a pod is wrong.
         PluginError: a plugin failed.
     """
-    ordered = sorted(pods, key=lambda pod: (-pod.priority, _created(pod), pod.key))
+    ordered = sorted(pods, key=lambda pod: (-pod.priority, _created(pod), natural_key(pod.key)))
     templates = [
         _Template(alike, explainer.explain(alike[0], profile=profile))
         for alike in _by_template(explainer.cluster, ordered)

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -174,3 +175,11 @@ def source_files(source: str | Path) -> list[Path]:
     module = sys.modules.get(place)
     own = Path(module.__file__ if module and module.__file__ else place).absolute()
     return sorted({own, *neighbours(own)})
+
+
+def forget(files: Iterable[Path]) -> None:
+    """Have what is imported from these files be imported anew by the next `load`."""
+    forgotten = set(map(str, files))
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in forgotten:
+            del sys.modules[name]

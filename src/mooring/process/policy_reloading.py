@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import importlib.util
 import logging
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Final, TypeVar
 
 from mooring.errors import InputError
 from mooring.framework import foreign
-from mooring.framework.loading import load, source_files
+from mooring.framework.loading import forget, load, source_files
 from mooring.framework.policy import Policy
 from mooring.process.computing_threads import AbandonedThreads
 
@@ -165,8 +164,5 @@ def _load_again(source: str, files: set[Path]) -> Policy:
         # Bytecode is told from old by whole seconds; a file may be written twice in one.
         with contextlib.suppress(OSError):
             Path(importlib.util.cache_from_source(str(file))).unlink()
-    changed = set(map(str, files))
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) in changed:
-            del sys.modules[name]
+    forget(files)
     return load(source)

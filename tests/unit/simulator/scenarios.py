@@ -2,6 +2,7 @@
 
 from textwrap import dedent
 
+from mooring.errors import InputError
 from mooring.model.meta import KubeObject
 from mooring.seeds import seeded_streams
 from mooring.simulator.result import PodPlacement, SimulationResult
@@ -24,7 +25,13 @@ def prepare(text: str, seed: int = 1, files: dict[str, bytes] | None = None) -> 
         return []
 
     read = read_scenario(dedent(text), "s.yaml")
-    sources = ScenarioFiles(lambda name: given[name], snapshot, lambda _: [])
+
+    def file(name: str) -> bytes:
+        if name not in given:
+            raise InputError(f"{name} does not exist; specify a file")
+        return given[name]
+
+    sources = ScenarioFiles(file, snapshot, lambda _: [])
     return ScenarioRun(read, set_up_scheduler(), seeded_streams(seed), sources)
 
 

@@ -154,12 +154,15 @@ def _explain(
 
 def _reasons(request: "RunRequest", questions: Sequence["PlacementQuestion"]) -> dict[str, str]:
     from mooring.cli.simulate.inputs import load_scenario, set_up
+    from mooring.cli.simulate.policy_output import policies_beside_result
     from mooring.cli.simulate.scenario_runs import prepare
     from mooring.simulator.comparison.decision_reasons import decision_reasons
 
     choice = request.scheduler
     setup = set_up(choice.config, choice.policy, choice.name)
-    return decision_reasons(load_scenario(request.scenario), setup, prepare(request), questions)
+    with policies_beside_result():
+        read = load_scenario(request.scenario)
+        return decision_reasons(read, setup, prepare(request), questions)
 
 
 @contextmanager

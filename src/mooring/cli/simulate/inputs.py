@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mooring.cli.input_files import read_mapping, read_snapshot
 from mooring.cli.policy_loading import load_quietly
 from mooring.errors import InputError
+from mooring.framework.loading import forget, source_files
 
 if TYPE_CHECKING:
     from mooring.model.meta import KubeObject
@@ -72,6 +73,9 @@ def set_up(config: Path | None, policy: str | None, name: str = "") -> "Schedule
     """
     from mooring.simulator.scheduler_setup import set_up_scheduler
 
+    if policy:
+        # What its modules keep from one run must not be seen by the next one.
+        forget(source_files(policy))
     policies = (load_quietly(policy),) if policy else ()
     mapping = read_mapping(config) if config is not None else None
     try:
@@ -116,3 +120,5 @@ def _read(file: Path) -> bytes:
         raise InputError(f"{file} does not exist; specify a file") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a name with a character that no name may have
+        raise InputError(f"{str(file)!r} cannot be read: {error}") from error

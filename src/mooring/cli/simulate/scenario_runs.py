@@ -6,23 +6,25 @@ was complete before stays.
 """
 
 import logging
-import random
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mooring.cli.hook_limit import hook_deadline
 from mooring.cli.simulate.inputs import load_scenario, set_up, sources_of
+from mooring.cli.simulate.policy_output import policies_beside_result
 from mooring.cli.simulate.scheduler_choices import SchedulerChoice
 from mooring.cli.standard_streams import NoteHandler
 from mooring.errors import InputError, MooringError
-from mooring.seeds import seeded_streams
+from mooring.seeds import seed_policies, seeded_streams
 
 if TYPE_CHECKING:
     from mooring.simulator.result import SimulationResult
@@ -67,7 +69,7 @@ def prepare(request: RunRequest) -> "ScenarioRun":
 
     read = load_scenario(request.scenario)
     choice = request.scheduler
-    random.seed(request.seed)  # policies may draw numbers, too
+    seed_policies(request.seed)
     setup = set_up(choice.config, choice.policy, choice.name)
     return ScenarioRun(read, setup, seeded_streams(request.seed), sources_of(request.scenario))
 
@@ -81,7 +83,7 @@ def play(
         MooringError: a policy failed.
     """
     run = prepare(request)
-    with hook_deadline(request.hook_timeout) as deadline:
+    with hook_deadline(request.hook_timeout) as deadline, policies_beside_result():
         run.simulation.shell.call_before_decisions(deadline.begin)
         finished = run.run(request.until, go_on)
     return run.result(request.scenario.stem, request.seed) if finished else None
@@ -165,10 +167,19 @@ _stop: Event | None = None
 
 def _begin(stop: Event) -> None:
     """Begin a process: Ctrl-C is the first one's business, which says when to stop."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     global _stop  # noqa: PLW0603 - a process of a pool has no other place
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.lastResort = NoteHandler(logging.WARNING)
+
+
+def _end_with_parent() -> None:
+    """End when the first process is gone, however it ended: nobody waits for a result then."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _play_there(request: RunRequest) -> bytes | _Failure | None:

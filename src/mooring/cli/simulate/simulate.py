@@ -1,6 +1,5 @@
 """``moor simulate``: a scenario in virtual time."""
 
-import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -56,9 +55,10 @@ def simulate(
     with no_collection():
         from mooring.cli.hook_limit import hook_deadline
         from mooring.cli.simulate.inputs import end_of, load_scenario, scheduler_of, sources_of
+        from mooring.cli.simulate.policy_output import policies_beside_result
         from mooring.cli.simulate.progress import progress_of
         from mooring.cli.simulate.view import print_result
-        from mooring.seeds import seeded_streams
+        from mooring.seeds import seed_policies, seeded_streams
         from mooring.simulator.result import to_json
         from mooring.simulator.scenario.scenario_run import ScenarioRun
 
@@ -67,11 +67,11 @@ def simulate(
         raise InputError(f"{report} cannot be written: there is no folder {report.parent}")
     read = load_scenario(scenario)
     end = end_of(until)
-    setup = scheduler_of(read, scenario, config, policy)
     chosen = read.scenario.seed if seed is None else seed
-    random.seed(chosen)  # policies may draw numbers, too
+    seed_policies(chosen)
+    setup = scheduler_of(read, scenario, config, policy)
     run = ScenarioRun(read, setup, seeded_streams(chosen), sources_of(scenario))
-    with hook_deadline(hook_timeout) as deadline:
+    with hook_deadline(hook_timeout) as deadline, policies_beside_result():
         run.simulation.shell.call_before_decisions(deadline.begin)
         finished = _run(run, end, progress_of(read.scenario, end))
     result = run.result(scenario.stem, chosen, interrupted=not finished)

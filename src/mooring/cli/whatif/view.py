@@ -122,7 +122,9 @@ def _print_pending(out: TerminalPrinter, report: WhatIfReport, *, wide: bool) ->
     for group in report.pending:
         shown = group.pods if wide else group.pods[:_SHOWN_PODS]
         more = f" and {len(group.pods) - len(shown)} more" if len(shown) < len(group.pods) else ""
-        made.add_row(str(len(group.pods)), f"{', '.join(shown)}{more}", f"it {group.text}")
+        # Without a cause, the text is a sentence of its own.
+        why = group.text if group.plugin else f"cannot be scheduled: {group.text}"
+        made.add_row(str(len(group.pods)), f"{', '.join(shown)}{more}", f"it {why}")
     out.print(made)
 
 

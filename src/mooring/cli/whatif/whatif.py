@@ -1,8 +1,9 @@
 """``moor whatif``: what would come of operations on the cluster, which is not touched."""
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -154,11 +155,15 @@ def say_assumed(names: tuple[str, ...], explainer: "Explainer") -> None:
 
 @contextmanager
 def quiet_scheduler() -> Iterator[None]:
-    """Let the scheduler on the fork log nothing: its failures end the command with a sentence."""
+    """Let the scheduler on the fork log nothing: its failures end the command with a sentence.
+
+    What policies print goes to standard error, since standard output is for the answer.
+    """
     log = logging.getLogger("mooring.scheduler")
     before = log.disabled
     log.disabled = True
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         log.disabled = before

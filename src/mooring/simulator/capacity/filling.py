@@ -134,7 +134,9 @@ class _Filled:
 def _why(explained: Explanation | None) -> str:
     if explained is None:
         return ""
-    return explained.causes[0].text if explained.causes else explained.record.message
+    if explained.causes:
+        return explained.causes[0].text
+    return f"cannot be scheduled: {explained.record.message}"
 
 
 def _by_group(

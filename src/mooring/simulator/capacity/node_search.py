@@ -223,7 +223,8 @@ class NodeSearch:
         pod = left[0] if left else self._wanted[0]
         explainer = self._explainer.on(scheduler.cluster)
         found = explainer.explain(pod, profile=self._deciders.name_for(pod))
-        text = found.causes[0].text if found.causes else found.record.message
+        message = f"cannot be scheduled: {found.record.message}"
+        text = found.causes[0].text if found.causes else message
         return NodesNeeded(
             len(self._wanted), None, trials=len(self._tried), text=text, pod=pod.key,
             assumed=tuple(self._deciders.assumed),

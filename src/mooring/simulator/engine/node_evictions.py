@@ -45,6 +45,7 @@ class NodeEvictions:
         self._since: dict[str, float] = {}
         self._zones = ZoneEvictions(heap, self._turn)
         self.draining: dict[str, list[Callable[[], None]]] = {}
+        self._to_leave: dict[str, set[str]] = {}
 
     # -- taints
 
@@ -112,23 +113,28 @@ class NodeEvictions:
     def drain(self, name: str, done: Callable[[], None] = lambda: None) -> None:
         """Evict the pods of a node as ``kubectl drain`` does: not those that stay with their node.
 
+        Pods that come later stay, for example when the node is uncordoned meanwhile.
+
         Args:
             name: the node, which is cordoned already.
             done: called when nobody is left to be evicted.
         """
+        pods = {one.uid for one in self.on_node(name) if not stays_with_node(one)}
         goes_on = name in self.draining
         self.draining.setdefault(name, []).append(done)
+        self._to_leave.setdefault(name, set()).update(pods)
         if not goes_on:
             self._go_on_draining(name)
 
     def stop_draining(self, name: str) -> None:
         """Evict nobody else from a node."""
         self.draining.pop(name, None)
+        self._to_leave.pop(name, None)
 
     def _go_on_draining(self, name: str) -> None:
         if name not in self.draining:
             return
-        left = [one for one in self.on_node(name) if not stays_with_node(one)]
+        left = [one for one in self.on_node(name) if one.uid in self._to_leave[name]]
         for pod in left:
             if not pod.deleting:
                 self._pods.evict(pod)
@@ -137,6 +143,7 @@ class NodeEvictions:
             again = partial(self._go_on_draining, name)
             self._heap.after(_RETRY_SECONDS, again, background=True)
             return
+        del self._to_leave[name]
         for done in self.draining.pop(name):
             if not left:
                 done()

@@ -156,7 +156,7 @@ function bars(parent, title, rows) {
       const height = number ? Math.max(176 - y, 1) : 0;
       shape(svg, "rect", { x: x + 1, y: 176 - height, width: Math.max(each - 2, 1), height,
         style: `fill:${color(0)}` });
-      if (n % every === 0) {
+      if ((rows.length - 1 - n) % every === 0) {
         shape(svg, "text", { x: x + each / 2, y: 194, "text-anchor": "middle" }, `≤${time(to)}`);
       }
       const over = shape(svg, "rect", { x, y: 8, width: each, height: 168,

@@ -162,4 +162,6 @@ class Autoscaler:
 
     def _ready(self, name: str, count: int) -> None:
         self._upcoming[name] -= count
-        self._groups.add(name, count)
+        problem = self._simulation.try_to(partial(self._groups.add, name, count))
+        if problem:
+            self._simulation.recorder.note_event(self._simulation.heap.now, "rejected", problem)

@@ -24,6 +24,19 @@ from mooring.simulator.scenario.schema import (
 )
 
 _SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
+#: Looking more often would take for ever, and no autoscaler does.
+_SHORTEST_SCAN = 1.0
+#: Fields of a workload that other kinds have no use for.
+_MEANT_FOR = {
+    "replicas": ("Deployment", "ReplicaSet", "StatefulSet", "Job"),
+    "parallelism": ("Job",),
+    "spec": ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"),
+}
+#: Fields of an object's spec that a workload says in its own words.
+_SAID_OTHERWISE = {
+    "replicas": "replicas", "completions": "replicas", "parallelism": "parallelism",
+    "template": "pod",
+}  # fmt: skip
 _KINDS_OF_EVENTS = tuple(name for name in ScenarioEvent.__struct_fields__ if name != "at")
 
 
@@ -104,6 +117,7 @@ def _check_workload(workload: WorkloadForm, path: Path) -> None:
     values.name(workload.namespace, [*path, "namespace"])
     if workload.count is not None:
         values.in_range(workload.count, 0, MOST_PODS, [*path, "count"])
+    _check_fields_of_kind(workload, path)
     values.in_range(workload.replicas, 0, MOST_PODS, [*path, "replicas"])
     if workload.parallelism is not None:
         values.in_range(workload.parallelism, 1, MOST_PODS, [*path, "parallelism"])
@@ -116,6 +130,20 @@ def _check_workload(workload: WorkloadForm, path: Path) -> None:
         values.seconds(duration, [*path, "duration"])
     if workload.kind == "Job" and not duration:
         raise FieldMistake(path, "a Job needs a duration, or its pods run for ever")
+
+
+def _check_fields_of_kind(workload: WorkloadForm, path: Path) -> None:
+    """See that nothing is given that would have no effect."""
+    usual = WorkloadForm(name="usual")
+    for field, kinds in _MEANT_FOR.items():
+        if getattr(workload, field) != getattr(usual, field) and workload.kind not in kinds:
+            count = "; expected count" if field == "replicas" and workload.kind == "Pod" else ""
+            raise FieldMistake(
+                [*path, field], f"it has no effect on the kind {workload.kind}{count}"
+            )
+    for field, own in _SAID_OTHERWISE.items():
+        if field in workload.spec:
+            raise FieldMistake([*path, "spec", field], f"expected the field {own} of the workload")
 
 
 def _check_arrival(workload: WorkloadForm, arrival: Arrival, path: Path) -> None:
@@ -131,6 +159,12 @@ def _check_arrival(workload: WorkloadForm, arrival: Arrival, path: Path) -> None
         values.rate(arrival.poisson, [*path, "poisson"])
     if (arrival.every or arrival.poisson) and workload.count is None and not arrival.until:
         raise FieldMistake(path, "it never ends; expected a count, or until in the arrival")
+    if arrival.until and not arrival.every and not arrival.poisson:
+        raise FieldMistake([*path, "until"], "it ends nothing; expected every or poisson, too")
+    if arrival.csv is not None and (
+        workload.count is not None or arrival != Arrival(csv=arrival.csv)
+    ):
+        raise FieldMistake([*path, "csv"], "the file says when and how many; expected csv alone")
     if arrival.csv is not None and workload.kind != "Pod":
         raise FieldMistake(
             [*path, "csv"], f"a CSV file has pods; expected kind Pod, not {workload.kind}"
@@ -184,6 +218,8 @@ def _check_event(event: ScenarioEvent, scenario: Scenario, path: Path) -> None:
     if isinstance(what, NodeSelection):
         if not (what.node or what.zone or what.group or what.labels or what.count is not None):
             raise FieldMistake(path, "no nodes are selected; expected node, zone, group or labels")
+        if what.count is not None:
+            values.in_range(what.count, 1, MOST_NODES, [*path, "count"])
         if what.group and what.group not in groups:
             raise FieldMistake([*path, "group"], f"there is no node group named {what.group}")
     if event.add is not None:
@@ -217,8 +253,8 @@ def _check_autoscaler(scenario: Scenario) -> None:
         return
     if not scaled:
         raise FieldMistake(["autoscaler"], "no node group has autoscaling; expected one that does")
-    if not values.seconds(form.scan_interval, ["autoscaler", "scanInterval"]):
-        raise FieldMistake(["autoscaler", "scanInterval"], "expected a duration above 0s")
+    if values.seconds(form.scan_interval, ["autoscaler", "scanInterval"]) < _SHORTEST_SCAN:
+        raise FieldMistake(["autoscaler", "scanInterval"], "expected a duration of at least 1s")
     values.seconds(form.scale_down_unneeded_time, ["autoscaler", "scaleDownUnneededTime"])
     values.seconds(form.scale_down_delay_after_add, ["autoscaler", "scaleDownDelayAfterAdd"])
     threshold: Path = ["autoscaler", "scaleDownUtilizationThreshold"]

@@ -8,6 +8,7 @@ import io
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from mooring.model.quantity import parse_quantity
 from mooring.simulator.scenario import values
 from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
 from mooring.simulator.scenario.schema import MOST_PODS, CsvArrival
@@ -62,6 +63,8 @@ def _columns(header: list[str], named: Mapping[str, str], file: str) -> dict[str
     wanted = {one: one for one in (ARRIVAL, DURATION, "cpu", "memory")} | dict(named)
     found = {}
     for meaning, column in wanted.items():
+        if header.count(column) > 1:
+            raise ScenarioError(f"{file}:1:1: the column {column} is there twice")
         if column in header:
             found[meaning] = header.index(column)
         elif meaning in named or meaning == ARRIVAL:
@@ -82,13 +85,24 @@ def _pod(row: list[str], columns: Mapping[str, int], where: str) -> TracePod:
             if meaning in times:
                 times[meaning] = _time(cell) if cell else None
             elif cell:
-                requests.append((meaning, values.amount(cell, ())))
+                requests.append((meaning, _amount(meaning, cell)))
         except FieldMistake as problem:
             raise ScenarioError(f"{where}:{column}: {meaning}: {problem.message}") from None
     arrival = times[ARRIVAL]
     if arrival is None:
         raise ScenarioError(f"{where}:1: the arrival is missing")
     return TracePod(arrival, times[DURATION], tuple(requests))
+
+
+def _amount(resource: str, cell: str) -> str:
+    """An amount that a pod may request."""
+    text = values.amount(cell, ())
+    quantity = parse_quantity(text)
+    if quantity.nano < 0:
+        raise FieldMistake((), f"{cell} is negative; expected 0 or more")
+    if "/" in resource and quantity.nano % 10**9:
+        raise FieldMistake((), f"{cell} is no whole number, which {resource} has to be")
+    return text
 
 
 def _time(cell: str) -> float:

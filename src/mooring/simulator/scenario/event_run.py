@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from mooring.embedded.resources import Obj
-from mooring.simulator.engine.api_cluster import resource_of
+from mooring.embedded.api import WriteOptions
+from mooring.embedded.resources import NODES, Obj
+from mooring.embedded.status_errors import StatusError
 from mooring.simulator.engine.recorder import ZONE
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.scenario import values
 from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
+from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import (
     AddNodes,
     NodeSelection,
@@ -18,6 +20,7 @@ from mooring.simulator.scenario.schema import (
     TaintEvent,
     UpdateEvent,
 )
+from mooring.simulator.scenario.whole_objects import whole_object
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.wording import counted, natural_key
 
@@ -41,15 +44,32 @@ class EventRun:
         self._groups = groups
         self._workloads = workloads
 
-    def plan(self, event: ScenarioEvent) -> None:
-        """Have an event happen in its time."""
+    def plan(self, event: ScenarioEvent, path: Path) -> None:
+        """Have an event happen in its time.
+
+        Raises:
+            FieldMistake: it cannot.
+        """
         kind = next(
             one
             for one in ScenarioEvent.__struct_fields__
             if one != "at" and getattr(event, one) is not None
         )
+        if event.taint is not None:
+            self._check_taint(event.taint, [*path, kind])
+        if event.apply is not None:
+            whole_object(event.apply, [*path, kind])
         time = values.seconds(event.at, ())
         self._simulation.heap.at(time, partial(self._happen, kind, event))
+
+    def _check_taint(self, event: TaintEvent, path: Path) -> None:
+        spec = {"taints": [_taint_of(event)]}
+        node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "any"}, "spec": spec}
+        api = self._simulation.cluster.api
+        try:
+            api.create(NODES, node, "", WriteOptions(dry_run=True))
+        except StatusError as error:
+            raise FieldMistake(path, str(error)) from error
 
     def _happen(self, kind: str, event: ScenarioEvent) -> None:
         what = getattr(event, kind)
@@ -88,8 +108,7 @@ class EventRun:
 
     def _taint(self, name: str, event: NodeSelection) -> None:
         assert isinstance(event, TaintEvent)  # noqa: S101 - the schema says so
-        taint = {"key": event.key, "value": event.value, "effect": event.effect}
-        self._change_taints(name, event, lambda others: [*others, taint])
+        self._change_taints(name, event, lambda others: [*others, _taint_of(event)])
 
     def _untaint(self, name: str, event: NodeSelection) -> None:
         assert isinstance(event, TaintEvent)  # noqa: S101 - the schema says so
@@ -109,7 +128,10 @@ class EventRun:
         self._simulation.cluster.change_node(name, change)
 
     def _add(self, event: AddNodes) -> str:
-        names = self._groups.add(event.group, event.count)
+        try:
+            names = self._groups.add(event.group, event.count)
+        except StatusError as error:
+            return str(error)
         return f"{counted(len(names), 'node')}: {_some(names)}"
 
     def _select(self, selection: NodeSelection) -> list[str]:
@@ -141,17 +163,16 @@ class EventRun:
 
     def _apply(self, obj: Obj) -> str:
         api = self._simulation.cluster.api
-        resource = resource_of(obj)
-        if resource is None:
-            return f"there is no kind {obj.get('kind')} in {obj.get('apiVersion')}"
-        metadata = obj.get("metadata") or {}
-        space = (metadata.get("namespace") or "default") if resource.namespaced else ""
-        name = metadata.get("name", "")
+        _, resource, space, name = whole_object(obj, ())
         if api.store.get(resource, space, name) is None:
             act = partial(api.create, resource, dict(obj), space)
         else:
             act = partial(api.update, resource, dict(obj), space, name)
         return self._simulation.try_to(act) or f"{resource.kind} {name}"
+
+
+def _taint_of(event: TaintEvent) -> Obj:
+    return {"key": event.key, "value": event.value, "effect": event.effect}
 
 
 def _some(names: list[str]) -> str:

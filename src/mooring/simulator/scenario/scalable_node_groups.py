@@ -1,11 +1,15 @@
 """The nodes of a scenario's groups: their names, and which group a node belongs to."""
 
 from collections.abc import Iterable
+from typing import Final
 
-from mooring.embedded.resources import Obj
+from mooring.embedded.resources import NODES, Obj
+from mooring.embedded.status_errors import StatusError
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.scenario.objects import node_of
 from mooring.simulator.scenario.schema import NodeGroup
+
+_CONFLICT: Final = 409
 
 
 class ScalableNodeGroups:
@@ -58,6 +62,18 @@ class ScalableNodeGroups:
             self._simulation.add_node(obj, name, group.price_per_hour)
             names.append(node)
         return names
+
+    def check(self, name: str) -> None:
+        """See that a group could get more nodes.
+
+        Raises:
+            StatusError: the API rejects what the group says of nodes.
+        """
+        try:
+            self._simulation.cluster.api.restore(NODES, self.next_nodes(name, 1)[0], dry_run=True)
+        except StatusError as error:
+            if error.code != _CONFLICT:  # one that has the name may be gone by then
+                raise
 
     def here(self, name: str) -> list[str]:
         """The nodes of a group that are there."""

@@ -4,17 +4,19 @@ Everything a scenario refers to is read here, through a function of the caller, 
 API would reject is found here: before any virtual time passes.
 """
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
 
 from mooring import yaml_text
-from mooring.embedded.api import DEFAULT_WRITE
+from mooring.embedded.api import WriteOptions
 from mooring.embedded.resources import RESOURCES, Obj
 from mooring.embedded.status_errors import StatusError
+from mooring.errors import InputError
 from mooring.model.meta import KubeObject
-from mooring.simulator.engine.api_cluster import resource_of
 from mooring.simulator.engine.scheduler_shell import Latencies
 from mooring.simulator.engine.simulation import GoOn, Simulation
 from mooring.simulator.random_source import Streams
@@ -25,8 +27,15 @@ from mooring.simulator.scenario.csv_trace import TracePod, read_trace
 from mooring.simulator.scenario.event_run import EventRun
 from mooring.simulator.scenario.reader import ReadScenario
 from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path, located
+from mooring.simulator.scenario.scenario_error import (
+    FieldMistake,
+    Path,
+    ScenarioError,
+    field_name,
+    located,
+)
 from mooring.simulator.scenario.schema import Scenario, WorkloadForm
+from mooring.simulator.scenario.whole_objects import items_of, whole_object
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.simulator.scheduler_setup import SchedulerSetup
 
@@ -37,6 +46,8 @@ ReadSnapshot = Callable[[str], Iterable[KubeObject]]
 #: The manifests of the nodes in a file that a scenario names.
 ReadNodes = Callable[[str], Iterable[Obj]]
 _CONFLICT: Final = 409
+#: What people write: a field that does not exist is a mistake.
+_STRICT: Final = WriteOptions(validation="Strict")
 
 
 class ScenarioFiles:
@@ -114,10 +125,15 @@ class ScenarioRun:
 
     def _fill(self, scenario: Scenario, streams: Streams, sources: ScenarioFiles) -> None:
         simulation = self.simulation
+        path: list[str | int]
         if scenario.cluster.snapshot:
-            self._load_snapshot(sources.snapshot(scenario.cluster.snapshot))
+            with _named_at(["cluster", "snapshot"]):
+                objects = sources.snapshot(scenario.cluster.snapshot)
+            self._load_snapshot(objects)
         if scenario.cluster.nodes:
-            self._load_nodes(sources.nodes(scenario.cluster.nodes))
+            with _named_at(["cluster", "nodes"]):
+                nodes = list(sources.nodes(scenario.cluster.nodes))
+            self._load_nodes(nodes)
         for number, obj in enumerate(scenario.cluster.objects):
             self._create(obj, ["cluster", "objects", number])
         groups = ScalableNodeGroups(simulation, scenario.cluster.node_groups)
@@ -126,21 +142,25 @@ class ScenarioRun:
             count = max(group.count, scaling.min) if scaling is not None else group.count
             try:
                 groups.add(group.name, count)
+                groups.check(group.name)
             except StatusError as error:
                 raise FieldMistake(["cluster", "nodeGroups", number], str(error)) from error
         runs = {}
         for number, workload in enumerate(scenario.workloads):
-            path: list[str | int] = ["workloads", number]
-            trace = _trace(workload, sources)
+            path = ["workloads", number]
+            trace = _trace(workload, sources, path)
             runs[workload.name] = WorkloadRun(simulation, workload, streams, path, trace)
         for number, file in enumerate(scenario.manifests):
-            self._load_manifests(file, sources.file(file), ["manifests", number])
+            path = ["manifests", number]
+            with _named_at(path):
+                data = sources.file(file)
+            self._load_manifests(file, data, path)
         later = [one.apply for one in scenario.events if one.apply is not None]
         for run in runs.values():
             run.start(later)
         events = EventRun(simulation, groups, runs)
-        for event in scenario.events:
-            events.plan(event)
+        for number, event in enumerate(scenario.events):
+            events.plan(event, ["events", number])
         if scenario.autoscaler is not None:
             numbers = streams("autoscaler")
             form = scenario.autoscaler
@@ -156,23 +176,23 @@ class ScenarioRun:
     def _load_manifests(self, file: str, data: bytes, path: Path) -> None:
         try:
             text = data.decode("utf-8-sig")
-            objects = [yaml_text.parse(one, line) for line, one in yaml_text.documents(text)]
+            found = [yaml_text.parse(one, line) for line, one in yaml_text.documents(text)]
         except (UnicodeDecodeError, yaml_text.YamlProblem) as error:
             raise FieldMistake(path, f"{file} is not valid YAML: {error}") from error
-        for obj in objects:
-            if not isinstance(obj, dict):
-                raise FieldMistake(path, f"{file} has a document that is no Kubernetes object")
-            self._create(obj, path)
+        for obj in itertools.chain.from_iterable(map(items_of, found)):
+            if obj is None:
+                continue  # a document with comments only
+            try:
+                self._create(obj, ())
+            except FieldMistake as problem:
+                field = field_name(problem.path)
+                where = f"{file}: {field}" if field else file
+                raise FieldMistake(path, f"{where}: {problem.message}") from problem
 
     def _create(self, obj: Obj, path: Path) -> None:
-        resource = resource_of(obj)
-        if resource is None:
-            kind, version = obj.get("kind"), obj.get("apiVersion")
-            raise FieldMistake(path, f"there is no kind {kind} in apiVersion {version}")
-        metadata = obj.get("metadata") or {}
-        space = (metadata.get("namespace") or "default") if resource.namespaced else ""
+        one = whole_object(obj, path)
         try:
-            self.simulation.cluster.api.create(resource, dict(obj), space, DEFAULT_WRITE)
+            self.simulation.cluster.api.create(one.resource, dict(obj), one.namespace, _STRICT)
         except StatusError as error:
             raise FieldMistake(path, str(error)) from error
 
@@ -204,6 +224,21 @@ def _latencies(scenario: Scenario) -> Latencies:
     )
 
 
-def _trace(workload: WorkloadForm, sources: ScenarioFiles) -> list[TracePod] | None:
+def _trace(workload: WorkloadForm, sources: ScenarioFiles, path: Path) -> list[TracePod] | None:
     form = workload.arrival.csv
-    return None if form is None else read_trace(sources.file(form.file), form, form.file)
+    if form is None:
+        return None
+    with _named_at([*path, "arrival", "csv", "file"]):
+        data = sources.file(form.file)
+    return read_trace(data, form, form.file)
+
+
+@contextmanager
+def _named_at(path: Path) -> Iterator[None]:
+    """Say where a file is named that cannot be read."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except InputError as error:
+        raise FieldMistake(path, str(error)) from error

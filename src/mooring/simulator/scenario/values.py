@@ -14,6 +14,8 @@ _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)/(?P<unit>s|m|h|d)")
 _UNIT_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME: Final = 200
+#: So much of a number is shown.
+_LONGEST_NUMBER: Final = 30
 #: No duration in a scenario is longer than a year.
 _LONGEST: Final = 366 * 86_400.0
 
@@ -84,4 +86,6 @@ def in_range(number: float, least: float, most: float, path: Path) -> None:
         FieldMistake: it is not.
     """
     if not least <= number <= most:
-        raise FieldMistake(path, f"{number} is out of range; expected {least} to {most}")
+        shown = str(number)
+        shown = shown if len(shown) <= _LONGEST_NUMBER else f"{shown[:_LONGEST_NUMBER]}..."
+        raise FieldMistake(path, f"{shown} is out of range; expected {least} to {most}")

@@ -25,7 +25,8 @@ from mooring.simulator.scenario.objects import bare_pod, pod_template, workload_
 from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import PodForm, WorkloadForm
 
-_DRY_RUN = WriteOptions(dry_run=True)
+#: To see what the API makes of what people write; a field that does not exist is a mistake.
+_DRY_RUN = WriteOptions(dry_run=True, validation="Strict")
 
 
 class WorkloadRun:
@@ -59,11 +60,16 @@ class WorkloadRun:
         self._names: list[str] = []
         self._draw = draw_duration(workload, streams(f"durations/{workload.name}"))
         self._times = arrival_times(workload, streams(f"arrivals/{workload.name}"))
-        self._make_namespace()
+        try:
+            self._make_namespace()
+        except StatusError as error:
+            raise FieldMistake([*path, "namespace"], str(error)) from error
         try:
             self._check()
         except StatusError as error:
             raise FieldMistake([*path, "pod"], str(error)) from error
+        if trace:
+            self._check_resources(trace[0], [*path, "arrival", "csv"])
         self._light = True
 
     def start(self, later: Sequence[Obj] = ()) -> None:
@@ -87,10 +93,14 @@ class WorkloadRun:
 
     def change_pods(self, pod: PodForm) -> str:
         """Have pods be like this from now on; why that is not possible, empty if it is."""
-        self._pod = pod
+        before, self._pod = self._pod, pod
         self._templates.clear()
-        if self.workload.kind == "Pod":
-            return self._simulation.try_to(self._check)
+        problem = self._simulation.try_to(partial(self._template, ()))
+        if problem:
+            self._pod = before
+            self._templates.clear()
+        if problem or self.workload.kind == "Pod":
+            return problem
         template = self._object("-")["spec"]["template"]
         return self._change_objects(lambda obj: obj["spec"].update(template=template))
 
@@ -148,7 +158,11 @@ class WorkloadRun:
         simulation, workload = self._simulation, self.workload
         self._number += 1
         name = f"{workload.name}-{self._number}"
-        template, obj = self._template(requests)
+        try:
+            template, obj = self._template(requests)
+        except StatusError as error:
+            simulation.recorder.note_event(simulation.heap.now, "rejected", str(error))
+            return
         if self._light:
             uid = simulation.cluster.ids.new_id()
             simulation.pods.light.create(template, name, uid, workload.name, duration)
@@ -210,6 +224,13 @@ class WorkloadRun:
             assert resource is not None  # noqa: S101 - its kind is one of a few
             api = self._simulation.cluster.api
             api.create(resource, obj, self.workload.namespace, _DRY_RUN)
+
+    def _check_resources(self, pod: TracePod, path: Path) -> None:
+        """See that the API knows what a trace's pods request; how much was checked before."""
+        try:
+            self._template(tuple((name, "0") for name, _ in pod.requests))
+        except StatusError as error:
+            raise FieldMistake(path, str(error)) from error
 
     def _make_namespace(self) -> None:
         api, name = self._simulation.cluster.api, self.workload.namespace

@@ -71,6 +71,7 @@ class Carrier:
         self._cluster = scheduler.cluster
         self._load_profiles = load_profiles
         self.drained: dict[str, None] = {}
+        self._removed: set[str] = set()
 
     def carry_out(self, operation: Operation) -> Leaving:
         """Carry one operation out and let the scheduler settle.
@@ -106,6 +107,11 @@ class Carrier:
 
     def _node(self, name: str) -> Node:
         node = self._cluster.nodes.get(name)
+        if name in self._removed and node is None:
+            raise InputError(
+                f"node {name} is removed by an earlier operation; put this one before that, or "
+                "name another node"
+            )
         if node is None:
             raise InputError(_unknown("node", name, self._cluster.nodes))
         return node
@@ -144,6 +150,7 @@ class Carrier:
                 self._scheduler.delete(pod)
             self._scheduler.remove_node(name)
             self.drained.pop(name, None)
+            self._removed.add(name)
         for _, pods in gone:
             going = [one for one in pods if not stays_with_node(one)]
             leaving.ended += going

@@ -132,3 +132,60 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_is_played(tmp_p
     assert (told.returncode, told.stdout) == (2, "")
     assert "cannot be written: there is no folder" in told.stderr
     assert told.stderr.count("\n") == 1
+
+
+PRINTING = """
+import random
+import numpy
+import mooring as mr
+
+policy = mr.Policy("printing")
+print("loaded")
+
+
+@policy.filter
+def fits(pod: mr.Pod, node: mr.Node) -> bool:
+    print("asked about", pod.name)
+    if pod.name == "p-3":
+        raise ValueError("no")
+    return True
+
+
+@policy.score
+def draw(pod: mr.Pod, node: mr.Node) -> float:
+    return 50 * random.random() + 50 * numpy.random.random()
+"""
+
+
+def test_what_policies_print_is_beside_the_result_and_what_they_draw_is_seeded(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO.replace("count: 1", "count: 9").replace("10s", "1s"))
+    (tmp_path / "policy.py").write_text(PRINTING)
+    arguments = [str(tmp_path / "s.yaml"), "--policy", str(tmp_path / "policy.py"), "-o", "json"]
+    first, again = moor("simulate", *arguments), moor("simulate", *arguments)
+    result = from_json(first.stdout.encode())
+    assert (result.placed, result.pending) == (2, 1)
+    assert "loaded\nasked about p-1" in first.stderr
+    assert first.stderr.count("moor: plugin printing failed in filter for pod default/p-3") == 10
+    assert first.stderr.rstrip().endswith("more warnings like these")
+    assert first.stdout == again.stdout
+    compared = moor("compare", *arguments, "--seeds", "1", "--jobs", "2")
+    assert compared.stdout.startswith("{")
+
+
+def test_a_comparison_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(ENDLESS)
+    (tmp_path / "policy.py").write_text(
+        "import os\nimport mooring as mr\nprint(os.getpid(), flush=True)\npolicy = mr.Policy('p')\n"
+        "@policy.filter\ndef fits(pod: mr.Pod, node: mr.Node) -> bool:\n    return True\n"
+    )
+    arguments = [str(tmp_path / "s.yaml"), "--policy", str(tmp_path / "policy.py"), "--jobs", "2"]
+    command = [sys.executable, "-m", "mooring.cli", "compare", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as main:
+        assert main.stderr is not None
+        pids = [int(main.stderr.readline())]  # it is checked before processes are started
+        while pids[-1] == pids[0]:
+            pids.append(int(main.stderr.readline()))
+        main.kill()
+        main.stderr.read()  # ends when nobody has the other end of the pipe any more

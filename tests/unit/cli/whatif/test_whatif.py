@@ -86,6 +86,13 @@ def test_the_help_has_every_operation() -> None:
     [
         (["drian", "node-1"], "there is no operation 'drian'; did you mean drain?"),
         (["drain"], "drain: write drain NODE..., and then between two operations"),
+        (
+            ["remove", "node-1", "then", "drain", "node-1"],
+            (
+                "node node-1 is removed by an earlier operation; put this one before that, or "
+                "name another node"
+            ),
+        ),
         (["drain", "node-9"], "there is no node node-9; did you mean node-4?"),
         (["drain", "node-1", "then"], 'an operation is missing before or after "then"'),
         (["remove-zone", "zone-x"], "there is no zone zone-x; did you mean zone-b?"),
@@ -120,6 +127,24 @@ def test_the_help_has_every_operation() -> None:
 )
 def test_what_is_wrong_is_one_sentence(whatif: Run, arguments: list[str], sentence: str) -> None:
     assert rejected(whatif(*arguments)) == sentence
+
+
+def test_what_a_policy_prints_is_not_in_the_answer(whatif: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.py"
+    policy.write_text(
+        "import mooring as mr\npolicy = mr.Policy('p')\n"
+        "@policy.filter\ndef fits(pod: mr.Pod, node: mr.Node) -> bool:\n"
+        "    print('asked about', pod.name)\n    return True\n"
+    )
+    _, out, err = whatif("drain", "node-2", "--policy", str(policy), "-o", "json")
+    assert json.loads(out)["operations"] == ["drain node-2"]
+    assert "asked about" in err
+
+
+def test_pods_are_listed_as_people_count(whatif: Run) -> None:
+    _, found = answer(whatif, "scale", "shop/deployment/web", "200")
+    names = [name.rpartition("-")[2] for name in found["pending"][0]["pods"]]
+    assert names == sorted(names, key=int)
 
 
 def test_a_plugin_that_fails_is_one_sentence(whatif: Run, tmp_path: Path) -> None:

@@ -90,6 +90,34 @@ def test_a_drain_leaves_static_pods_on_their_node() -> None:
     assert (result.running, result.evictions) == (1, 0)
 
 
+def test_pods_that_come_to_a_drained_node_later_stay() -> None:
+    text = (
+        CLUSTER
+        + BUDGET
+        + (
+            "workloads:\n  - {name: bare, count: 3, pod: {cpu: 2}}\n"
+            "  - {name: late, count: 6, arrival: {at: 30s}, pod: {cpu: 1}}\nuntil: 10m\n"
+            "events: [{at: 10s, drain: {zone: a}}, {at: 20s, uncordon: {zone: a}}]"
+        )
+    )
+    result = play(text)  # the budget keeps the drain going
+    assert (result.running, result.evictions) == (9, 0)
+
+
+def test_an_update_that_the_api_rejects_changes_nothing() -> None:
+    events = "events: [{at: 10s, priority: {workload: web, priorityClassName: none}}]"
+    result = play(CLUSTER + WEB + events)
+    assert "no PriorityClass with name none was found" in result.events[0].message
+    assert (result.created, result.running) == (6, 6)
+
+
+def test_a_group_that_cannot_grow_is_an_event() -> None:
+    node = "{kind: Node, apiVersion: v1, metadata: {name: n-4}}"
+    events = f"events: [{{at: 1s, apply: {node}}}, {{at: 2s, add: {{group: n}}}}]"
+    result = play(CLUSTER + WEB + events)
+    assert [one.message for one in result.events] == ["Node n-4", 'nodes "n-4" already exists']
+
+
 def test_a_cordoned_node_gets_no_pods_until_it_is_uncordoned() -> None:
     text = CLUSTER + (
         "workloads:\n  - {name: late, count: 4, arrival: {at: 20s}, pod: {cpu: 3}}\n"

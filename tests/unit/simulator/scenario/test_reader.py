@@ -2,6 +2,7 @@
 
 import pytest
 
+from mooring.embedded.resources import BY_KIND
 from mooring.simulator.scenario.scenario_error import ScenarioError
 from tests.unit.simulator.scenarios import CLUSTER, play, prepare
 
@@ -9,6 +10,79 @@ NODES = "cluster: {nodeGroups: [{name: n, count: 1}]}\n"
 WRONG = [
     ("[]", "s.yaml:1:1: expected a mapping with at least the field cluster"),
     ("a: [", "s.yaml:2:1: it is not valid YAML"),
+    ("a: 1\nb: }", "s.yaml:2:4: it is not valid YAML"),
+    ("a: 1\nb: \0", "s.yaml:2:4: it is not valid YAML: the character U+0000 is not allowed"),
+    ("cluster: &a {nodeGroups: *a}", "s.yaml:1:1: it is not valid YAML: it holds more than"),
+    (NODES + "name: !!set {a}", "s.yaml:2:7: it is not valid YAML: the tag !!set is not supported"),
+    (
+        NODES + "workloads:\n  - name: a\n    pod:\n      labels:\n        a: b\n        v: 1",
+        "s.yaml:7:9: workloads[0].pod.labels.v: expected a text, got a whole number",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, kind: Foo}",
+        "s.yaml:3:15: workloads[0].kind: 'Foo' is not possible; expected one of Pod, Deployment, R",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, replicas: 3}",
+        "s.yaml:3:15: workloads[0].replicas: it has no effect on the kind Pod; expected count",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, kind: Deployment, spec: {replicas: 3}}",
+        "s.yaml:3:40: workloads[0].spec.replicas: expected the field replicas of the workload",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, pod: {spec: {tolerance: []}}}",
+        's.yaml:3:15: workloads[0].pod: Pod in version "v1" cannot be handled as a Pod: strict d',
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, namespace: a.b}",
+        's.yaml:3:15: workloads[0].namespace: Namespace "a.b" is invalid',
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, count: " + "9" * 4000 + "}",
+        "s.yaml:3:15: workloads[0].count: 999999999999999999999999999999... is out of range",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, arrival: {until: 5s}}",
+        "s.yaml:3:25: workloads[0].arrival.until: it ends nothing; expected every or poisson",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, count: 3, arrival: {csv: {file: a.csv}}}",
+        "s.yaml:3:35: workloads[0].arrival.csv: the file says when and how many",
+    ),
+    (
+        NODES + "workloads:\n  - {name: a, arrival: {csv: {file: none.csv}}}",
+        "s.yaml:3:31: workloads[0].arrival.csv.file: none.csv does not exist",
+    ),
+    (NODES + "manifests: [none.yaml]", "s.yaml:2:13: manifests[0]: none.yaml does not exist"),
+    (
+        NODES + "events:\n  - {at: 1s, drain: {zone: a, count: -1}}",
+        "s.yaml:3:31: events[0].drain.count: -1 is out of range",
+    ),
+    (
+        NODES + "events:\n  - {at: 1s, taint: {node: n-1, key: a b}}",
+        's.yaml:3:14: events[0].taint: Node "any" is invalid: metadata.taints[0].key',
+    ),
+    (
+        NODES + "events:\n  - {at: 1s, apply: {kind: Foo, apiVersion: v1}}",
+        "s.yaml:3:14: events[0].apply: there is no kind Foo in apiVersion v1",
+    ),
+    (
+        NODES + "events:\n  - {at: 1s, apply: {kind: Pod, apiVersion: v1, metadata: x}}",
+        "s.yaml:3:49: events[0].apply.metadata: expected a mapping",
+    ),
+    (
+        NODES + "events:\n  - {at: 1s, apply: {kind: Pod, apiVersion: v1, metadata: {name: [a]}}}",
+        "s.yaml:3:60: events[0].apply.metadata.name: expected a text",
+    ),
+    (
+        "cluster:\n  nodeGroups: [{name: n, count: 1}, {name: m, cpu: -1}]",
+        's.yaml:2:37: cluster.nodeGroups[1]: Node "m-1" is invalid: [status.capacity.cpu',
+    ),
+    (
+        NODES.replace("1}", "1, autoscaling: {max: 2}}") + "autoscaler: {scanInterval: 1ns}",
+        "s.yaml:2:14: autoscaler.scanInterval: expected a duration of at least 1s",
+    ),
     ("cluster: {}", "s.yaml:1:1: cluster: there are no nodes; expected nodeGroups, nodes or a"),
     (
         NODES + "workload: []",
@@ -114,6 +188,31 @@ def test_pods_come_from_a_csv_file() -> None:
     assert [one.requests["cpu"] for one in result.shapes] == [1000, 500]
 
 
+def test_devices_in_a_csv_file_are_whole_and_have_names() -> None:
+    def told(name: str) -> str:
+        columns = f"file: t.csv, columns: {{{name}: gpus}}"
+        with pytest.raises(ScenarioError) as error:
+            prepare(CSV.replace("file: t.csv", columns), files={"t.csv": b"arrival,gpus\n1,0.5\n"})
+        return str(error.value)
+
+    assert told("a.b/gpu") == "t.csv:2:3: a.b/gpu: 0.5 is no whole number, which a.b/gpu has to be"
+    assert told("gpu").startswith('s.yaml:6:25: workloads[0].arrival.csv: Pod "t-1" is invalid')
+
+
+def test_a_list_of_objects_is_a_manifest_and_so_is_a_comment() -> None:
+    data = b"""
+kind: List
+apiVersion: v1
+items:
+- {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}
+---
+# nothing
+"""
+    run = prepare(NODES + "manifests: [m.yaml]", files={"m.yaml": data})
+    api = run.simulation.cluster.api
+    assert api.store.get(BY_KIND["v1", "ConfigMap"], "default", "a") is not None
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -121,6 +220,8 @@ def test_pods_come_from_a_csv_file() -> None:
         (b"arrival,cpu\n1\n", "t.csv:2:1: it has 1 cells, and the header has 2"),
         (b"arrival,cpu\n1,1\n-4,1\n", "t.csv:3:1: arrival: -4 is out of range; expected 0 to"),
         (b"arrival,cpu\n1,much\n", "t.csv:2:3: cpu:"),
+        (b"arrival,cpu\n1,-2\n", "t.csv:2:3: cpu: -2 is negative"),
+        (b"arrival,arrival\n1,2\n", "t.csv:1:1: the column arrival is there twice"),
         (b"arrival\n\xff\n", "t.csv: it is not UTF-8"),
         (b'arrival\n"1\n', "t.csv:2:1: unexpected end of data"),
     ],
