@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+from mooring.framework.arrays import Mask
+from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.equivalence_class import EquivalenceClass
 from mooring.framework.runtime import Runtime
 from mooring.model.workloads import ReplicaSet, Service
 from mooring.plugins.affinity.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.domain_sums import DomainSums
-from mooring.plugins.spread.scores_by_place import NodePlaces, ScoresByPlace
+from mooring.plugins.spread.pod_topology_spread import PodTopologySpread
+from mooring.plugins.spread.scores_by_place import NodePlaces
+from mooring.plugins.spread.standing_constraints import StandingConstraint
 from tests.property.random_world import HOSTNAME, Json
 from tests.property.test_equivalence_classes import Story, default_runtime, differs, say_nothing
 
@@ -128,6 +132,10 @@ class SpaciousStory(Story):
         self._put(name)
 
 
+def accept_all(_self: object, _cycle: Cycle, possible: Mask) -> Mask:
+    return possible
+
+
 @pytest.mark.parametrize("nodes", [8, 40])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_kept_decides_as_asking_everybody_does(seed: int, nodes: int) -> None:
@@ -139,11 +147,13 @@ def test_what_is_kept_decides_as_asking_everybody_does(seed: int, nodes: int) ->
 @pytest.mark.parametrize(
     ("owner", "name", "planted"),
     [
-        (DomainSums, "_look_at", say_nothing),
+        (DomainSums, "_add", say_nothing),
         (EquivalenceClass, "_change_best", say_nothing),
-        (InterPodAffinity, "normalized_scores", say_nothing),
-        (NodePlaces, "_look_at", say_nothing),
-        (ScoresByPlace, "normalized", say_nothing),
+        (InterPodAffinity, "accepted", accept_all),
+        (InterPodAffinity, "quick_scores", say_nothing),
+        (NodePlaces, "_move", say_nothing),
+        (PodTopologySpread, "quick_scores", say_nothing),
+        (StandingConstraint, "accepted", accept_all),
     ],
     ids=lambda one: getattr(one, "__name__", str(one)),
 )

@@ -6,15 +6,15 @@ names the plugin.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.framework import foreign, hook
-from mooring.framework.arrays import Amounts, Floats, Scores
+from mooring.framework.arrays import Amounts, Floats, Mask, Scores
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_score import QuickScore
+from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
 from mooring.framework.declarations import filter_scope
 from mooring.framework.handle import AskFilter
 from mooring.framework.hook_answers import legal_verdicts
@@ -25,8 +25,15 @@ from mooring.model.pod import Pod
 
 #: The best normalised score.
 MAX_SCORE = 100
-#: Gives normalized scores at once.
-Quick = Callable[[Cycle, Nodes], Amounts | None]
+#: Gives normalized scores at once, each times a weight.
+QuickScores = Callable[[Cycle, Nodes, int], Amounts | None]
+#: Gives at once those of some nodes that are accepted.
+QuickMask = Callable[[Cycle, Mask], Mask]
+
+
+#: The hooks in whose place a quick answer is.
+_OF_FILTER: Final = ("pre_filter", "filter_nodes")
+_OF_SCORE: Final = ("pre_score", "score_nodes", "normalize")
 
 
 class AskScore(Protocol):
@@ -40,7 +47,7 @@ class AskScore(Protocol):
 
     name: str
     normalizes: bool
-    quick: Quick | None
+    quick: QuickScores | None
 
     def raw(self, cycle: Cycle, nodes: Nodes) -> Amounts:
         """The raw scores for the nodes."""
@@ -73,6 +80,11 @@ class _PluralFilter:
         self.scope = filter_scope(plugin)
         self._filter_nodes = foreign.entry(plugin.filter_nodes)
         self._is_foreign = foreign.is_foreign(plugin.filter_nodes)
+        self.quick: QuickMask | None = (
+            plugin.accepted
+            if isinstance(plugin, QuickFilter) and not _has_foreign(plugin, _OF_FILTER)
+            else None
+        )
         self._rule = FilterRule(
             kind="filter_nodes", name=name, function=plugin.filter_nodes, reason=plugin.reason
         )
@@ -93,6 +105,7 @@ class _PluralFilter:
 
 class _SingularFilter:
     by_node = True
+    quick: QuickMask | None = None
 
     def __init__(self, plugin: hook.Filter, name: str) -> None:
         self.name = name
@@ -128,9 +141,9 @@ class _RawScore:
             foreign.entry(plugin.normalize) if isinstance(plugin, hook.Normalize) else None
         )
         self.normalizes = self._normalize is not None
-        self.quick: Quick | None = (
-            plugin.normalized_scores
-            if isinstance(plugin, QuickScore) and not _is_foreign_score(plugin)
+        self.quick: QuickScores | None = (
+            plugin.quick_scores
+            if isinstance(plugin, QuickScore) and not _has_foreign(plugin, _OF_SCORE)
             else None
         )
         self._rule = ScoreRule(kind="score_nodes", name=name, function=plugin.score_nodes)
@@ -160,17 +173,17 @@ class _RawScore:
         return np.floor(found + 0.5).astype(np.int64)
 
 
-def _is_foreign_score(plugin: hook.Hook) -> bool:
-    """Whether somebody has put other code in the place of a part of the score."""
-    parts = (getattr(plugin, one, None) for one in ("pre_score", "score_nodes", "normalize"))
-    return any(foreign.is_foreign(one) for one in parts if one is not None)
+def _has_foreign(plugin: hook.Hook, names: Sequence[str]) -> bool:
+    """Whether somebody has put other code in the place of one of some hooks."""
+    hooks = (getattr(plugin, one, None) for one in names)
+    return any(foreign.is_foreign(one) for one in hooks if one is not None)
 
 
 class _ScaledScore:
     """Scores from 0 to the plugin's `max_score`."""
 
     normalizes = False
-    quick: Quick | None = None
+    quick: QuickScores | None = None
 
     def __init__(self, plugin: hook.Score | hook.ScoreNodes, name: str) -> None:
         self.name = name

@@ -3,7 +3,7 @@
 Two questions are asked of the pods on the cluster, and both must cost the same with one thousand
 pods or one hundred thousand:
 
-- how many pods that match a selector are on each node (`PodCounts.matching`): topology spread and a
+- how many pods that match a selector are on each node (`PodCounts.follow`): topology spread and a
   pod's own affinity terms;
 - how many pods with a term that matches *this* pod are on each node (`TermCounts.matching_terms`):
   the symmetry of affinity.
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from mooring.model.selectors import LabelSelector
 from mooring.state.affinity_terms import AffinityTerm
 from mooring.state.copy_on_write import Owner, SharedDict
+from mooring.state.count_changes import CountChanges
 from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.selector_index import LabelIndex, SelectorIndex, keys_read_by
 from mooring.state.shapes import Shape
@@ -64,18 +65,32 @@ class _GroupCount(SparseColumn):
         return type(self)(owner, self.group)
 
 
-class _FollowedCount:
-    """The number of pods on each node of all groups that pass a test."""
+class FollowedCount:
+    """The number of pods on each node of all groups that pass a test.
 
-    __slots__ = ("array", "selectors", "test")
+    Attributes:
+        column: the numbers.
+        changes: how they changed.
+        is_counted: whether they are still counted.
+        test: the test.
+        selectors: all of them select the labels of a group that passes.
+    """
+
+    __slots__ = ("changes", "column", "is_counted", "selectors", "test")
 
     def __init__(
-        self, array: GrowingColumn, test: GroupTest, selectors: Sequence[LabelSelector]
+        self, column: GrowingColumn, test: GroupTest, selectors: Sequence[LabelSelector]
     ) -> None:
-        #: None once nobody follows it any more.
-        self.array: GrowingColumn | None = array
+        self.column = column
+        self.changes = CountChanges()
+        self.is_counted = True
         self.test = test
         self.selectors = selectors
+
+    def array(self, table: Table) -> Counts:  # noqa: ARG002 - its own
+        """(n,) the numbers of pods, read-only."""
+        view: Counts = self.column.view
+        return view
 
 
 class PodCounts:
@@ -84,16 +99,18 @@ class PodCounts:
     def __init__(self, table: Table) -> None:
         self._groups: SharedDict[_GroupKey, _GroupCount] = SharedDict()
         self._by_labels: LabelIndex[PodLabelGroup] = LabelIndex(table)
+        #: Those that are not in the index yet: nobody looks there until something new is followed.
+        self._not_indexed: SharedDict[PodLabelGroup, None] = SharedDict()
         self._empty = 0
         self._follow_nothing(table)
 
     def _follow_nothing(self, table: Table) -> None:
         self._table = table
-        self._by_selector: SelectorIndex[_FollowedCount] = SelectorIndex(table)
+        self._by_selector: SelectorIndex[FollowedCount] = SelectorIndex(table)
         #: Who counts a group; some of them may be forgotten.
-        self._followers: dict[PodLabelGroup, list[_FollowedCount]] = {}
+        self._followers: dict[PodLabelGroup, list[FollowedCount]] = {}
         bounds = table.bounds
-        self._followed: LruCache[Hashable, _FollowedCount] = table.new_lru_cache(
+        self._followed: LruCache[Hashable, FollowedCount] = table.new_lru_cache(
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
         self._forgotten = 0
@@ -108,6 +125,7 @@ class PodCounts:
         """Become independent of the counts that these are a copy of."""
         self._groups = self._groups.fork()
         self._by_labels = self._by_labels.fork(table)
+        self._not_indexed = self._not_indexed.fork()
         self._follow_nothing(table)
 
     def count(self, shape: Shape, row: int, sign: int, *, terminating: bool) -> None:
@@ -128,8 +146,9 @@ class PodCounts:
                 group.key, group.labels = key, shape.labels
         counts.add(row, sign)
         for one in self._followers.get(counts.group, ()):
-            if one.array is not None:
-                one.array.data[row] += sign
+            if one.is_counted:
+                one.column.data[row] += sign
+                one.changes.append(row, sign)
         if not counts.rows:
             self._empty += 1
             if self._empty > self._table.bounds.empty + len(self._groups) // 2:
@@ -138,11 +157,11 @@ class PodCounts:
     def _add_group(self, key: _GroupKey, shape: Shape) -> _GroupCount:
         group = PodLabelGroup(key, shape.labels)
         counts = self._groups.writable()[key] = _GroupCount(self._table.owner, group)
-        self._by_labels.add(shape.label_key, group)
+        self._not_indexed.writable()[group] = None
         followers = [
             one
             for one in self._by_selector.candidates(shape.label_key)
-            if one.array is not None and one.test(group)
+            if one.is_counted and one.test(group)
         ]
         if followers:
             self._followers[group] = followers
@@ -153,10 +172,12 @@ class PodCounts:
         self._groups = SharedDict()
         self._groups.writable().update(kept)
         self._by_labels = LabelIndex(self._table)
+        self._not_indexed = SharedDict()
+        not_indexed = self._not_indexed.writable()
         followers, self._followers = self._followers, {}
-        for (_, label_key, _), counts in kept.items():
+        for counts in kept.values():
             group = counts.group
-            self._by_labels.add(label_key, group)
+            not_indexed[group] = None
             if group in followers:
                 self._followers[group] = followers[group]
         self._empty = 0
@@ -164,33 +185,42 @@ class PodCounts:
     def matching(
         self, key: Hashable, test: GroupTest, selectors: Sequence[LabelSelector] = ()
     ) -> Counts:
-        """(n,) how many pods of the groups that pass a test are on each node.
+        """(n,) how many pods of the groups that pass a test are on each node; see `follow`."""
+        return self.follow(key, test, selectors).array(self._table)
+
+    def follow(
+        self, key: Hashable, test: GroupTest, selectors: Sequence[LabelSelector] = ()
+    ) -> FollowedCount:
+        """The pods of the groups that pass a test, counted on each node from now on.
+
+        Ask for it each time: it is forgotten if nobody does.
 
         Args:
             key: equal for tests that mean the same.
             test: asked at most once for each group.
             selectors: all of them select the labels of a group that passes.
         """
-        known = self._followed.get(key)
-        array = known.array if known is not None else None
-        if array is None:
-            array = self._table.new_column(np.int32)
+        followed = self._followed.get(key)
+        if followed is None:
+            column = self._table.new_column(np.int32)
             entries = self._groups.entries
+            for group in self._not_indexed.entries:
+                self._by_labels.add(group.key[1], group)
+            self._not_indexed = SharedDict()
             candidates: Iterable[PodLabelGroup] | None = self._by_labels.candidates(selectors)
             if candidates is None:
                 candidates = [one.group for one in entries.values()]
             groups = [group for group in candidates if test(group)]
-            fill(array.data, (entries[group.key] for group in groups))
-            followed = _FollowedCount(array, test, selectors)
+            fill(column.data, (entries[group.key] for group in groups))
+            followed = FollowedCount(column, test, selectors)
             self._by_selector.add(selectors, followed)
             for group in groups:
                 self._followers.setdefault(group, []).append(followed)
             self._followed.put(key, followed, size_of(key))
-        view: Counts = array.view
-        return view
+        return followed
 
-    def _unfollow(self, followed: _FollowedCount) -> None:
-        followed.array = None
+    def _unfollow(self, followed: FollowedCount) -> None:
+        followed.is_counted = False
         self._forgotten += 1
         # To look through all groups for each of them would take seconds when many are forgotten.
         if self._forgotten >= self._table.bounds.selectors:
@@ -199,14 +229,14 @@ class PodCounts:
             for one in self._followed.values():
                 self._by_selector.add(one.selectors, one)
             for group, followers in list(self._followers.items()):
-                left = [one for one in followers if one.array is not None]
+                left = [one for one in followers if one.is_counted]
                 if left:
                     self._followers[group] = left
                 else:
                     del self._followers[group]
 
 
-class _TermKey:
+class TermKey:
     """The key of a term: one object for as long as the term is known, in all forks.
 
     An equal key of another pod may take the place of the one that it was made with.
@@ -227,16 +257,31 @@ class TermCount(SparseColumn):
         weight: that of a preferred term, negative for anti-affinity; 0 for a required one.
     """
 
-    __slots__ = ("known_as", "term", "weight")
+    __slots__ = ("_changes", "known_as", "term", "weight")
 
-    def __init__(self, owner: Owner, known_as: _TermKey, term: AffinityTerm, weight: int) -> None:
+    def __init__(self, owner: Owner, known_as: TermKey, term: AffinityTerm, weight: int) -> None:
         super().__init__(owner)
+        self._changes: CountChanges | None = None
         self.known_as = known_as
         self.term = term
         self.weight = weight
 
     def _new(self, owner: Owner) -> Self:
         return type(self)(owner, self.known_as, self.term, self.weight)
+
+    @property
+    def changes(self) -> CountChanges:
+        """How the numbers change from the first time on that somebody asks."""
+        found = self._changes
+        if found is None:
+            found = self._changes = CountChanges()
+        return found
+
+    def add(self, row: int, count: int) -> None:
+        """Count so many more, or fewer, in a row."""
+        super().add(row, count)
+        if self._changes is not None:
+            self._changes.append(row, count)
 
 
 class TermCounts:
@@ -245,15 +290,17 @@ class TermCounts:
     def __init__(self, table: Table) -> None:
         self._terms: SharedDict[Hashable, TermCount] = SharedDict()
         self._empty = 0
-        self._by_selector: SelectorIndex[_TermKey] = SelectorIndex(table)
+        self._by_selector: SelectorIndex[TermKey] = SelectorIndex(table)
         #: The keys of the labels that the terms read; a term that is gone may count for a while.
         self.label_keys: frozenset[str] = frozenset()
+        #: Another number after another term came, or some were forgotten.
+        self.version = 0
         self._remember_nothing(table)
 
     def _remember_nothing(self, table: Table) -> None:
         self._table = table
         bounds = table.bounds
-        self._matching_terms: LruCache[Hashable, tuple[int, list[_TermKey]]] = table.new_lru_cache(
+        self._matching_terms: LruCache[Hashable, tuple[int, list[TermKey]]] = table.new_lru_cache(
             bounds.selectors, bounds.match_bytes
         )
 
@@ -274,7 +321,7 @@ class TermCounts:
         found = self._terms.entries.get(key)
         owner = self._table.owner
         if found is None:
-            found = TermCount(owner, _TermKey(key), term, weight)
+            found = TermCount(owner, TermKey(key), term, weight)
             self._terms.writable()[key] = found
             self._index(found)
         else:
@@ -294,6 +341,7 @@ class TermCounts:
                 self._forget_empty()
 
     def _index(self, found: TermCount) -> None:
+        self.version += 1
         selector = found.term.selector
         if selector is not None:  # else it matches nobody
             self._by_selector.add((selector,), found.known_as)
@@ -304,6 +352,7 @@ class TermCounts:
         self._terms = SharedDict()
         self._terms.writable().update(kept)
         self._empty = 0
+        self.version += 1
         self._by_selector = SelectorIndex(self._table)
         self.label_keys = frozenset()
         for one in kept.values():
@@ -322,6 +371,17 @@ class TermCounts:
         """
         if not self:
             return ()
+        known = self.matching_keys(shape, namespace_labels, version)
+        return [found for one in known if (found := self.count_of(one)).rows]
+
+    def count_of(self, known_as: TermKey) -> TermCount:
+        """Where the pods are that have a term; the term may be forgotten with the next version."""
+        return self._terms.entries[known_as.key]
+
+    def matching_keys(
+        self, shape: Shape, namespace_labels: Mapping[str, str], version: int
+    ) -> Sequence[TermKey]:
+        """The same terms and those that no pod has any more, until there is another version."""
         terms = self._terms.entries
         key = (shape.namespace, shape.label_key, version)
         seen, matching = self._matching_terms.get(key) or (0, [])
@@ -334,7 +394,7 @@ class TermCounts:
             self._matching_terms.put(
                 key, (len(self._by_selector), matching), size_of(key) + 8 * len(matching)
             )
-        return [found for one in matching if (found := terms[one.key]).rows]
+        return matching
 
     def __bool__(self) -> bool:
         return len(self._terms.entries) > self._empty

@@ -109,15 +109,12 @@ class EquivalenceClasses:
         observer.started(PRE_FILTER)
         if not self._filters.prepare(cycle, observer):
             return None
-        mask: Mask | None = None
-        if self._filters.has_filters(cycle):
-            fits = found.feasible_mask
-            mask = self._filters.narrow(cycle, fits)
-            if mask is None:
-                return None
-            if mask is fits:
-                mask = None
+        fits = found.feasible_mask
+        mask = self._filters.narrow(cycle, fits)
         if mask is None:
+            return None
+        if mask is fits:
+            mask = None
             filtering, left = found.filtering, len(found.feasible)
         else:
             filtering = Filtering(mask)
@@ -143,7 +140,12 @@ class EquivalenceClasses:
             nodes = nodes.subset(found.feasible)
         more = self._scores.weighted(cycle, nodes)
         if more is None and found.by_total:
-            return found.best if mask is None else _highest(np.where(mask, found.total, NOWHERE))
+            if mask is None:
+                return found.best
+            total = found.total
+            best: Rows = ((total == np.maximum.reduce(total)) & mask).nonzero()[0]
+            # The best of all are the best of some if these have any of them.
+            return best if len(best) else _highest(np.where(mask, total, NOWHERE))
         totals = found.totals(nodes)
         if more is not None:
             totals = totals + more

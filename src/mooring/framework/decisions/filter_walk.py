@@ -54,7 +54,6 @@ class FilterWalk:
         self._cluster = cluster
         self._pre_filters = pre_filters
         self._filters = filters
-        self._filter_names = frozenset(one.name for one in filters)
         self._what_ifs = what_ifs
         self._asking = False
 
@@ -110,10 +109,6 @@ class FilterWalk:
         whole, result, rejecting, _ = self._pre_filters.run(cycle, observer)
         return whole is None and result is None and not rejecting
 
-    def has_filters(self, cycle: Cycle) -> bool:
-        """Whether a filter has something to say after `prepare`."""
-        return not self._filter_names <= cycle.skipped
-
     def narrow(self, cycle: Cycle, possible: Mask) -> Mask | None:
         """Ask the filters alone about nodes that are possible.
 
@@ -128,15 +123,19 @@ class FilterWalk:
         Raises:
             PluginError: a plugin failed.
         """
-        mask, nodes = possible, cycle.nodes
+        mask = possible
         for asker in self._filters:
-            if asker.name in cycle.skipped:
-                continue
-            verdicts = _ask(asker, cycle, nodes, mask)
-            if verdicts is not None:
-                if any(one.error for one in verdicts.table):
-                    return None
-                mask = mask & (verdicts.choice == 0)
+            if asker.quick is not None:
+                try:
+                    mask = asker.quick(cycle, mask)
+                except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                    blame(error, asker.name, "filter", cycle.pod)
+            elif asker.name not in cycle.skipped:
+                verdicts = _ask(asker, cycle, cycle.nodes, mask)
+                if verdicts is not None:
+                    if any(one.error for one in verdicts.table):
+                        return None
+                    mask = mask & (verdicts.choice == 0)
         return mask
 
     def prepared(self, pod: Pod) -> Cycle:

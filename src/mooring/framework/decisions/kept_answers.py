@@ -58,13 +58,15 @@ def equivalence_classes(
     others = (one for name, one in plugins.items() if name not in kept)
     if not kept or weights * MAX_SCORE >= _MOST or any(map(_would_be_asked_twice, others)):
         return None
+    filters = [one for one in askers.filters if one.name not in kept]
+    prepared = {*kept, *(one.name for one in filters if one.quick is not None)}
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
         FilterWalk(
             cluster,
-            PreFilterWalk(cluster, [one for one in askers.pre_filters if one[0] not in kept]),
-            [one for one in askers.filters if one.name not in kept],
+            PreFilterWalk(cluster, [one for one in askers.pre_filters if one[0] not in prepared]),
+            filters,
             (),
         ),
         ScoreWalk(

@@ -33,6 +33,8 @@ class ScoreWalk:
     ) -> None:
         self._pre_scores = pre_scores
         self._scores = scores
+        quick = {asker.name for asker, _ in scores if asker.quick is not None}
+        self._not_quick = [one for one in pre_scores if one[0] not in quick]
 
     def run(self, cycle: Cycle, rows: Rows, observer: Observer) -> Scoring:
         """Score the possible nodes.
@@ -63,20 +65,20 @@ class ScoreWalk:
         Raises:
             PluginError: a plugin failed.
         """
-        skipped = self.prepare(cycle, nodes, NOBODY)
+        skipped = _prepare(self._not_quick, cycle, nodes, NOBODY)
         total: Amounts | None = None
         for asker, weight in self._scores:
             if asker.name in skipped:
                 continue
             try:
                 if asker.quick is not None:
-                    score = asker.quick(cycle, nodes)
+                    score = asker.quick(cycle, nodes, weight)
                 else:
                     score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
+                    score = score if weight == 1 else score * weight
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 blame(error, asker.name, "score", cycle.pod)
             if score is not None:
-                score = score if weight == 1 else score * weight
                 total = score if total is None else total + score
         return total
 
@@ -108,16 +110,22 @@ class ScoreWalk:
         Raises:
             PluginError: a plugin failed.
         """
-        told = observer.each_plugin
-        skipped = set()
-        for name, prepare in self._pre_scores:
-            if told:
-                observer.asking(name)
-            try:
-                if prepare(cycle, nodes) is hook.SKIP:
-                    skipped.add(name)
-            except Exception as error:  # noqa: BLE001
-                blame(error, name, "pre_score", cycle.pod)
-            if told:
-                observer.score_answered(name)
-        return skipped
+        return _prepare(self._pre_scores, cycle, nodes, observer)
+
+
+def _prepare(
+    pre_scores: Sequence[AskPreScore], cycle: Cycle, nodes: Nodes, observer: Observer
+) -> set[str]:
+    told = observer.each_plugin
+    skipped = set()
+    for name, prepare in pre_scores:
+        if told:
+            observer.asking(name)
+        try:
+            if prepare(cycle, nodes) is hook.SKIP:
+                skipped.add(name)
+        except Exception as error:  # noqa: BLE001
+            blame(error, name, "pre_score", cycle.pod)
+        if told:
+            observer.score_answered(name)
+    return skipped

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from mooring.framework import hook
-from mooring.framework.arrays import Amounts, Choice
+from mooring.framework.arrays import Amounts, Choice, Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_score import QuickScore
+from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -25,6 +25,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
 from mooring.plugins.affinity.details import too_far, too_near, unwanted
+from mooring.plugins.affinity.questions import DomainQuestion, PodsWithTerm, Questions
 from mooring.plugins.affinity.remedies import inter_pod_affinity_remedies
 from mooring.plugins.affinity.requeue_hints import (
     RequiredTerms,
@@ -34,17 +35,16 @@ from mooring.plugins.affinity.requeue_hints import (
     pod_update_helps,
 )
 from mooring.plugins.affinity.required_counts import TOO_FAR, TOO_NEAR, RequiredTermCounts
-from mooring.plugins.affinity.resolved_terms import MatchingPods, TermResolver, matches_all
+from mooring.plugins.affinity.resolved_terms import TermResolver, matches_all
 from mooring.plugins.domain_sums import (
     DomainSums,
     DomainWeights,
     KeptByLabels,
-    nodes_by_domain,
+    PodsOfASort,
     sums_over,
 )
 from mooring.plugins.score_arithmetic import MAX_SCORE
-from mooring.state.cluster import Cluster
-from mooring.state.counts import Counts, TermCount, TermCounts
+from mooring.state.counts import TermCount, TermCounts
 from mooring.state.shapes import Shape
 
 _NO_AFFINITY = reject("node(s) didn't match pod affinity rules", unresolvable=True)
@@ -53,8 +53,8 @@ _EXISTING = reject("node(s) didn't satisfy existing pods anti-affinity rules")
 #: In the order of what `required_counts` says.
 _TABLE = (ACCEPT, _EXISTING, _ANTI_AFFINITY, _NO_AFFINITY)
 _MAX_WEIGHT = 100
-#: So many nodes in a domain, and what is the same for all of them is worked out once.
-_MANY_NODES = 4
+#: So many different sums, and their shares are worked out beforehand.
+_MOST_SHARES = 4096
 
 
 class InterPodAffinityArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -85,6 +85,7 @@ class InterPodAffinity(
     hook.Details,
     hook.Remedies,
     hook.Sign,
+    QuickFilter,
     QuickScore,
 ):
     """Places pods near to, or away from, other pods, as affinity and anti-affinity ask."""
@@ -100,6 +101,12 @@ class InterPodAffinity(
         self._ignore_existing = args.ignore_preferred_terms_of_existing_pods
         self._cluster = handle.cluster
         self._terms = TermResolver(handle.cluster.catalog)
+        self._questions = Questions(
+            self._cluster,
+            self._terms,
+            self._hard_weight,
+            ignore_existing=self._ignore_existing,
+        )
         self._sums: KeptByLabels[DomainSums] = KeptByLabels()
 
     # -- filter
@@ -118,49 +125,41 @@ class InterPodAffinity(
             return hook.SKIP
         for one in terms.resolved:
             key = one.term.topology_key
-            state.affinity.add(key, self._matching_sums(cluster, key, terms.together))
+            state.affinity.add(key, self._sums_by_domain(key, [terms.together]))
         apart = self._terms.anti_affinity(shape)
         for one, matching in zip(apart.resolved, apart.each, strict=True):
             key = one.term.topology_key
-            state.anti_affinity.add(key, self._matching_sums(cluster, key, matching))
+            state.anti_affinity.add(key, self._sums_by_domain(key, [matching]))
         cycle.data[self.name] = state
         return None
 
     def _count_existing(self, cycle: Cycle, state: RequiredTermCounts) -> None:
         """Count the anti-affinity terms of the pods on the cluster that are about the pod."""
         cluster = cycle.cluster
-        by_key: dict[str, list[TermCount]] = {}
+        by_key: dict[str, list[PodsOfASort]] = {}
         for one in cluster.anti_affinity.matching_terms(
             cycle.shape, state.namespace_labels, self._terms.version
         ):
-            by_key.setdefault(one.term.topology_key, []).append(one)
-        for key, terms in by_key.items():
+            pods = PodsWithTerm(cluster.anti_affinity, one.known_as)
+            by_key.setdefault(one.term.topology_key, []).append(pods)
+        for key, pods_with_terms in by_key.items():
             if cluster.columns.has_label(key):  # else it is about domains that do not exist
-                state.existing.add(key, self._term_sums(cluster, key, terms))
+                state.existing.add(key, self._sums_by_domain(key, pods_with_terms))
 
-    def _matching_sums(self, cluster: Cluster, key: str, matching: MatchingPods) -> Amounts:
-        """(n_values,) the pods in each domain that match terms."""
-        counts, columns = matching.counts(cluster), cluster.columns
-        sums = self._sums.get(columns, (key, matching.key), lambda: sums_over(columns, key))
-        return sums.read(columns, counts.item, lambda: counts)
+    def _sums_by_domain(self, key: str, pods: Sequence[PodsOfASort]) -> Amounts:
+        """(n_values,) the pods of some sorts in each domain."""
+        names = (key, *(one.key for one in pods))
+        return self._answer(DomainQuestion(names, key, [(one, 1) for one in pods])).sums
 
-    def _term_sums(self, cluster: Cluster, key: str, terms: Sequence[TermCount]) -> Amounts:
-        """(n_values,) the pods in each domain that have one of some terms."""
-        columns = cluster.columns
-
-        def at(row: int) -> int:
-            return sum(one.rows.get(row, 0) for one in terms)
-
-        def counts() -> Counts:
-            found = np.zeros(len(columns), np.int32)
-            for one in terms:
-                one.add_to(found, columns.table)
-            return found
-
-        names = (key, *(one.known_as for one in terms))
-        return self._sums.get(columns, names, lambda: sums_over(columns, key)).read(
-            columns, at, counts
+    def _answer(self, question: DomainQuestion) -> DomainSums:
+        """How many pods there are in each domain now."""
+        cluster = self._cluster
+        found = self._sums.get(
+            cluster.columns,
+            question.key,
+            lambda: sums_over(cluster.columns, question.topology_key, question.pods),
         )
+        return found.catch_up(cluster)
 
     def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
         """Count another pod."""
@@ -211,24 +210,25 @@ class InterPodAffinity(
         ):
             key = weighted.term.topology_key
             if cluster.columns.has_label(key):
-                weights.add(key, self._matching_sums(cluster, key, matching), weighted.weight)
+                weights.add(key, self._sums_by_domain(key, [matching]), weighted.weight)
         version, labels = self._terms.version, self._terms.labels_of(shape.namespace)
+        drawn = [(cluster.preferred, 0)]
         if self._hard_weight:
-            for one in cluster.affinity.matching_terms(shape, labels, version):
-                self._weigh(cluster, weights, one, self._hard_weight)
-        for one in cluster.preferred.matching_terms(shape, labels, version):
-            self._weigh(cluster, weights, one, one.weight)
+            drawn.append((cluster.affinity, self._hard_weight))
+        for terms, weight in drawn:
+            for one in terms.matching_terms(shape, labels, version):
+                self._weigh(weights, terms, one, weight or one.weight)
         if not weights.by_key:
             return hook.SKIP
         cycle.data[self.name + "/score"] = weights.by_key
         return None
 
     def _weigh(
-        self, cluster: Cluster, weights: DomainWeights, term: TermCount, weight: int
+        self, weights: DomainWeights, terms: TermCounts, one: TermCount, weight: int
     ) -> None:
-        key = term.term.topology_key
-        if cluster.columns.has_label(key):
-            weights.add(key, self._term_sums(cluster, key, (term,)), weight)
+        key = one.term.topology_key
+        if self._cluster.columns.has_label(key):
+            weights.add(key, self._sums_by_domain(key, [PodsWithTerm(terms, one.known_as)]), weight)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """The sum of the weights in the node's domains."""
@@ -248,19 +248,50 @@ class InterPodAffinity(
             return _shares(np.arange(high - low + 1)).take(scores - low)
         return _shares(scores - low, high - low)
 
-    def normalized_scores(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
-        """The same at once, by domain if there are fewer domains than nodes."""
-        by_key: dict[str, Amounts] = cycle.data[self.name + "/score"]
-        (key, weights), *more = by_key.items()
-        if more or nodes.rows is not None or len(weights) * _MANY_NODES > len(nodes):
-            raw = self.score_nodes(cycle.pod, nodes)
-            return self.normalize(cycle, nodes, raw)
-        columns = nodes.columns
-        shown = weights[nodes_by_domain(columns, key) > 0]
-        low, high = int(shown.min()), int(shown.max())
-        if high == low:
+    # -- at once
+
+    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
+        """The nodes that the filter leaves."""
+        cluster, shape = cycle.cluster, cycle.shape
+        if not (shape.affinity or shape.anti_affinity or cluster.anti_affinity):
+            return possible
+        asked = self._questions.of(shape)
+        for one in asked.apart:
+            found = self._answer(one)
+            if found.has_pods:
+                possible = possible > found.nodes_with_pods  # these, but not those
+        answers = [self._answer(one) for one in asked.together]
+        if asked.first and not any(one.has_pods for one in answers):
+            # The first pod that matches its own affinity may go anywhere.
+            for one in asked.together:
+                column = cluster.columns.labels(one.topology_key)
+                if not column.is_complete:
+                    possible = possible & (column.ids > 0)
+        else:
+            for found in answers:
+                if not found.has_pods_everywhere:
+                    possible = possible & found.nodes_with_pods
+        return possible
+
+    def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
+        """The normalized scores, by domain if that is enough."""
+        cluster, shape = cycle.cluster, cycle.shape
+        if not (shape.preferred or cluster.preferred or cluster.affinity):
             return None
-        return _shares(weights - low, high - low).take(columns.labels(key).ids)
+        answers = [self._answer(one) for one in self._questions.of(shape).wanted]
+        answers = [one for one in answers if one.has_pods]
+        if not answers:
+            return None
+        if len(answers) == 1 and nodes.rows is None:
+            sums = answers[0]
+            low, high = sums.lowest, sums.highest
+            if not sums.every_node_counts:  # those without the label have 0
+                low, high = min(low, 0), max(high, 0)
+            found = _weighted_shares(sums.sums, low, high, weight)
+            return found.take(sums.ids) if found is not None else None
+        raw = functools.reduce(np.add, [one.sums.take(nodes.take(one.ids)) for one in answers])
+        low, high = int(np.minimum.reduce(raw)), int(np.maximum.reduce(raw))
+        return _weighted_shares(raw, low, high, weight)
 
     # -- what helps
 
@@ -350,6 +381,28 @@ class InterPodAffinity(
             if self._hard_weight:
                 counted.append(cluster.affinity)
         return [one for one in counted if one]
+
+
+def _weighted_shares(sums: Amounts, low: int, high: int, weight: int) -> Amounts | None:
+    """What `InterPodAffinity.normalize` gives, times a weight; None if all are the same.
+
+    Args:
+        sums: the sums; numbers that are out of range get anything.
+        low: the lowest of those that count.
+        high: the highest of them.
+        weight: the weight.
+    """
+    if high == low:
+        return None
+    if high - low < _MOST_SHARES:
+        places = sums - low if low else sums
+        return _table_of_shares(high - low, weight).take(places, mode="clip")
+    return _shares(sums - low, high - low) * weight
+
+
+@functools.lru_cache(maxsize=64)
+def _table_of_shares(most: int, weight: int) -> Amounts:
+    return _shares(np.arange(most + 1)) * weight
 
 
 def _shares(sums: Amounts, most: int | None = None) -> Amounts:

@@ -11,7 +11,7 @@ from mooring.model.workloads import Namespace
 from mooring.state.affinity_terms import AffinityTerm
 from mooring.state.catalog import Catalog
 from mooring.state.cluster import Cluster
-from mooring.state.counts import Counts, PodLabelGroup
+from mooring.state.counts import FollowedCount, PodLabelGroup
 from mooring.state.shapes import Shape
 
 _AFFINITY: Final = f"{__name__} affinity"
@@ -62,9 +62,9 @@ class MatchingPods:
         self._selectors = [one.term.selector for one in resolved if one.term.selector is not None]
         self.key = ("affinity", *(one.key for one in resolved))
 
-    def counts(self, cluster: Cluster) -> Counts:
-        """(n,) how many of them are on each node."""
-        return cluster.pod_counts.matching(self.key, self._includes, self._selectors)
+    def counted(self, cluster: Cluster) -> FollowedCount:
+        """How many of them are on each node."""
+        return cluster.pod_counts.follow(self.key, self._includes, self._selectors)
 
     def _includes(self, group: PodLabelGroup) -> bool:
         return all(one.matches(group.namespace, group.labels) for one in self._resolved)

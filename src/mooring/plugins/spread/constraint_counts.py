@@ -4,23 +4,61 @@ What depends on nodes and the pod's template alone is worked out once (`Eligible
 depends on the pods is counted by the state. Called by `PodTopologySpread` alone.
 """
 
+from collections.abc import Hashable
+
 import numpy as np
 
-from mooring.framework.arrays import Amounts, Mask, Rows
+from mooring.framework.arrays import Mask, Rows
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
+from mooring.model.selectors import LabelSelector
 from mooring.plugins.domain_sums import DomainSums, KeptByLabels
 from mooring.plugins.spread.constraints import SpreadConstraint
 from mooring.plugins.spread.counted_nodes import affinity_mask, tolerated_mask
 from mooring.state.aspects import Aspect
+from mooring.state.cluster import Cluster
 from mooring.state.columns import Columns, LabelColumn
-from mooring.state.counts import Counts, PodLabelGroup
+from mooring.state.counts import FollowedCount, PodLabelGroup
 from mooring.state.node_labels import Ids
 
 #: The minimum of no domains at all, which no count can exceed.
 _NO_MINIMUM = 2**31 - 1
 #: For so many labels it is remembered how many domains there are.
 _MOST_SHOWN = 64
+
+
+class SpreadPods:
+    """The pods of a namespace that a constraint counts, which has a selector.
+
+    Attributes:
+        key: equal for those that mean the same.
+    """
+
+    __slots__ = ("_namespace", "_selector", "key")
+
+    def __init__(self, namespace: str, selector: LabelSelector, key: Hashable) -> None:
+        self._namespace = namespace
+        self._selector = selector
+        self.key = ("spread", namespace, key)
+
+    def counted(self, cluster: Cluster) -> FollowedCount:
+        """How many of them are on each node."""
+        return cluster.pod_counts.follow(self.key, self._includes, (self._selector,))
+
+    def _includes(self, group: PodLabelGroup) -> bool:
+        return (
+            group.namespace == self._namespace
+            and not group.terminating
+            and self._selector.matches(group.labels)
+        )
+
+
+def spread_pods(namespace: str, constraint: SpreadConstraint) -> SpreadPods | None:
+    """The pods of a namespace that a constraint counts; None if it counts none."""
+    selector = constraint.selector
+    if selector is None or not constraint.counts:
+        return None
+    return SpreadPods(namespace, selector, constraint.key)
 
 
 class EligibleDomains:
@@ -31,10 +69,9 @@ class EligibleDomains:
         ids: (n,) the domain of each node.
         size: how many domains there are; the first has the nodes without the label.
         is_complete: whether every node has the label.
-        present: the domains that have an eligible node.
     """
 
-    __slots__ = ("_every", "eligible", "ids", "is_complete", "present", "size")
+    __slots__ = ("_every", "eligible", "ids", "is_complete", "size")
 
     def __init__(self, columns: Columns, constraint: SpreadConstraint, eligible: Mask) -> None:
         column = columns.labels(constraint.topology_key)
@@ -43,26 +80,24 @@ class EligibleDomains:
         self.size = len(column.values)
         self.is_complete = column.is_complete
         self._every = bool(eligible.all())
-        counted = self.ids if self._every else self.ids[eligible]
-        self.present = np.bincount(counted, minlength=self.size).nonzero()[0]
 
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
-        return self.eligible.nbytes + self.present.nbytes
+        return self.eligible.nbytes + self.ids.nbytes
 
     def sums(
         self, kept: KeptByLabels[DomainSums], cycle: Cycle, constraint: SpreadConstraint
-    ) -> Amounts:
-        """(n_values,) the matching pods of each domain on the eligible nodes, read-only."""
-        counts = matching_counts(cycle, constraint)
-        if counts is None:
-            return np.zeros(self.size, np.int64)
-        columns, key = cycle.cluster.columns, (self, cycle.shape.namespace, constraint.key)
-        return kept.get(columns, key, self._new_sums).read(columns, counts.item, lambda: counts)
-
-    def _new_sums(self) -> DomainSums:
-        return DomainSums(self.ids, self.size, None if self._every else self.eligible)
+    ) -> DomainSums:
+        """The matching pods of each domain on the eligible nodes."""
+        pods = spread_pods(cycle.shape.namespace, constraint)
+        weighted = () if pods is None else ((pods, 1),)
+        counted = None if self._every else self.eligible
+        return kept.get(
+            cycle.cluster.columns,
+            (self, pods and pods.key),
+            lambda: DomainSums(self.ids, self.size, counted, weighted),
+        ).catch_up(cycle.cluster)
 
 
 class RequiredCounts:
@@ -74,7 +109,7 @@ class RequiredCounts:
         own: 1 if the pod itself is one of those to be spread, else 0.
     """
 
-    __slots__ = ("_changed", "_domains", "_minimum", "constraint", "own", "sums")
+    __slots__ = ("_changed", "_counts", "_domains", "constraint", "own", "sums")
 
     def __init__(
         self,
@@ -85,9 +120,9 @@ class RequiredCounts:
     ) -> None:
         self.constraint = constraint
         self._domains = domains
-        self._minimum: int | None = None
         self._changed = False
-        self.sums = domains.sums(kept, cycle, constraint)
+        self._counts = domains.sums(kept, cycle, constraint)
+        self.sums = self._counts.sums
         self.own = int(constraint.matches(cycle.shape.labels))
 
     @property
@@ -103,13 +138,11 @@ class RequiredCounts:
     @property
     def minimum(self) -> int:
         """The count of the emptiest domain; 0 if there are fewer domains than asked for."""
-        if self._minimum is None:
-            present = self._domains.present
-            if len(present) < self.constraint.min_domains:
-                self._minimum = 0
-            else:
-                self._minimum = int(self.sums.take(present).min(initial=_NO_MINIMUM))
-        return self._minimum
+        if not self._changed:
+            return lowest_count(self._counts, self.constraint)
+        if self._counts.domains < self.constraint.min_domains:
+            return 0
+        return int(self.sums[self._counts.shown].min(initial=_NO_MINIMUM))
 
     @property
     def limit(self) -> int:
@@ -122,7 +155,13 @@ class RequiredCounts:
             if not self._changed:  # others have the same sums
                 self.sums, self._changed = self.sums.copy(), True
             self.sums[self._domains.ids[row]] += count
-            self._minimum = None
+
+
+def lowest_count(counts: DomainSums, constraint: SpreadConstraint) -> int:
+    """The count of the emptiest domain; 0 if there are fewer domains than asked for."""
+    if counts.domains < constraint.min_domains:
+        return 0
+    return counts.lowest if counts.domains else _NO_MINIMUM
 
 
 def has_topology_labels(columns: Columns, constraints: tuple[SpreadConstraint, ...]) -> Mask:
@@ -159,24 +198,6 @@ def included_nodes(cycle: Cycle, constraint: SpreadConstraint) -> Mask:
     if constraint.honors_taints:
         mask &= tolerated_mask(columns, cycle.pod, cycle.shape)
     return mask
-
-
-def matching_counts(cycle: Cycle, constraint: SpreadConstraint) -> Counts | None:
-    """(n,) the pods on each node that the constraint counts; None if it counts none."""
-    selector = constraint.selector
-    if selector is None or not constraint.counts:
-        return None
-    namespace = cycle.shape.namespace
-
-    def test(group: PodLabelGroup) -> bool:
-        return (
-            group.namespace == namespace
-            and not group.terminating
-            and selector.matches(group.labels)
-        )
-
-    key = ("spread", namespace, constraint.key)
-    return cycle.cluster.pod_counts.matching(key, test, (selector,))
 
 
 class ShownDomains:

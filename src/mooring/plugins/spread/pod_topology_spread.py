@@ -3,7 +3,7 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import cast
 
 import msgspec
@@ -12,7 +12,7 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Choice, Floats, Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_score import QuickScore
+from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -23,7 +23,7 @@ from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod, TopologySpreadConstraint
 from mooring.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
-from mooring.plugins.domain_sums import DomainSums, KeptByLabels, nodes_by_domain
+from mooring.plugins.domain_sums import DomainSums, KeptByLabels
 from mooring.plugins.pod_keys import node_selection_key, tolerations_key
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.plugins.spread.constraint_counts import (
@@ -33,7 +33,7 @@ from mooring.plugins.spread.constraint_counts import (
     every_node_has_labels,
     has_topology_labels,
     included_nodes,
-    matching_counts,
+    spread_pods,
 )
 from mooring.plugins.spread.constraints import (
     DO_NOT_SCHEDULE,
@@ -46,12 +46,15 @@ from mooring.plugins.spread.constraints import (
     own_constraints,
 )
 from mooring.plugins.spread.details import spread_details
-from mooring.plugins.spread.natural_log import natural_log
 from mooring.plugins.spread.remedies import topology_spread_remedies
 from mooring.plugins.spread.requeue_hints import changes_domains, pod_counts_differently
 from mooring.plugins.spread.score_parts import ScorePart, rounded_sum
-from mooring.plugins.spread.scores_by_place import NodePlaces, ScoresByPlace, scores_by_place
-from mooring.state.counts import Counts
+from mooring.plugins.spread.standing_constraints import (
+    StandingConstraints,
+    domain_values,
+    weighted,
+)
+from mooring.state.aspects import Aspect
 from mooring.state.shapes import Shape
 
 _SYSTEM = "System"
@@ -125,6 +128,7 @@ class PodTopologySpread(
     hook.Details,
     hook.Remedies,
     hook.Sign,
+    QuickFilter,
     QuickScore,
 ):
     """Spreads pods evenly over hosts, zones or other parts of the topology."""
@@ -141,7 +145,7 @@ class PodTopologySpread(
         self._cluster = handle.cluster
         self._defaults = DefaultConstraints(handle.cluster, defaults)
         self._sums: KeptByLabels[DomainSums] = KeptByLabels()
-        self._places: KeptByLabels[NodePlaces] = KeptByLabels()
+        self._standing: KeptByLabels[StandingConstraints] = KeptByLabels(Aspect.TAINTS)
         self._shown = ShownDomains()
         self._score_key = self.name + "/score"
 
@@ -221,8 +225,7 @@ class PodTopologySpread(
         constraints = self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
         if not constraints:
             return hook.SKIP
-        # Only the system's own defaults put up with nodes that lack one of the labels.
-        strict = bool(cycle.pod.spec.topology_spread_constraints) or not self._system
+        strict = self._is_strict(cycle.pod)
         columns = cycle.cluster.columns
         ignored: Mask | None = None
         if strict and not every_node_has_labels(columns, constraints):
@@ -233,22 +236,22 @@ class PodTopologySpread(
             for place, constraint in enumerate(constraints)
             if constraint.topology_key != HOSTNAME
         }
-        found: ScoresByPlace | _SpreadScores | None = None
-        if nodes.rows is None and ignored is None:
-            found = self._scores_by_place(cycle, constraints, by_domain)
-        if found is None:
-            parts = [
-                ScorePart(by_domain[place], nodes.take(columns.labels(one.topology_key).ids))
-                if place in by_domain
-                else _host_part(cycle, nodes, one, ignored)
-                for place, one in enumerate(constraints)
-            ]
-            scores = rounded_sum(parts)
-            if ignored is not None:
-                scores[ignored] = 0
-            found = _SpreadScores(scores, ignored)
-        cycle.data[self._score_key] = found
+        parts = [
+            ScorePart(by_domain[place], nodes.take(columns.labels(one.topology_key).ids))
+            if place in by_domain
+            else _host_part(cycle, nodes, one, ignored)
+            for place, one in enumerate(constraints)
+        ]
+        scores = rounded_sum(parts)
+        if ignored is not None:
+            scores[ignored] = 0
+        cycle.data[self._score_key] = _SpreadScores(scores, ignored)
         return None
+
+    def _is_strict(self, pod: Pod) -> bool:
+        """Whether nodes that lack one of the labels are left out."""
+        # Only the system's own defaults put up with them.
+        return bool(pod.spec.topology_spread_constraints) or not self._system
 
     def _by_domain(
         self,
@@ -265,52 +268,18 @@ class PodTopologySpread(
         column = cycle.cluster.columns.labels(constraint.topology_key)
         size = self._shown.count(column, nodes, ignored)
         domains = self._domains(cycle, constraints, place, strict=strict)
-        sums = domains.sums(self._sums, cycle, constraint)
-        if (empty := column.place("")) > 0:
-            sums = sums.copy()
-            sums[empty] += sums[0]
-        by_domain = _weighted(sums, constraint, size)
-        by_domain[0] = 0.0  # the node has no such label
-        return by_domain
-
-    def _scores_by_place(
-        self,
-        cycle: Cycle,
-        constraints: tuple[SpreadConstraint, ...],
-        by_domain: Mapping[int, Floats],
-    ) -> ScoresByPlace | None:
-        """The scores of all nodes; None if they are better worked out for each node.
-
-        For one constraint over domains, with or without one over hosts.
-        """
-        if len(by_domain) != 1 or len(constraints) > 2:
-            return None
-        (place, values), columns = next(iter(by_domain.items())), cycle.cluster.columns
-        topology_key = constraints[place].topology_key
-        column = columns.labels(topology_key)
-        if len(constraints) == 1:
-            return scores_by_place(values, column.ids, nodes_by_domain(columns, topology_key))
-        host = constraints[1 - place]
-        counts = matching_counts(cycle, host)
-        if counts is None or not columns.labels(HOSTNAME).is_complete:
-            return None
-        key = (topology_key, cycle.shape.namespace, host.key)
-        kept = self._places.get(columns, key, lambda: NodePlaces(column.ids, len(column.values)))
-        if not kept.catch_up(columns, counts):
-            return None
-        pods = np.arange(len(kept.nodes) // len(values))
-        on_host = _weighted(pods, host, len(columns))
-        return scores_by_place(np.add.outer(on_host, values).ravel(), kept.places, kept.nodes)
+        sums = domains.sums(self._sums, cycle, constraint).sums
+        return domain_values(sums, column, constraint, size)
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """The matching pods near each node, weighted by the size of the topology."""
-        state: ScoresByPlace | _SpreadScores = nodes.cycle.data[self._score_key]
+        state: _SpreadScores = nodes.cycle.data[self._score_key]
         return state.raw
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The emptier a node's domains, the higher."""
-        state: ScoresByPlace | _SpreadScores = cycle.data[self._score_key]
-        ignored = state.ignored if isinstance(state, _SpreadScores) else None
+        state: _SpreadScores = cycle.data[self._score_key]
+        ignored = state.ignored
         counted = scores if ignored is None else scores[~ignored]
         most = int(counted.max(initial=0))
         if most == 0:
@@ -325,12 +294,48 @@ class PodTopologySpread(
             found[ignored] = 0
         return found
 
-    def normalized_scores(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
-        """The same at once."""
-        state: ScoresByPlace | _SpreadScores = cycle.data[self._score_key]
-        if isinstance(state, ScoresByPlace):
-            return state.normalized()
-        return self.normalize(cycle, nodes, state.raw)
+    # -- at once
+
+    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
+        """The nodes that the filter leaves."""
+        constraints = self._constraints_of(cycle.pod, cycle.shape, DO_NOT_SCHEDULE)
+        if constraints:
+            standing = self._standing_of(cycle, constraints, strict=True)
+            for one in standing.each:
+                possible = one.accepted(cycle, possible)
+        return possible
+
+    def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
+        """The normalized scores, from a small table if that is possible."""
+        constraints = self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
+        if not constraints:
+            return None
+        standing = self._standing_of(cycle, constraints, strict=self._is_strict(cycle.pod))
+        places = standing.places(cycle.cluster)
+        if places is not None:
+            return standing.scores(cycle, nodes, places, weight)
+        self.pre_score(cycle, nodes)
+        return self.normalize(cycle, nodes, self.score_nodes(cycle.pod, nodes)) * weight
+
+    def _standing_of(
+        self, cycle: Cycle, constraints: tuple[SpreadConstraint, ...], *, strict: bool
+    ) -> StandingConstraints:
+        """What is kept for pods that have constraints."""
+        pod, shape, columns = cycle.pod, cycle.shape, cycle.cluster.columns
+        key = (constraints, node_selection_key(pod, shape), tolerations_key(pod, shape), strict)
+
+        def make() -> StandingConstraints:
+            domains = [
+                self._domains(cycle, constraints, place, strict=strict)
+                for place in range(len(constraints))
+            ]
+            sums = [
+                one.sums(self._sums, cycle, constraint)
+                for one, constraint in zip(domains, constraints, strict=True)
+            ]
+            return StandingConstraints(cycle, constraints, domains, sums, strict=strict)
+
+        return self._standing.get(columns, key, make)
 
     # -- what helps
 
@@ -398,20 +403,14 @@ def _host_part(
     cycle: Cycle, nodes: Nodes, constraint: SpreadConstraint, ignored: Mask | None
 ) -> ScorePart:
     """What a constraint over hosts adds to the scores: matching pods are counted on each node."""
-    columns = cycle.cluster.columns
+    cluster, columns = cycle.cluster, cycle.cluster.columns
     size = len(nodes) - (int(ignored.sum()) if ignored is not None else 0)
-    counts = matching_counts(cycle, constraint)
-    here = nodes.take(columns.table.zeros(np.int32) if counts is None else counts)
-    places = here.astype(np.intp)
-    values = _weighted(np.arange(int(places.max(initial=0)) + 2), constraint, size)
+    pods = spread_pods(cycle.shape.namespace, constraint)
+    table = columns.table
+    counts = table.zeros(np.int32) if pods is None else pods.counted(cluster).array(table)
+    places = nodes.take(counts).astype(np.intp)
+    values = weighted(np.arange(int(places.max(initial=0)) + 2), constraint.max_skew, size)
     values[-1] = 0.0  # the node has no such label
     if not every_node_has_labels(columns, (constraint,)):
         places[nodes.take(columns.labels(constraint.topology_key).ids) == 0] = len(values) - 1
     return ScorePart(values, places)
-
-
-def _weighted(here: Amounts | Counts, constraint: SpreadConstraint, size: int) -> Floats:
-    """What one constraint adds to a score, by the matching pods there are here already."""
-    share: Floats = here * np.float64(natural_log(size + 2))
-    share += float(constraint.max_skew - 1)
-    return share

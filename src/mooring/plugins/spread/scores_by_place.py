@@ -1,53 +1,28 @@
 """Scores of all nodes as a small table, and for each node its place in it.
 
 Nodes with as many matching pods of their own, in the same domain, have the same score. Which of
-them a node belongs to is kept and follows the row log, so a decision works out a few numbers and
-reads them once for each node. Made by `PodTopologySpread` when all nodes are possible;
-`score_parts` does the same for some nodes.
+them a node belongs to is kept and follows the pods that come and go, so a decision works out a few
+numbers and reads them once for each node. Used by `PodTopologySpread` for quick scores;
+`score_parts` does the same with nothing kept.
 """
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats
+from mooring.framework.nodes import Nodes
+from mooring.plugins.domain_sums import PodsOfASort
 from mooring.plugins.score_arithmetic import MAX_SCORE
-from mooring.state.columns import Columns
-from mooring.state.counts import Counts
+from mooring.state.cluster import Cluster
+from mooring.state.count_changes import CountChanges
 from mooring.state.node_labels import Ids
 
-#: If more rows changed, the places of all of them are worked out anew.
-_MANY: Final = 48
 #: A table is not larger.
 _MOST: Final = 2048
-
-
-class ScoresByPlace(NamedTuple):
-    """The raw scores of all nodes.
-
-    Attributes:
-        values: the different ones, some of which no node has.
-        places: (n,) for each node the place of its score.
-        nodes: how many nodes are at each place.
-    """
-
-    values: Amounts
-    places: Ids
-    nodes: Amounts
-
-    @property
-    def raw(self) -> Amounts:
-        """(n,) the raw scores."""
-        return self.values.take(self.places)
-
-    def normalized(self) -> Amounts | None:
-        """(n,) the emptier a node's domains, the higher; None if all nodes get the same."""
-        shown = self.values[self.nodes > 0]
-        most, least = int(shown.max()), int(shown.min())
-        if most == least:
-            return None
-        return (MAX_SCORE * (most + least - self.values) // most).take(self.places)
+#: Up to so many numbers are worked out one by one.
+_FEW: Final = 64
 
 
 class NodePlaces:
@@ -56,6 +31,7 @@ class NodePlaces:
     Args:
         ids: (n,) the domain of each node.
         size: how many domains there are.
+        pods: the matching pods; None for none.
 
     Attributes:
         places: (n,) the number of pods times the number of domains, plus the domain; valid until
@@ -63,55 +39,102 @@ class NodePlaces:
         nodes: how many nodes are at each place.
     """
 
-    __slots__ = ("_ids", "_position", "_size", "nodes", "places")
+    __slots__ = ("_changes", "_ids", "_pods", "_position", "_size", "nodes", "places")
 
-    def __init__(self, ids: Ids, size: int) -> None:
+    def __init__(self, ids: Ids, size: int, pods: PodsOfASort | None) -> None:
         self._ids = ids
         self._size = size
-        self._position = -1
+        self._pods = pods
+        self._changes: CountChanges | None = None
+        self._position = 0
         self.places: Ids = ids
-        self.nodes: Amounts = np.zeros(0, np.int64)
+        self.nodes: list[int] = np.bincount(ids, minlength=size).tolist()
 
     @property
     def nbytes(self) -> int:
         """About how much memory it takes once it was read."""
-        return 16 * len(self._ids)
+        return 16 * len(self._ids) + 16 * len(self.nodes)
 
-    def catch_up(self, columns: Columns, counts: Counts) -> bool:
-        """Look again at the rows that changed; false if there are too many different places."""
-        log = columns.row_log
-        if self._position != log.end:
-            rows = log.since(self._position) if self._position >= 0 else None
-            if rows is None or len(rows) > _MANY:
+    def catch_up(self, cluster: Cluster) -> bool:
+        """Take in what came since the last time; false if there are too many different places."""
+        if self._pods is not None:
+            counted = self._pods.counted(cluster)
+            changes = counted.changes
+            more = changes.since(self._position) if changes is self._changes else None
+            if more is None:
+                counts = counted.array(cluster.columns.table)
                 self.places = counts.astype(np.intp) * self._size + self._ids
                 self._count_nodes()
+                self._changes = changes
             else:
-                self._look_at(rows, counts.item)
-            self._position = log.end
+                self._move(more)
+            self._position = changes.end
         return len(self.nodes) <= _MOST
 
-    def _look_at(self, rows: list[int], at: Callable[[int], int]) -> None:
+    def _move(self, changes: list[tuple[int, int]]) -> None:
         places, nodes = self.places, self.nodes
-        for row in rows:
-            place = at(row) * self._size + self._ids.item(row)
+        for row, change in changes:
             before = places.item(row)
-            if place != before:
-                places[row] = place
-                if place < len(nodes):
-                    nodes[before] -= 1
-                    nodes[place] += 1
-                else:
-                    self._count_nodes()
-                    nodes = self.nodes
+            place = places[row] = before + change * self._size
+            if place < len(nodes):
+                nodes[before] -= 1
+                nodes[place] += 1
+            else:
+                self._count_nodes()
+                nodes = self.nodes
 
     def _count_nodes(self) -> None:
         # A multiple of the number of domains, and room for some more pods.
         pods = int(self.places.max(initial=0)) // self._size + 2
-        self.nodes = np.bincount(self.places, minlength=pods * self._size)
+        self.nodes = np.bincount(self.places, minlength=pods * self._size).tolist()
+
+    def scores(
+        self, by_pods: Sequence[float], by_domain: Floats, nodes: Nodes, weight: int
+    ) -> Amounts | None:
+        """(n_nodes,) normalized scores times a weight: the lower a raw score, the higher.
+
+        What is added to raw scores is 0, or 0.5 and more.
+
+        Args:
+            by_pods: what each number of pods on a node adds.
+            by_domain: what each domain adds.
+            nodes: the nodes.
+            weight: the weight.
+
+        Returns:
+            The scores; None if all nodes get the same.
+        """
+        places, shown = self.places, self.nodes
+        rows = nodes.rows
+        if rows is not None:
+            places = places.take(rows)
+            shown = np.bincount(places, minlength=len(shown)).tolist()
+        few = len(shown) <= _FEW
+        table = (_table_of_few if few else _table_of_many)(by_pods, by_domain, shown)
+        return None if table is None else (table * weight).take(places)
 
 
-def scores_by_place(values: Floats, places: Ids, nodes: Amounts) -> ScoresByPlace:
-    """A table of scores, halves rounded up; none of them is negative."""
-    low = values.astype(np.int64)
-    low += values - low >= 0.5
-    return ScoresByPlace(low, places, nodes)
+def _table_of_few(
+    by_pods: Sequence[float], by_domain: Floats, shown: Sequence[int]
+) -> Amounts | None:
+    """The normalized score at each place; None if all that are shown have the same."""
+    domains = by_domain.tolist()
+    # Halves rounded up. A half added to the largest number below a half would give 1.
+    raw = [int(pods + domain + 0.5) for pods in by_pods for domain in domains]
+    found = [score for score, nodes in zip(raw, shown, strict=True) if nodes]
+    most, least = max(found), min(found)
+    if most == least:
+        return None
+    return np.array([MAX_SCORE * (most + least - score) // most for score in raw], np.int64)
+
+
+def _table_of_many(
+    by_pods: Sequence[float], by_domain: Floats, shown: Sequence[int]
+) -> Amounts | None:
+    """The same with arrays."""
+    raw = (np.add.outer(by_pods, by_domain).ravel() + 0.5).astype(np.int64)
+    found = raw[np.array(shown) > 0]
+    most, least = int(found.max()), int(found.min())
+    if most == least:
+        return None
+    return MAX_SCORE * (most + least - raw) // most

@@ -44,6 +44,7 @@ class Failing:
     name = "Failing"
     scope = Scope.NODES
     by_node = False
+    quick = None
 
     def ask(self, pod: Pod, nodes: Nodes) -> None:
         raise RuntimeError("not here")

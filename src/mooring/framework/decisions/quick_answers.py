@@ -1,0 +1,39 @@
+"""Short cuts for filters and scores by domain: their end without what is between.
+
+A decision that is made from what is kept takes them (`filter_walk`, `score_walk`), as nobody looks
+there at verdicts with reasons or at the scores of each plugin. Both ways give the same.
+"""
+
+from abc import ABC, abstractmethod
+
+from mooring.framework.arrays import Amounts, Mask
+from mooring.framework.cycle import Cycle
+from mooring.framework.nodes import Nodes
+
+
+class QuickFilter(ABC):
+    """A filter that can tell the nodes it accepts without verdicts."""
+
+    @abstractmethod
+    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
+        """The nodes that `pre_filter` and `filter_nodes` leave; `pre_filter` was not asked.
+
+        Args:
+            cycle: the decision.
+            possible: (n,) the nodes in question; not to be changed.
+
+        Returns:
+            The same mask if all of them are accepted, or another one.
+        """
+
+
+class QuickScore(ABC):
+    """A score that can tell the normalized scores without the raw ones of each node."""
+
+    @abstractmethod
+    def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
+        """What `pre_score`, `score_nodes` and `normalize` give; `pre_score` was not asked.
+
+        Returns:
+            (n_nodes,) the scores, each times the weight; None if all nodes get the same.
+        """
