@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from mooring.framework.binding_hooks import BindingHooks, Waits
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.observer import PERMIT, RESERVE, Observer
+from mooring.framework.decisions.observer import NOBODY, PERMIT, RESERVE, Observer
 from mooring.framework.filtering import Candidate, Rejection
 from mooring.framework.fit_error import fit_error
 from mooring.model.node import Node
@@ -123,8 +123,8 @@ class BindingCycles:
         Raises:
             Exception: a plugin failed, or who watches.
         """
-        hooks = self._decider.runtimes[queued.pod.scheduler_name].binding_hooks
-        observer = self._decider.observer(queued.pod)
+        hooks = self._decider.runtimes[queued.profile].binding_hooks
+        observer = self._decider.observers.get(queued.profile, NOBODY)
         observer.started(RESERVE)
         try:
             plans = hooks.reserve(cycle, node)

@@ -38,7 +38,9 @@ class Decider(NamedTuple):
     def decide(self, pod: Pod) -> DecisionCycle:
         """One decision, by the plugins of the pod's profile."""
         extended = self.extended is not None and self.extended(pod)
-        return decide(self.runtimes[pod.scheduler_name], pod, self.observer(pod), extended=extended)
+        profile = pod.scheduler_name
+        observer = self.observers.get(profile, NOBODY)
+        return decide(self.runtimes[profile], pod, observer, extended=extended)
 
     def observer(self, pod: Pod) -> Observer:
         """Who watches decisions about a pod, and what follows them."""

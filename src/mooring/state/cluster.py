@@ -18,7 +18,9 @@ Nodes are rows of `columns`; whatever is counted there for the pods is changed b
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any
+
+from msgspec.structs import replace
 
 from mooring.errors import MooringError
 from mooring.model.change import Gone, Put
@@ -26,6 +28,7 @@ from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.state.assume_cache import AssumeCache
+from mooring.state.assumed_pod import AssumedPod
 from mooring.state.catalog import Catalog
 from mooring.state.columns import Columns
 from mooring.state.copy_on_write import SharedDict
@@ -34,23 +37,9 @@ from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_info import NodeInfo, without_usage
 from mooring.state.nominations import Nominations
 from mooring.state.pod_info import PodInfo
-from mooring.state.shapes import Shape, Shapes, have_same_shape
+from mooring.state.shapes import Shape, Shapes
 from mooring.state.usage import NodeUsage
-
-_NO_ANNOTATIONS: Final[Mapping[str, str]] = {}
-
-
-class AssumedPod(NamedTuple):
-    """A pod counted on a node before the API server says so, and how to take that back."""
-
-    pod: Pod
-    node_name: str
-    annotations: Mapping[str, str]
-    confirmed: bool = False
-
-    def placed(self) -> Pod:
-        """The pod as it is counted."""
-        return self.pod.placed(self.node_name, self.annotations)
+from mooring.state.what_if_pods import WhatIfPods
 
 
 class Cluster:
@@ -94,7 +83,7 @@ class Cluster:
         self._assumed: SharedDict[str, AssumedPod] = SharedDict()
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
-        self._what_ifs: dict[tuple[int, str], int] = {}
+        self._what_ifs = WhatIfPods(self.columns)
         # How often a pod came to a node, changed there or left it.
         self._placements = 0
 
@@ -145,7 +134,7 @@ class Cluster:
         self._assumed = self._assumed.fork()
         self._claims = self._claims.fork()
         self.open_what_ifs = []
-        self._what_ifs = {}
+        self._what_ifs = WhatIfPods(self.columns)
 
     def apply(self, changes: Iterable[Put[Any] | Gone[Any]]) -> None:
         """Take what happened, in order."""
@@ -227,8 +216,10 @@ class Cluster:
             and not pod.finished
         ):
             # Seen again before the binding arrives: it stays where it was assumed.
-            assumed = AssumedPod(pod, assumed.node_name, assumed.annotations, assumed.confirmed)
-            self._replace(key, self._info(key, assumed.placed()))
+            assumed = replace(assumed, pod=pod)
+            placed = assumed.placed()
+            if not self._put_alike(key, placed):
+                self._replace(key, self._info(key, placed))
             self._assumed.writable()[key] = assumed
             return
         self._replace(key, None if pod.finished else self._info(key, pod))
@@ -253,7 +244,7 @@ class Cluster:
             The pod as it is counted.
         """
         key = pod.key
-        assumption = AssumedPod(pod, node_name, annotations or _NO_ANNOTATIONS)
+        assumption = AssumedPod(pod, node_name, annotations or {})
         placed = pod.placed(node_name, assumption.annotations)
         known = self._pods.entries.get(key)
         if known is not None and known.pod is pod and not pod.spec.node_name:
@@ -273,7 +264,7 @@ class Cluster:
         """
         assumed = self._assumed_pod(key, uid)
         if assumed is not None:
-            self._assumed.writable()[key] = assumed._replace(confirmed=True)
+            self._assumed.writable()[key] = replace(assumed, confirmed=True)
 
     def assumed_pod(self, key: str) -> AssumedPod | None:
         """How an assumed pod is counted; None if the pod is not assumed."""
@@ -302,27 +293,14 @@ class Cluster:
         info = PodInfo(pod, self.shapes, self.shape_of(pod))
         self._owned_usage_at(row).add(key, info)
         self._count(row, info, 1)
-        self._note_what_if(row, key, info, 1)
+        self._what_ifs.note(row, key, info, 1)
 
     def remove_what_if(self, pod: Pod, row: int) -> None:
         """Count a pod on a node no more, for a what-if; `add_what_if` takes that back."""
         key = pod.key
         removed = self._owned_usage_at(row).remove(key)
         self._count(row, removed, -1)
-        self._note_what_if(row, key, removed, -1)
-
-    def _note_what_if(self, row: int, key: str, info: PodInfo, sign: int) -> None:
-        # parity v1.36.4: framework/types.go HostPortInfo is a set: a pod that is taken off in a
-        # what-if frees its ports even if another pod on the node has them too.
-        for port in info.shape.host_ports:
-            self.columns.take_port_what_if(row, port, taken=sign > 0)
-        place = (row, key)
-        if self._what_ifs.get(place, 0) + sign:
-            self._what_ifs[place] = sign
-        else:
-            del self._what_ifs[place]
-            if not self._what_ifs:
-                self.columns.end_what_ifs()
+        self._what_ifs.note(row, key, removed, -1)
 
     def forget_unused(self) -> None:
         """Forget answers that nobody has asked for since the last call.
@@ -425,21 +403,10 @@ class Cluster:
         As when a pod that was assumed is seen on its node, or its status changes.
         """
         old = self._pods.entries.get(key)
-        if (
-            old is None
-            or old.compiled is None
-            or pod.finished
-            or not _count_alike(old.pod, pod)
-            or not have_same_shape(old.pod, pod)
-        ):
+        if old is None or pod.finished or not old.counts_like(pod):
             return False
         self._placements += 1
-        self._swap(key, PodInfo(pod, self.shapes, old.compiled))
-        return True
-
-    def _swap(self, key: str, info: PodInfo) -> None:
-        """Replace a pod on a node by one that counts the same there."""
-        pod = info.pod
+        info = PodInfo(pod, self.shapes, old.compiled)
         node_name = pod.spec.node_name or ""
         self._pods.writable()[key] = info
         if self._owned_usage(node_name).replace(key, info):
@@ -448,6 +415,7 @@ class Cluster:
                 self.columns.touch(row)
         if pod.uid:
             self._by_uid.writable()[pod.uid] = info
+        return True
 
     def _replace(self, key: str, info: PodInfo | None) -> None:
         old = self._pods.entries.get(key)
@@ -456,17 +424,8 @@ class Cluster:
         after = pod.spec.node_name if pod is not None else None
         if before or after:
             self._placements += 1
-        if info is not None and pod is not None and after:
-            # An impossible quantity raises here, before anything changed.
-            shape = info.compiled or info.shape
-            if (
-                old is not None
-                and before
-                and _count_alike(old.pod, pod)
-                and (old.compiled or old.shape) is shape
-            ):
-                self._swap(key, info)
-                return
+        if info is not None and after:
+            _ = info.shape  # an impossible quantity raises here, before anything changed
         if old is not None:
             if pod is None or pod.uid != old.pod.uid:
                 self._by_uid.writable().pop(old.pod.uid, None)
@@ -532,13 +491,3 @@ class Cluster:
                 claims[claim] = left
             else:
                 del claims[claim]
-
-
-def _count_alike(old: Pod, new: Pod) -> bool:
-    """Whether two versions of a pod on a node count the same there, if they have one shape."""
-    then, now = old.metadata, new.metadata
-    return (
-        old.spec.node_name == new.spec.node_name
-        and (then.deletion_timestamp is None) == (now.deletion_timestamp is None)
-        and then.uid == now.uid
-    )

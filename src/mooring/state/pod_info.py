@@ -36,6 +36,17 @@ class PodInfo:
             shape = self.compiled = self._shapes.of(self.pod)
         return shape
 
+    def counts_like(self, pod: Pod) -> bool:
+        """Whether a newer version of the pod surely counts the same on the same node."""
+        then, now = self.pod.metadata, pod.metadata
+        return (
+            self.compiled is not None
+            and self.pod.spec.node_name == pod.spec.node_name
+            and (then.deletion_timestamp is None) == (now.deletion_timestamp is None)
+            and then.uid == now.uid
+            and have_same_shape(self.pod, pod)
+        )
+
     def replaced_by(self, pod: Pod) -> "PodInfo":
         """The same for a newer version of the pod; it often has the same shape."""
         shape = self.compiled

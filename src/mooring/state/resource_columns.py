@@ -67,7 +67,11 @@ class ResourceColumns:
         for name, amount in amounts:
             column = common.get(name)
             if column is not None:
-                add_wrapped(column, row, sign * amount)
+                if column.shared:
+                    column.writable()
+                cells = column.cells
+                total = cells[row] + sign * amount
+                cells[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
             else:
                 self._set_rare(name, row, _wrapped(self.at(name, row) + sign * amount))
 

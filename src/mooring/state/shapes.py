@@ -109,7 +109,7 @@ class Shapes:
         Raises:
             QuantityError: an amount in the pod is no quantity.
         """
-        namespace, label_key = pod.namespace, frozenset(pod.labels.items())
+        namespace, label_key = pod.metadata.namespace or "default", frozenset(pod.labels.items())
         counted = _counted(pod.spec)
         last = self._last_with.get((namespace, label_key))
         reported = reported_resources(pod)

@@ -22,7 +22,7 @@ NODES = 2000
 #: An array over all nodes has at least so many bytes; most have eight times as many.
 ARRAY_BYTES = NODES
 NAMES = 40
-LOW = MemoryBounds(results=8, kinds=4, classes=4, selectors=4, empty=8)
+LOW = MemoryBounds(results=8, kinds=4, classes=4, templates=4, selectors=4, empty=8)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from mooring.framework.decisions.equivalence_class import KeptFilter, KeptPlugin
 from mooring.framework.decisions.equivalence_classes import EquivalenceClasses, Signer
 from mooring.framework.decisions.filter_walk import FilterWalk
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
+from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
 from mooring.framework.declarations import kinds_to_watch, score_scope
 from mooring.framework.extension_points import PluginAtPoint, Points
@@ -106,6 +107,8 @@ def _own_first(kept: Iterable[K]) -> list[K]:
 
 def _keeps(plugin: hook.Sign) -> bool:
     """Whether answers for a node stay while neither it nor its pods change."""
+    if isinstance(plugin, SkipsSigned):
+        return True
     if isinstance(plugin, (*hook.PREPARING, *_LATER)) and asks_foreign_code(plugin):
         # What it prepares may depend on all nodes, and later hooks may look for what earlier ones
         # left.

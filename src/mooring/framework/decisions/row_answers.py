@@ -52,6 +52,10 @@ class RowScore(ABC):
         """The score's answers for this pod and all that it signs alike."""
 
 
+class SkipsSigned:
+    """A plugin that skips each pod that it signs, whatever the cluster is like."""
+
+
 class NormalizesByExtremes:
     """A score whose `normalize` goes by the lowest and the highest raw score alone."""
 

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -62,7 +63,9 @@ class _ExclusiveVolumes:
         self.taken = taken
 
 
-class VolumeRestrictions(WhatIf, FilterNodes, Requeues, VolumeDetails, VolumeRemedies, Sign):
+class VolumeRestrictions(
+    WhatIf, FilterNodes, Requeues, VolumeDetails, VolumeRemedies, Sign, SkipsSigned
+):
     """Keeps a pod away from disks and claims that another pod has for itself."""
 
     name = "VolumeRestrictions"
