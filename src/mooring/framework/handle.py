@@ -7,7 +7,6 @@ get one that ends their what-ifs with the hook (`what_ifs`).
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Final, NamedTuple, Protocol
 
-from mooring.framework.arrays import Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Rejection
 from mooring.framework.nodes import Nodes
@@ -114,10 +113,6 @@ class AskFilter(Protocol):
     @property
     def by_node(self) -> bool:
         """Whether each node costs time, so that it should be called only for feasible nodes."""
-
-    @property
-    def quick(self) -> Callable[[Cycle, Mask], Mask] | None:
-        """Gives the accepted nodes at once (see `QuickFilter`); None if it cannot."""
 
     def ask(self, pod: Pod, nodes: Nodes) -> Verdicts | None:
         """The verdicts for nodes of the decision; None if all are accepted.

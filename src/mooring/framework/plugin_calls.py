@@ -63,6 +63,13 @@ def filter_asker(plugin: hook.Filter | hook.FilterNodes, name: str) -> AskFilter
     return _SingularFilter(plugin, name)
 
 
+def quick_filter(plugin: hook.Hook) -> QuickMask | None:
+    """The way to ask a filter for the nodes it accepts at once; None if it cannot tell them."""
+    if isinstance(plugin, QuickFilter) and not _has_foreign(plugin, _OF_FILTER):
+        return plugin.accepted
+    return None
+
+
 def score_asker(plugin: hook.Score | hook.ScoreNodes, name: str) -> AskScore:
     """The way to ask a score plugin."""
     if isinstance(plugin, hook.ScoreNodes) and (
@@ -80,11 +87,6 @@ class _PluralFilter:
         self.scope = filter_scope(plugin)
         self._filter_nodes = foreign.entry(plugin.filter_nodes)
         self._is_foreign = foreign.is_foreign(plugin.filter_nodes)
-        self.quick: QuickMask | None = (
-            plugin.accepted
-            if isinstance(plugin, QuickFilter) and not _has_foreign(plugin, _OF_FILTER)
-            else None
-        )
         self._rule = FilterRule(
             kind="filter_nodes", name=name, function=plugin.filter_nodes, reason=plugin.reason
         )
@@ -105,7 +107,6 @@ class _PluralFilter:
 
 class _SingularFilter:
     by_node = True
-    quick: QuickMask | None = None
 
     def __init__(self, plugin: hook.Filter, name: str) -> None:
         self.name = name

@@ -100,7 +100,7 @@ class SelectorIndex(Generic[T]):
     def _cost(self, need: tuple[Label, ...]) -> int:
         return len(need) + sum(len(self._by_label.entries.get(one, ())) for one in need)
 
-    def candidates(self, labels: Iterable[Label], since: int = 0) -> Iterator[T]:
+    def candidates(self, labels: Iterable[Label], since: int = 0) -> list[T]:
         """The things that may select labels, without the first few that came.
 
         Args:
@@ -108,12 +108,13 @@ class SelectorIndex(Generic[T]):
             since: how many had come when somebody last asked.
         """
         by_label = self._by_label.entries
-        found = (by_label[one] for one in labels if one in by_label)
-        for entries in (self._anything, *found):
+        found = []
+        for entries in (self._anything, *[by_label[one] for one in labels if one in by_label]):
             for number, thing in reversed(entries.items):
                 if number < since:
                     break
-                yield thing
+                found.append(thing)
+        return found
 
     def __len__(self) -> int:
         return self._size

@@ -118,8 +118,10 @@ class Shapes:
         spec = self._spec(pod, counted, reported)
         shape = self._interned.get((spec, label_key))
         if shape is None:
+            # There may be no second pod with these labels, as in a StatefulSet.
             shape = self._interned[spec, label_key] = Shape(spec, pod.labels, label_key)
-        self._last_with[namespace, label_key] = shape
+        else:
+            self._last_with[namespace, label_key] = shape
         return shape
 
     def _spec(self, pod: Pod, counted: PodSpec, reported: tuple[object, ...]) -> CompiledSpec:

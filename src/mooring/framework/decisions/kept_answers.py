@@ -18,7 +18,7 @@ from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
 from mooring.framework.declarations import kinds_to_watch, score_scope
 from mooring.framework.extension_points import PluginAtPoint, Points
 from mooring.framework.handle import AskFilter
-from mooring.framework.plugin_calls import MAX_SCORE, AskScore
+from mooring.framework.plugin_calls import MAX_SCORE, AskScore, quick_filter
 from mooring.framework.policy_plugin import PolicyFilter, PolicySign
 from mooring.framework.scope import Scope
 from mooring.model.node import Node
@@ -60,15 +60,17 @@ def equivalence_classes(
     if not kept or weights * MAX_SCORE >= _MOST or any(map(_would_be_asked_twice, others)):
         return None
     filters = [one for one in askers.filters if one.name not in kept]
-    prepared = {*kept, *(one.name for one in filters if one.quick is not None)}
+    quick = {one.name: ask for one in filters if (ask := quick_filter(plugins[one.name]))}
+    asked_before = [one for one in askers.pre_filters if one[0] not in {*kept, *quick}]
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
         FilterWalk(
             cluster,
-            PreFilterWalk(cluster, [one for one in askers.pre_filters if one[0] not in prepared]),
+            PreFilterWalk(cluster, asked_before),
             filters,
             (),
+            quick,
         ),
         ScoreWalk(
             [one for one in askers.pre_scores if one[0] not in kept],

@@ -132,16 +132,23 @@ def _with_keys(one: TopologySpreadConstraint, labels: Mapping[str, str]) -> Labe
     )
 
 
-class _Known(NamedTuple):
+class _Known:
     """The default constraints of some pods.
 
     Attributes:
         controller: what the pods' controller selects; they hold as long as that does.
         constraints: the constraints by action.
+        changes: how often an object had changed when they were last known to hold.
     """
 
-    controller: object
-    constraints: Mapping[str, tuple[SpreadConstraint, ...]]
+    __slots__ = ("changes", "constraints", "controller")
+
+    def __init__(
+        self, controller: object, constraints: Mapping[str, tuple[SpreadConstraint, ...]]
+    ) -> None:
+        self.controller = controller
+        self.constraints = constraints
+        self.changes = -1
 
 
 class DefaultConstraints:
@@ -156,6 +163,7 @@ class DefaultConstraints:
         self._catalog = cluster.catalog
         self._defaults = defaults
         self._actions = frozenset(one.when_unsatisfiable for one in defaults)
+        self._changes = -1
         self._version = 0
         self._services: dict[str, list[Service]] = {}
         # The keys of the labels that these select, by namespace.
@@ -169,11 +177,10 @@ class DefaultConstraints:
         """The constraints of one action; none if the pod belongs to nothing that selects."""
         if action not in self._actions:
             return ()
-        version = self._catalog.version(Service)
-        if version != self._version:
-            self._version = version
-            self._known.clear()
-            self._group_services()
+        changes = self._catalog.changes
+        if changes != self._changes:
+            self._changes = changes
+            self._follow_services()
         owner = pod.controller
         if owner is None and pod.namespace not in self._services:
             return ()
@@ -181,15 +188,22 @@ class DefaultConstraints:
         keys = self._selected_keys.get(pod.namespace, ())
         read = frozenset([one for one in label_key if one[0] in keys])
         key = (pod.namespace, read, owner and (owner.api_version, owner.kind, owner.name))
-        selected = self._selected_by(pod, owner) if owner is not None else None
         known = self._known.get(key)
-        if known is None or (known.controller is not selected and known.controller != selected):
-            # parity v1.36.4: plugins/helper/spread.go DefaultSelector
-            known = _Known(selected, self._constraints(self._find(pod, selected)))
-            self._known.put(key, known, size_of(key))
+        if known is None or known.changes != changes:
+            selected = self._selected_by(pod, owner) if owner is not None else None
+            if known is None or (known.controller is not selected and known.controller != selected):
+                # parity v1.36.4: plugins/helper/spread.go DefaultSelector
+                known = _Known(selected, self._constraints(self._find(pod, selected)))
+                self._known.put(key, known, size_of(key))
+            known.changes = changes
         return known.constraints.get(action, ())
 
-    def _group_services(self) -> None:
+    def _follow_services(self) -> None:
+        version = self._catalog.version(Service)
+        if version == self._version:
+            return
+        self._version = version
+        self._known.clear()
         self._services, self._selected_keys = {}, {}
         for service in self._catalog.all(Service).values():
             if service.spec.selector is not None:

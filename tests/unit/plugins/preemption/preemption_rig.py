@@ -44,7 +44,6 @@ class Failing:
     name = "Failing"
     scope = Scope.NODES
     by_node = False
-    quick = None
 
     def ask(self, pod: Pod, nodes: Nodes) -> None:
         raise RuntimeError("not here")
