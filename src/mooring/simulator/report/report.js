@@ -260,7 +260,7 @@ for (const [name, value] of data.numbers) {
 }
 if (data.cost !== null) {
   const card = el(cards, "div", { class: "card" });
-  el(card, "b", {}, data.cost.toLocaleString("en", { maximumFractionDigits: 2 }));
+  el(card, "b", {}, data.cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }));
   el(card, "span", { class: "soft" }, "cost");
 }
 const plots = el(page, "div", { class: "plots" });
