@@ -56,5 +56,8 @@ class Decider(NamedTuple):
 
     def candidate(self, decision: Decision) -> Candidate | None:
         """Where room is made for a pod that gets no node; None if nowhere."""
-        best = equally_good(decision.candidates.values())
-        return best[self.choose(len(best)) if len(best) > 1 else 0] if best else None
+        candidates = decision.candidates
+        if not candidates:
+            return None
+        best = equally_good(candidates.values())
+        return best[self.choose(len(best)) if len(best) > 1 else 0]

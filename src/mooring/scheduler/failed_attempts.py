@@ -68,16 +68,16 @@ class FailedAttempts:
             bind_failed: its binding cycle failed, and the queue forgot it when that began.
         """
         # parity v1.36.4: schedule_one.go handleSchedulingFailure
-        tried = queued.pod
-        pod = self._cluster.pod(tried.namespace, tried.name)
-        if pod is None or pod.uid != tried.uid or pod.node_name:
+        key = queued.key
+        pod = self._cluster.pod_by_key(key)
+        if pod is None or pod.uid != queued.pod.uid or pod.node_name:
             if not bind_failed:
                 self._queue.done(queued)
             return []
         if nominated_node:
             self._cluster.nominations.put(pod, nominated_node)
         elif nominated_node == "":
-            self._cluster.nominations.remove(pod.key)
+            self._cluster.nominations.remove(key)
         self._queue.requeue(
             queued, plugins, now, error=reason == SCHEDULER_ERROR, pod=pod, bind_failed=bind_failed
         )

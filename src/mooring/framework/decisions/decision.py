@@ -130,8 +130,8 @@ class Decision(NamedTuple):
             return self.error
         if len(self.filtering.feasible):
             return ""
-        reasons = ", ".join(self.post_filter_result.reasons)
-        return " ".join(part for part in (self.filtering.message, reasons) if part)
+        message, reasons = self.filtering.message, ", ".join(self.post_filter_result.reasons)
+        return f"{message} {reasons}" if message and reasons else message or reasons
 
 
 #: One decision: questions to extenders come out, answers go in.

@@ -47,9 +47,10 @@ class UnschedulableTemplates:
         known = self._known.get(_key(cycle))
         if known is None:
             return None
+        result = known.post_filter_result
         observer.started(POST_FILTER)
-        observer.post_filtered(known.post_filter_result)
-        return known._replace(cycle=cycle)
+        observer.post_filtered(result)
+        return Decision(cycle, known.filtering, known.best, post_filter_result=result)
 
     def note(self, decision: Decision) -> None:
         """A pod fits nowhere, and no room can be made for it."""
