@@ -44,9 +44,14 @@ def percentile(values: Sequence[Number], share: float) -> Number:
 
 def write_json(report: R, file: Path) -> R:
     """Write a report as indented JSON, numbers rounded to what they are worth; the same so."""
-    plain = _rounded(msgspec.to_builtins(report))
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
-    return msgspec.convert(plain, type(report))
+    written = rounded(report)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
+    return written
+
+
+def rounded(report: R) -> R:
+    """The same figures as they are written; what is said about them is to be true of these."""
+    return msgspec.convert(_rounded(msgspec.to_builtins(report)), type(report))
 
 
 def read_report(file: Path, kind: type[R]) -> R:

@@ -22,7 +22,7 @@ from benchmarks.core.speed import Effort
 from benchmarks.core.workloads import WORKLOADS, Workload
 from benchmarks.environment import Quiet, environment
 from benchmarks.pages import write_page
-from benchmarks.reporting import read_report, write_json
+from benchmarks.reporting import read_report, rounded, write_json
 
 _NODES = (100, 1000, GOAL_NODES)
 _QUICK_NODES = (100, 1000)
@@ -155,12 +155,13 @@ def _run(options: argparse.Namespace) -> int:
     if earlier is not None:
         run.found.add(earlier)
         other_load = max(other_load, earlier.other_load)
+    found = rounded(run.found)
     report = Report(
-        **msgspec.structs.asdict(run.found),
+        **msgspec.structs.asdict(found),
         environment=environment(),
         quick=options.quick,
         other_load=other_load,
-        goals=goals(run.found),
+        goals=goals(found),
     )
     print_report(report, command.output())
     written = write_json(report, out / "core.json")

@@ -16,7 +16,7 @@ from benchmarks import command
 from benchmarks.command import BenchError, Say
 from benchmarks.environment import Quiet, environment
 from benchmarks.pages import write_page
-from benchmarks.reporting import read_report, write_json
+from benchmarks.reporting import read_report, rounded, write_json
 from benchmarks.scheduler import cluster, data_items, footprint, limits, measuring, plot
 from benchmarks.scheduler.cluster import Prepared
 from benchmarks.scheduler.contenders import SCHEDULERS
@@ -234,13 +234,14 @@ def _run(options: argparse.Namespace) -> int:
     if earlier is not None:
         bench.found.add(earlier)
         other_load = max(other_load, earlier.other_load)
+    found = rounded(bench.found)
     report = Report(
-        **msgspec.structs.asdict(bench.found),
+        **msgspec.structs.asdict(found),
         environment=environment(),
         gomaxprocs=int(os.environ.get("GOMAXPROCS", os.cpu_count() or 1)),
         quick=options.quick,
         other_load=other_load,
-        goals=goals(bench.found),
+        goals=goals(found),
     )
     print_report(report, command.output())
     written = write_json(report, out / "scheduler.json")
