@@ -43,7 +43,7 @@ class FitRows:
         wanted: what the pod asks for.
     """
 
-    __slots__ = ("_amounts", "_capacities", "_columns", "_common", "_rare")
+    __slots__ = ("_amounts", "_columns", "_common", "_rare")
 
     def __init__(self, columns: Columns, wanted: Sequence[WantedAmount]) -> None:
         self._columns = columns
@@ -56,8 +56,6 @@ class FitRows:
             else:
                 self._common.append((capacity, used, one.amount))
         self._amounts = np.array([[amount] for _, _, amount in self._common], np.int64)
-        # (n_common, n) what the nodes have of each, when it is first asked for some rows.
-        self._capacities: Amounts | None = None
 
     def one(self, row: int) -> int:
         """Whether it fits on one node."""
@@ -75,9 +73,7 @@ class FitRows:
 
     def some(self, rows: Rows) -> Mask:
         """(n_rows,) where it fits."""
-        if self._capacities is None:
-            self._capacities = np.array([there.view for there, _, _ in self._common])
-        left = self._capacities.take(rows, 1)
+        left = np.array([there.data.take(rows) for there, _, _ in self._common])
         left -= np.array([taken.data.take(rows) for _, taken, _ in self._common])
         fits: Mask = np.logical_and.reduce(left >= self._amounts, 0)
         columns = self._columns
