@@ -342,16 +342,22 @@ class Cluster:
         info = self._by_uid.entries.get(uid)
         return info.pod if info is not None else None
 
-    def shape_of(self, pod: Pod) -> Shape:
+    def shape_of(self, pod: Pod, key: str = "") -> Shape:
         """The compiled description of a pod, shared with all pods of the same template.
 
         It is at hand for the pods of this cluster; for others it is worked out.
 
+        Args:
+            pod: the pod.
+            key: its key, if the caller has it at hand.
+
         Raises:
             QuantityError: an amount in the pod is no quantity.
         """
-        info = self._pods.entries.get(pod.key)
-        return info.shape if info is not None and info.pod is pod else self.shapes.of_stranger(pod)
+        info = self._pods.entries.get(key or pod.key)
+        if info is None or info.pod is not pod:
+            return self.shapes.of_stranger(pod)
+        return info.compiled or info.shape
 
     def pods_on(self, row: int) -> tuple[Pod, ...]:
         """The pods on a node."""

@@ -26,6 +26,14 @@ class QuickFilter(ABC):
             The same mask if all of them are accepted, or another one.
         """
 
+    def accepts_all(self, cycle: Cycle) -> bool:  # noqa: ARG002 - for those that can tell
+        """Whether `accepted` surely leaves all nodes to all pods like this one.
+
+        Those are all pods with the same shape and owners, until an object changes or a pod with an
+        affinity term of its own comes to a node.
+        """
+        return False
+
 
 class QuickScore(ABC):
     """A score that can tell the normalized scores without the raw ones of each node."""
@@ -37,3 +45,10 @@ class QuickScore(ABC):
         Returns:
             (n_nodes,) the scores, each times the weight; None if all nodes get the same.
         """
+
+    def scores_alike(self, cycle: Cycle) -> bool:  # noqa: ARG002 - for those that can tell
+        """Whether `quick_scores` surely gives None for all pods like this one.
+
+        See `QuickFilter.accepts_all`.
+        """
+        return False

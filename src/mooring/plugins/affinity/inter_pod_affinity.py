@@ -273,6 +273,15 @@ class InterPodAffinity(
                     possible = possible & found.nodes_with_pods
         return possible
 
+    def accepts_all(self, cycle: Cycle) -> bool:
+        """Whether no required term is about the pod, nor has it one."""
+        asked = self._questions.of(cycle.shape)
+        return not (asked.apart or asked.together)
+
+    def scores_alike(self, cycle: Cycle) -> bool:
+        """Whether no term draws the pod, nor has it a preferred one."""
+        return not self._questions.of(cycle.shape).wanted
+
     def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
         """The normalized scores, by domain if that is enough."""
         cluster, shape = cycle.cluster, cycle.shape

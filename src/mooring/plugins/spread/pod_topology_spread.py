@@ -305,6 +305,14 @@ class PodTopologySpread(
                 possible = one.accepted(cycle, possible)
         return possible
 
+    def accepts_all(self, cycle: Cycle) -> bool:
+        """Whether the pod has no required constraints."""
+        return not self._constraints_of(cycle.pod, cycle.shape, DO_NOT_SCHEDULE)
+
+    def scores_alike(self, cycle: Cycle) -> bool:
+        """Whether the pod has no preferred constraints."""
+        return not self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
+
     def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
         """The normalized scores, from a small table if that is possible."""
         constraints = self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
