@@ -55,9 +55,10 @@ class Decider(NamedTuple):
     def node(self, decision: Decision) -> Node | None:
         """The node that a pod gets; None if there is none."""
         best = decision.best
-        if not len(best):
+        count = len(best)
+        if not count:
             return None
-        row = int(best[self.choose(len(best)) if len(best) > 1 else 0])
+        row = int(best[self.choose(count) if count > 1 else 0])
         return decision.cycle.cluster.columns.nodes[row]
 
     def candidate(self, decision: Decision) -> Candidate | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.binding import Binding
+from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
@@ -90,6 +91,7 @@ class DynamicResources(
     Sign,
     ShapeReader,
     NormalizesByExtremes,
+    IdleAfterSkip,
 ):
     """Rejects pods that need devices: dynamic resource allocation is not supported yet."""
 
