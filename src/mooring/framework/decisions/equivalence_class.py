@@ -244,22 +244,20 @@ class EquivalenceClass:
             nodes: the nodes.
             more: (n_nodes,) what other plugins' scores add.
         """
-        totals = self._totals(nodes)
+        rows = nodes.rows
+        totals = self.total if rows is None else self.total.take(rows)
+        if self._normalized:
+            totals = totals + self._normalized_sum(nodes, rows)
         if more is not None:
             totals = totals + more
         places = _highest(totals)
-        rows = nodes.rows
         return places if rows is None else rows.take(places)
 
-    def _totals(self, nodes: Nodes) -> Amounts:
-        """(n_nodes,) the sums of the scores of some or all of the `possible` nodes."""
-        rows = nodes.rows
-        total = nodes.take(self.total)
-        if not self._normalized:
-            return total
+    def _normalized_sum(self, nodes: Nodes, rows: Rows | None) -> Amounts:
+        """(n_nodes,) the sums of the scores that are normalized."""
         whole = rows is None or (self.possible is not None and rows is self.possible.rows)
         if whole and self._sum is not None:
-            return total + self._sum
+            return self._sum
         added = np.zeros(len(nodes), np.int64)
         cycle = nodes.cycle
         for asker, weight, raw in self._normalized:
@@ -269,7 +267,7 @@ class EquivalenceClass:
                 blame(error, asker.name, "normalize", cycle.pod)
         if whole:
             self._sum = added
-        return total + added
+        return added
 
     def _change_best(self, row: int, before: int, total: int) -> None:
         """The total of one row is another: mostly that of a node that got a pod is lower now."""

@@ -249,10 +249,10 @@ def narrowed(filters: Iterable[AskedFilter], cycle: Cycle, possible: Mask) -> Ma
         PluginError: a plugin failed.
     """
     mask = possible
-    for asker, quick in filters:
+    for asker, _, quick in filters:
         if quick is not None:
             try:
-                mask = quick.accepted(cycle, mask)
+                mask = quick(cycle, mask)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 blame(error, asker.name, "filter", cycle.pod)
         elif asker.name not in cycle.skipped:

@@ -74,12 +74,15 @@ def _other_plugins(
     cluster: Cluster, plugins: Mapping[str, hook.Hook], askers: Askers, kept: Collection[str]
 ) -> OtherPlugins:
     filters = [
-        AskedFilter(one, quick_filter(plugins[one.name]))
+        AskedFilter(one, quick, quick.accepted if quick else None)
         for one in askers.filters
         if one.name not in kept
+        for quick in (quick_filter(plugins[one.name]),)
     ]
     scores = [
-        AskedScore(one, weight, one.quick) for one, weight in askers.scores if one.name not in kept
+        AskedScore(one, weight, one.quick, one.quick.quick_scores if one.quick else None)
+        for one, weight in askers.scores
+        if one.name not in kept
     ]
     # Quick answers need no preparation.
     quick_filters = {one.asker.name for one in filters if one.quick is not None}

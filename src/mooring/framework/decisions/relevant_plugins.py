@@ -8,8 +8,14 @@ Used by `equivalence_classes`.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
+from mooring.framework.decisions.quick_answers import (
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
 from mooring.framework.handle import AskFilter
 from mooring.framework.plugin_calls import AskScore
 from mooring.model.meta import OwnerReference
@@ -17,18 +23,33 @@ from mooring.state.shapes import LabelKey
 
 
 class AskedFilter(NamedTuple):
-    """A filter, and its quick answers if it has such."""
+    """A filter that is asked.
+
+    Attributes:
+        asker: the way to ask it.
+        plugin: the filter, if it has quick answers.
+        quick: the way to ask for these.
+    """
 
     asker: AskFilter
-    quick: QuickFilter | None
+    plugin: QuickFilter | None = None
+    quick: QuickMask | None = None
 
 
 class AskedScore(NamedTuple):
-    """A score, its weight, and its quick answers if it has such."""
+    """A score that is asked.
+
+    Attributes:
+        asker: the way to ask it.
+        weight: its weight.
+        plugin: the score, if it has quick answers.
+        quick: the way to ask for these.
+    """
 
     asker: AskScore
     weight: int
-    quick: QuickScore | None
+    plugin: QuickScore | None = None
+    quick: QuickScores | None = None
 
 
 class AskedPlugins(NamedTuple):
@@ -57,7 +78,11 @@ class RelevantPlugins:
         self._terms = -1
 
     def of(self, cycle: Cycle) -> AskedPlugins:
-        """Those for one of the pods."""
+        """Those for one of the pods.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
         cluster, labels = cycle.cluster, cycle.shape.label_key
         owners = cycle.pod.metadata.owner_references
         terms = cluster.anti_affinity.version + cluster.affinity.version + cluster.preferred.version
@@ -69,8 +94,36 @@ class RelevantPlugins:
         found = self._found
         if found is None:
             filters, scores = self._every
-            found = self._found = AskedPlugins(
-                [one for one in filters if not (one.quick and one.quick.accepts_all(cycle))],
-                [one for one in scores if not (one.quick and one.quick.scores_alike(cycle))],
-            )
+            found = self._found = AskedPlugins(_filters(filters, cycle), _scores(scores, cycle))
         return found
+
+
+def _filters(filters: Sequence[AskedFilter], cycle: Cycle) -> list[AskedFilter]:
+    """Those that are to be asked about pods like this one, and how."""
+    found = []
+    for one in filters:
+        if one.plugin is None:
+            found.append(one)
+            continue
+        try:
+            quick = one.plugin.accepted_alike(cycle)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            blame(error, one.asker.name, "filter", cycle.pod)
+        if quick is not None:
+            found.append(one._replace(quick=quick))
+    return found
+
+
+def _scores(scores: Sequence[AskedScore], cycle: Cycle) -> list[AskedScore]:
+    found = []
+    for one in scores:
+        if one.plugin is None:
+            found.append(one)
+            continue
+        try:
+            quick = one.plugin.quick_scores_alike(cycle)
+        except Exception as error:  # noqa: BLE001
+            blame(error, one.asker.name, "score", cycle.pod)
+        if quick is not None:
+            found.append(one._replace(quick=quick))
+    return found

@@ -116,12 +116,12 @@ def weighted(
         PluginError: a plugin failed.
     """
     total: Amounts | None = None
-    for asker, weight, quick in scores:
+    for asker, weight, _, quick in scores:
         if asker.name in skipped:
             continue
         try:
             if quick is not None:
-                score = quick.quick_scores(cycle, nodes, weight)
+                score = quick(cycle, nodes, weight)
             else:
                 score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
                 score = score if weight == 1 else score * weight
