@@ -130,7 +130,7 @@ class _Asked(NamedTuple):
     Attributes:
         constraints: the constraints.
         strict: whether nodes that lack one of the labels are left out.
-        itself: of each constraint, whether such a pod is one of those to be spread.
+        itself: of each required constraint, whether such a pod is one of those to be spread.
         key: equal for pods to which the same nodes and pods count.
     """
 
@@ -360,9 +360,10 @@ class PodTopologySpread(
         constraints = self._constraints_of(pod, shape, action)
         if not constraints:
             return None
-        strict = action == DO_NOT_SCHEDULE or self._is_strict(pod)
+        required = action == DO_NOT_SCHEDULE
+        strict = required or self._is_strict(pod)
         key = (constraints, node_selection_key(pod, shape), tolerations_key(pod, shape), strict)
-        itself = tuple([one.matches(shape.labels) for one in constraints])
+        itself = tuple([one.matches(shape.labels) for one in constraints]) if required else ()
         return _Asked(constraints, strict, itself, key)
 
     def _standing_of(self, cycle: Cycle, asked: _Asked) -> StandingConstraints:
