@@ -52,7 +52,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
 def backs_off(queued: QueuedPod, now: float) -> bool:
     """Whether a pod's backoff is not over."""
     # parity v1.36.4: backend/queue/backoff_queue.go isPodBackingoff
-    return queued.backoff_until >= _window(now)
+    return queued.backoff_until + WINDOW > now
 
 
 def _window(time: float) -> float:

@@ -23,15 +23,16 @@ class UnschedulablePods:
         self._deadlines: Heap[QueuedPod] = Heap()
 
     def put(self, queued: QueuedPod, deadline: float) -> None:
-        """A pod waits, at most until the deadline."""
+        """A pod waits that did not wait here before, at most until the deadline."""
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue: what
         # does not concern the plugin that holds a pod back cannot let it go.
         names = frozenset((queued.gate,)) if queued.gate else queued.unschedulable_plugins
-        rejectors = _rejectors(queued.profile, names)
-        self.discard(queued)
-        self._rejectors[queued] = rejectors
+        rejectors = self._rejectors[queued] = _rejectors(queued.profile, names)
         for rejector in rejectors:
-            self._by_plugin.setdefault(rejector, {})[queued] = None
+            pods = self._by_plugin.get(rejector)
+            if pods is None:
+                pods = self._by_plugin[rejector] = {}
+            pods[queued] = None
         self._deadlines.put(queued, (deadline,))
 
     def discard(self, queued: QueuedPod) -> None:
