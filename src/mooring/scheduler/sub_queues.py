@@ -109,8 +109,7 @@ class SubQueues:
             self.admit(queued, event, now)
 
     def hold(self, queued: QueuedPod, event: str) -> None:
-        """Let a pod wait for a cluster event."""
-        self._detach(queued)
+        """Let a pod that is in no sub-queue wait for a cluster event."""
         if queued.gate:
             queued.sub_queue = GATED
             self._gated += 1
@@ -217,6 +216,7 @@ class SubQueues:
         if gate not in queued.unschedulable_plugins:
             queued.unschedulable_plugins |= {gate}
             self.rejected[gate, queued.profile] += 1
+        self._detach(queued)
         queued.gate = gate
         queued.flushed = False
         self.hold(queued, event)
