@@ -11,7 +11,8 @@ appended to at its end and taken from at its start, and only those out of order 
 
 import heapq
 from collections import deque
-from typing import Final, Generic, TypeVar
+from collections.abc import Iterator
+from typing import Any, Final, Generic, TypeVar
 
 #: Where an item stands: the smallest comes first.
 Place = tuple[float, ...]
@@ -21,27 +22,30 @@ _SLACK: Final = 64
 
 
 class Heap(Generic[T]):
-    """Items in the order of their places; of equal places, the one put first comes first."""
+    """Items in the order of their places; of equal places, the one put first comes first.
+
+    The places in one heap are all tuples or all numbers, which are compared faster.
+    """
 
     __slots__ = ("_heap", "_living", "_number", "_row")
 
     def __init__(self) -> None:
-        self._row: deque[tuple[Place, int, T]] = deque()
-        self._heap: list[tuple[Place, int, T]] = []
-        self._living: dict[T, tuple[Place, int, T]] = {}
+        self._row: deque[tuple[Any, int, T]] = deque()
+        self._heap: list[tuple[Any, int, T]] = []
+        self._living: dict[T, tuple[Any, int, T]] = {}
         self._number = 0
 
-    def put(self, item: T, place: Place) -> None:
+    def put(self, item: T, place: Place | float) -> None:
         """Add an item, or move it to another place."""
+        if item in self._living:
+            self.discard(item)
         self._number += 1
-        row, living = self._row, self._living
-        entry = living[item] = (place, self._number, item)
+        entry = self._living[item] = (place, self._number, item)
+        row = self._row
         if not row or place >= row[-1][0]:
             row.append(entry)
         else:
             heapq.heappush(self._heap, entry)
-        if len(row) + len(self._heap) > 2 * len(living) + _SLACK:
-            self._clean()
 
     def discard(self, item: T) -> None:
         """Take an item out, if it is there."""
@@ -80,6 +84,9 @@ class Heap(Generic[T]):
         self._row = deque(entry for entry in self._row if living.get(entry[2]) is entry)
         self._heap = [entry for entry in self._heap if living.get(entry[2]) is entry]
         heapq.heapify(self._heap)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(list(self._living))
 
     def __len__(self) -> int:
         return len(self._living)

@@ -11,6 +11,8 @@ from typing import Final
 
 from mooring.model.pod import Pod
 
+#: A plugin of a profile: scheduler name, plugin name.
+RejectorPlugin = tuple[str, str]
 #: Before every time: the pod has no backoff.
 LONG_AGO: Final = -math.inf
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -57,14 +59,15 @@ class QueuedPod:
             one of them.
         gate: the PreEnqueue plugin that keeps it out of the active queue; empty if none does.
         backoff_until: the second in which its backoff ends.
+        rejectors: while it waits for an event, the plugins that one must concern.
         flushed: whether it was last requeued by time alone and not by an event.
         flushed_at: when that was.
     """
 
     __slots__ = (
         "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
-        "key", "pod", "profile", "rejections", "since", "sub_queue",
-        "unschedulable_plugins",
+        "key", "pod", "profile", "rejections", "rejectors", "since",
+        "sub_queue", "unschedulable_plugins",
     )  # fmt: skip
 
     def __init__(self, pod: Pod, now: float) -> None:
@@ -79,6 +82,7 @@ class QueuedPod:
         self.errors = 0
         self.unschedulable_plugins = _NOBODY
         self.gate = ""
+        self.rejectors: tuple[RejectorPlugin, ...] = ()
         self.backoff_until = LONG_AGO
         self.flushed = False
         self.flushed_at = LONG_AGO

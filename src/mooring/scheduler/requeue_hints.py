@@ -24,12 +24,10 @@ from mooring.framework.extension_points import Points
 from mooring.framework.hook import Action, RequeueHint
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
-from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.queued_pod import QueuedPod, RejectorPlugin
 
 #: The points at which a plugin may reject a pod, so that changes matter to it.
 _REJECTING: Final = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit")
-#: A plugin of a profile: scheduler name, plugin name.
-RejectorPlugin = tuple[str, str]
 #: Asks a plugin whether an event helps a pod: with the pod, the object before and after.
 _Ask = Callable[[Pod, Any, Any], object]
 _Asks = dict[RejectorPlugin, tuple[_Ask | None, ...]]
@@ -120,7 +118,7 @@ class RequeueHints:
 
     def _helps(self, queued: QueuedPod, plugin: str, event: ClusterEvent) -> bool:
         for ask in self.matching((queued.profile, plugin), event):
-            if ask is None or self._hangs(plugin, event):
+            if ask is None or (self._interrupted is not None and self._hangs(plugin, event)):
                 return True
             try:
                 answer = ask(queued.pod, event.old, event.new)

@@ -102,11 +102,12 @@ class SubQueues:
     def retry(self, queued: QueuedPod, event: str, now: float) -> None:
         """Try a pod again: now, or when its backoff is over."""
         # parity v1.36.4: backend/queue/scheduling_queue.go requeuePodWithQueueingStrategy
+        if not self._passes(queued, event):
+            return
         if backs_off(queued, now):
-            if self._passes(queued, event):
-                self._back_off(queued, event)
+            self._back_off(queued, event)
         else:
-            self.admit(queued, event, now)
+            self.make_ready(queued, event, now)
 
     def hold(self, queued: QueuedPod, event: str) -> None:
         """Let a pod that is in no sub-queue wait for a cluster event."""
@@ -232,7 +233,7 @@ class SubQueues:
         else:
             self._detach(queued)
             queued.sub_queue = ERROR_BACKOFF
-            self._error_backoff.put(queued, (queued.backoff_until,))
+            self._error_backoff.put(queued, queued.backoff_until)
         self.incoming["backoff", event] += 1
         self._due = min(self._due, queued.backoff_until + WINDOW)
 
