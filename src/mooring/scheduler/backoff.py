@@ -46,8 +46,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
 
     def deadline(self, queued: QueuedPod) -> float:
         """When an unschedulable pod is to be tried again, whatever happens."""
-        since, flushed_at = queued.since, queued.flushed_at
-        return (flushed_at if flushed_at > since else since) + self.max_unschedulable
+        return max(queued.since, queued.flushed_at) + self.max_unschedulable
 
 
 def backs_off(queued: QueuedPod, now: float) -> bool:

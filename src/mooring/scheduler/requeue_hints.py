@@ -106,7 +106,7 @@ class RequeueHints:
         # parity v1.36.4: backend/queue/scheduling_queue.go determineSchedulingHintForInFlightPod
         if helped or not queued.unschedulable_plugins:
             return True
-        for event in events:
+        for event in events:  # noqa: SIM110 - mostly there are none
             if self.worth_requeuing(queued, event):
                 return True
         return False
