@@ -6,7 +6,7 @@ node first is worked out when somebody asks: most decisions find a node and nobo
 
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -134,7 +134,7 @@ class Filtering:
         return rows
 
     @functools.cached_property
-    def plugins(self) -> frozenset[str]:
+    def plugins(self) -> Set[str]:
         """The plugins that rejected a node first."""
         if self.whole is not None:
             # parity v1.36.4: schedule_one.go findNodesThatFitPod: so did those that named nodes
