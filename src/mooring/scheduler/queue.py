@@ -34,13 +34,7 @@ from mooring.framework.hook import Action, RequeueHint
 from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
-from mooring.scheduler.queued_pod import (
-    ACTIVE,
-    IN_FLIGHT,
-    OUT,
-    QueuedPod,
-    SubQueue,
-)
+from mooring.scheduler.queued_pod import ACTIVE, IN_FLIGHT, OUT, QueuedPod, SubQueue
 from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, own_update
 from mooring.scheduler.sub_queues import Order, Patience, PreEnqueue, SubQueues
 
