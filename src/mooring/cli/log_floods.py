@@ -52,13 +52,13 @@ class _LeftOut:
     Attributes:
         since: when the minute of the first one began.
         lines: how many there are.
-        last: the last one, without what it might keep alive.
+        last: the last one, without what it might keep alive: logger, level, call site and text.
     """
 
     __slots__ = ("last", "lines", "since")
 
-    def __init__(self, since: float, last: logging.LogRecord) -> None:
-        self.since, self.lines, self.last = since, 0, last
+    def __init__(self, since: float) -> None:
+        self.since, self.lines, self.last = since, 0, ("", 0, "", 0, "")
 
 
 class FloodHandler(LineHandler):
@@ -118,9 +118,13 @@ class FloodHandler(LineHandler):
         site.last = now
         if site.lines <= _most_lines(record):
             return True
-        last = _plain(record, record.getMessage())
-        left_out = self._left_out.setdefault(key, _LeftOut(site.since, last))
-        left_out.lines, left_out.last = left_out.lines + 1, last
+        left_out = self._left_out.get(key)
+        if left_out is None:
+            left_out = self._left_out[key] = _LeftOut(site.since)
+        left_out.lines += 1
+        left_out.last = (
+            record.name, record.levelno, record.pathname, record.lineno, record.getMessage()
+        )  # fmt: skip
         return False
 
     def _report(self, until: float, now: float) -> None:
@@ -143,15 +147,8 @@ def _most_lines(record: logging.LogRecord) -> int:
 
 
 def _summary(left_out: _LeftOut, now: float) -> logging.LogRecord:
-    last, seconds = left_out.last, now - left_out.since
+    """A line that says how many were left out; from the same call site, without traceback."""
+    (name, level, path, line, text), seconds = left_out.last, now - left_out.since
     time = "minute" if _SECONDS <= seconds < 1.5 * _SECONDS else f"{seconds:.0f}s"
-    return _plain(
-        last, f"{left_out.lines} more like this in the last {time}, the latest: {last.getMessage()}"
-    )
-
-
-def _plain(record: logging.LogRecord, text: str) -> logging.LogRecord:
-    """A line from the same call site, without traceback."""
-    return logging.LogRecord(
-        record.name, record.levelno, record.pathname, record.lineno, "%s", (text,), None
-    )
+    text = f"{left_out.lines} more like this in the last {time}, the latest: {text}"
+    return logging.LogRecord(name, level, path, line, "%s", (text,), None)

@@ -56,17 +56,18 @@ def _of_foreign_code(told: _ErrorInfo) -> _ErrorInfo:
 
 def _rendered(record: logging.LogRecord) -> logging.LogRecord:
     """The same line, with nothing foreign in it, and without what it would show of an error."""
-    return logging.makeLogRecord(
-        {
-            **vars(record),
-            "name": foreign.plain(record.name),
-            "levelname": foreign.plain(record.levelname),
-            "msg": foreign.plain(record.getMessage()),
-            "args": None,
-            "pathname": foreign.plain(record.pathname),
-            "exc_info": None,
-        }
+    # `logging.makeLogRecord` would find out time and thread, to be replaced at once.
+    line = logging.LogRecord.__new__(logging.LogRecord)
+    vars(line).update(
+        vars(record),
+        name=foreign.plain(record.name),
+        levelname=foreign.plain(record.levelname),
+        msg=foreign.plain(record.getMessage()),
+        args=None,
+        pathname=foreign.plain(record.pathname),
+        exc_info=None,
     )
+    return line
 
 
 class TracebackFormatter(logging.Formatter):

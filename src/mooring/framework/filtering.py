@@ -6,7 +6,7 @@ node first is worked out when somebody asks: most decisions find a node and nobo
 
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -134,18 +134,18 @@ class Filtering:
         return rows
 
     @functools.cached_property
-    def plugins(self) -> set[str]:
+    def plugins(self) -> Set[str]:
         """The plugins that rejected a node first."""
         if self.whole is not None:
             # parity v1.36.4: schedule_one.go findNodesThatFitPod: so did those that named nodes
             named = self._pre_filter_result.plugins if self._pre_filter_result is not None else ()
-            return {one for one in (self.whole.plugin, *named) if one} or {FRAMEWORK}
+            return frozenset(filter(None, (self.whole.plugin, *named))) or frozenset((FRAMEWORK,))
         found = {rejection.plugin for rejection in self._special.values()}
         if self._pre_filter_result is not None and not self._pre_filter_result.mask.all():
             found.update(self._pre_filter_result.plugins)
         numbers = np.unique(self._first).tolist()
         found.update(self._answers[number - 1][0] for number in numbers if number)
-        return found
+        return frozenset(found)
 
     @property
     def reasons(self) -> Counter[str]:

@@ -6,7 +6,7 @@ In which order a decision asks them is written in `decision_cycle`; how, in `fil
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 
 from mooring.framework import foreign, hook
 from mooring.framework.binding_hooks import BindingHooks, blame
@@ -31,7 +31,7 @@ from mooring.framework.hook_answers import legal_pre_filter, legal_sort_key, one
 from mooring.framework.plugin_calls import filter_asker, score_asker
 from mooring.framework.policy_plugin import PolicyPreempt
 from mooring.framework.rules import PreemptRule
-from mooring.framework.verdict import Verdict
+from mooring.framework.verdict import ACCEPT, Verdict
 from mooring.framework.what_ifs import guarded
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -223,7 +223,13 @@ class Runtime:
         Raises:
             PluginError: a plugin failed.
         """
-        return dict(self._gates(pod))
+        verdicts = {}
+        for name, ask in self._pre_enqueues:
+            try:
+                verdicts[name] = one_verdict(ask(pod), name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, name, "pre_enqueue", pod)
+        return verdicts
 
     def gate(self, pod: Pod) -> str | None:
         """The first plugin that holds a pod back; None if none does.
@@ -231,18 +237,18 @@ class Runtime:
         Raises:
             PluginError: a plugin failed.
         """
-        for name, verdict in self._gates(pod):
+        # One event may wake thousands of pods, and each is asked about here.
+        for name, ask in self._pre_enqueues:
+            try:
+                answer = ask(pod)
+                if answer is None or answer is ACCEPT:
+                    continue
+                verdict = one_verdict(answer, name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, name, "pre_enqueue", pod)
             if not verdict.accepted:
                 return name
         return None
-
-    def _gates(self, pod: Pod) -> Iterator[tuple[str, Verdict]]:
-        for name, ask in self._pre_enqueues:
-            try:
-                verdict = one_verdict(ask(pod), name)
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                blame(error, name, "pre_enqueue", pod)
-            yield name, verdict
 
 
 def _sort_key(sort: hook.QueueSort) -> Callable[[Pod, float], tuple[float, ...]]:

@@ -72,10 +72,13 @@ class EventCache:
     Args:
         limit: so many of each type are remembered; the longest silent ones are forgotten first.
             Rare warnings are not forgotten because of many normal events.
+        warnings: so many warnings, if it is another number: each unschedulable pod has one, and
+            they are repeated.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, warnings: int | None = None) -> None:
         self._limit = limit
+        self._warnings = limit if warnings is None else warnings
         # In the order of their last record. A plain dict would search through all it has
         # forgotten to find its first one.
         self._by_type: dict[str, OrderedDict[EventKey, CachedEvent]] = {}
@@ -102,10 +105,11 @@ class EventCache:
 
     def finished(self, now_ns: int) -> Iterator[CachedEvent]:
         """Forget what was silent for six minutes or is too much; write the series among it."""
-        for cached in self._by_type.values():
+        for type_, cached in self._by_type.items():
+            limit = self._warnings if type_ == "Warning" else self._limit
             while cached:
                 oldest = next(iter(cached.values()))
-                if len(cached) <= self._limit and oldest.last_ns > now_ns - FINISH_NS:
+                if len(cached) <= limit and oldest.last_ns > now_ns - FINISH_NS:
                     break
                 del cached[oldest.key]
                 if oldest.count > oldest.written:

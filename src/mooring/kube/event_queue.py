@@ -29,13 +29,16 @@ class EventLimits:
         queued: so many events may wait; further ones are left out.
         held: so many may be held back; with more, holding back ends.
         workers: so many are written at the same time.
-        remembered: so many of each type are remembered to find repeats.
+        remembered: so many normal events are remembered to find repeats.
+        warnings_remembered: so many warnings; each takes half a kilobyte. With fewer than there are
+            unschedulable pods, every change that might help them makes a new event of each.
     """
 
     queued: int = 20_000
     held: int = 10_000
     workers: int = 8
     remembered: int = 10_000
+    warnings_remembered: int = 50_000
 
 
 DEFAULT_EVENT_LIMITS = EventLimits()

@@ -107,7 +107,7 @@ class EventRecorder:
         self._pacing = pacing
         self._now_ns = now_ns
         self._stamp = 0
-        self._cache = EventCache(limits.remembered)
+        self._cache = EventCache(limits.remembered, limits.warnings_remembered)
         self._queue = EventQueue(limits)
         self._empty = asyncio.Event()
         self._empty.set()

@@ -5,6 +5,7 @@ look into a dict and leaves no line. Many pods may be unschedulable for one reas
 limit (`log_kinds`) names a few of them a minute and counts the others.
 """
 
+import functools
 import logging
 import re
 from collections.abc import Callable
@@ -71,7 +72,7 @@ class AttemptLog:
         if effect.reason != _UNSCHEDULABLE:
             return
         known = self._unschedulable.get(pod.uid)
-        reason = hash(frozenset(_BETWEEN_REASONS.split(_NUMBER.sub("", effect.message))))
+        reason = _reason(effect.message)
         if known is not None and known[1] == reason:
             return
         self._unschedulable[pod.uid] = (known[0] if known is not None else self._clock(), reason)
@@ -107,6 +108,12 @@ class AttemptLog:
             del self._unschedulable[uid]
         for uid in [one for one in self._scores if pod_by_uid(one) is None]:
             del self._scores[uid]
+
+
+@functools.lru_cache(maxsize=64)
+def _reason(message: str) -> int:
+    """The same number for the same reasons; thousands of pods may have one message."""
+    return hash(frozenset(_BETWEEN_REASONS.split(_NUMBER.sub("", message))))
 
 
 def _parts(scoring: Scoring) -> str:

@@ -39,6 +39,7 @@ log = logging.getLogger("mooring.live")
 
 _CONFLICT = 409
 _NOT_FOUND = 404
+_SCHEDULED = "PodScheduled"
 
 
 class Binder:
@@ -170,19 +171,15 @@ class Binder:
     async def patch(self, effect: PatchStatus) -> None:
         """Set a pod's condition and nominated node, unless they are as they should be."""
         pod = effect.pod
-        conditions = _conditions(effect)
-        nominated = effect.nominated_node
-        if nominated is not None and nominated == (pod.status.nominated_node_name or ""):
-            nominated = None
-        if not conditions and nominated is None:
+        if not changes_status(effect):
             return
         try:
             await self._client.patch_pod_status(
                 pod.namespace,
                 pod.name,
                 pod.uid or None,
-                conditions=conditions,
-                nominated_node=nominated,
+                conditions=[_condition(effect)] if _changes_condition(effect) else (),
+                nominated_node=effect.nominated_node if _changes_nomination(effect) else None,
             )
         except KubeError as error:
             # A pod that is gone, or is another one by now, needs no status.
@@ -264,21 +261,34 @@ def _running(point: str, plugin: str, text: str) -> str:
     return f'running {point} plugin "{plugin}": {text}' if plugin else text
 
 
-def _conditions(effect: PatchStatus) -> list[PodCondition]:
+def changes_status(effect: PatchStatus) -> bool:
+    """Whether the pod, as last seen, is not yet as an effect sets it."""
+    return _changes_condition(effect) or _changes_nomination(effect)
+
+
+def _changes_condition(effect: PatchStatus) -> bool:
     if not effect.reason:
-        return []
-    pod = effect.pod
-    known = next((one for one in pod.status.conditions or () if one.type == "PodScheduled"), None)
-    wanted = ("False", effect.reason, effect.message)
-    if known is not None and (known.status, known.reason, known.message) == wanted:
-        return []
-    return [
-        pod_condition(
-            pod,
-            "PodScheduled",
-            "False",
-            reason=effect.reason,
-            message=effect.message,
-            now_ns=time.time_ns(),
-        )
-    ]
+        return False
+    for known in effect.pod.status.conditions or ():
+        if known.type == _SCHEDULED:
+            wanted = ("False", effect.reason, effect.message)
+            return (known.status, known.reason, known.message) != wanted
+    return True
+
+
+def _changes_nomination(effect: PatchStatus) -> bool:
+    nominated_node = effect.nominated_node
+    return nominated_node is not None and nominated_node != (
+        effect.pod.status.nominated_node_name or ""
+    )
+
+
+def _condition(effect: PatchStatus) -> PodCondition:
+    return pod_condition(
+        effect.pod,
+        _SCHEDULED,
+        "False",
+        reason=effect.reason,
+        message=effect.message,
+        now_ns=time.time_ns(),
+    )

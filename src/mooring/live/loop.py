@@ -27,7 +27,7 @@ from mooring.framework.runtime import Runtime
 from mooring.kube.events import EventRecorder
 from mooring.live.async_hooks import AsyncHooks
 from mooring.live.attempt_log import AttemptLog
-from mooring.live.binder import Binder
+from mooring.live.binder import Binder, changes_status
 from mooring.live.change_intake import count_change
 from mooring.live.client import LiveClient
 from mooring.live.options import HookLimits
@@ -392,8 +392,9 @@ class LiveScheduler:
             elif isinstance(effect, PatchStatus):
                 if effect.reason:
                     self._attempt_log.failed(effect)
-                uid = effect.pod.uid
-                self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
+                if changes_status(effect):
+                    uid = effect.pod.uid
+                    self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
             else:
                 self._start(self._preempt(effect))
 

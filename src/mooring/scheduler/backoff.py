@@ -33,7 +33,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
     def backoff(self, attempts: int) -> float:
         """How long a pod waits after so many attempts that failed."""
         # parity v1.36.4: backend/queue/backoff_queue.go calculateBackoffDuration
-        doublings = min(attempts - 1, _MOST_DOUBLINGS)
+        doublings = attempts - 1 if attempts <= _MOST_DOUBLINGS else _MOST_DOUBLINGS
         return min(self.initial_backoff * 2.0**doublings, self.max_backoff)
 
     def backoff_end(self, queued: QueuedPod) -> float:
@@ -42,7 +42,7 @@ class QueueSettings(msgspec.Struct, frozen=True):
         attempts = queued.errors or queued.rejections
         if not attempts or not self.max_backoff:
             return LONG_AGO
-        return _window(queued.since + self.backoff(attempts))
+        return math.floor((queued.since + self.backoff(attempts)) / WINDOW) * WINDOW
 
     def deadline(self, queued: QueuedPod) -> float:
         """When an unschedulable pod is to be tried again, whatever happens."""
@@ -52,8 +52,4 @@ class QueueSettings(msgspec.Struct, frozen=True):
 def backs_off(queued: QueuedPod, now: float) -> bool:
     """Whether a pod's backoff is not over."""
     # parity v1.36.4: backend/queue/backoff_queue.go isPodBackingoff
-    return queued.backoff_until >= _window(now)
-
-
-def _window(time: float) -> float:
-    return math.floor(time / WINDOW) * WINDOW
+    return queued.backoff_until + WINDOW > now

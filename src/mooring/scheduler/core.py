@@ -316,7 +316,8 @@ class Core:
         pod = queued.pod
         message, plugins = decision.message, decision.filtering.plugins
         result = decision.post_filter_result
-        target = self._decider.candidate(decision)
+        # What is known of a template is that there is none.
+        target = None if decision.known_message else self._decider.candidate(decision)
         if target is None:
             if result.deferred:
                 self._deferred[pod.uid] = pod

@@ -24,11 +24,13 @@ def failed_scheduling(
     pod: Pod, reason: str, message: str, nominated_node: str | None
 ) -> list[Effect]:
     """The event and the status of a pod that was not scheduled; the arguments of `PatchStatus`."""
-    note = _cut(message, _NOTE)
+    note = message = _cut(message, _MESSAGE)
+    if len(message) > _NOTE or not message.isascii():
+        note = _cut(message, _NOTE)
     event = RecordEvent(
         pod, "FailedScheduling", "Scheduling", note, warning=True, reporter=pod.scheduler_name
     )
-    return [event, PatchStatus(pod, reason, _cut(message, _MESSAGE), nominated_node)]
+    return [event, PatchStatus(pod, reason, message, nominated_node)]
 
 
 def _cut(text: str, most: int) -> str:

@@ -70,7 +70,7 @@ class FailedAttempts:
         # parity v1.36.4: schedule_one.go handleSchedulingFailure
         key = queued.key
         pod = self._cluster.pod_by_key(key)
-        if pod is None or pod.uid != queued.pod.uid or pod.node_name:
+        if pod is None or (pod is not queued.pod and pod.uid != queued.pod.uid) or pod.node_name:
             if not bind_failed:
                 self._queue.done(queued)
             return []

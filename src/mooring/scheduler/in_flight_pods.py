@@ -10,7 +10,7 @@ a pod that comes back rejected is shown those since its start. Used by the queue
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mooring.framework.cluster_events import ClusterEvent
@@ -79,14 +79,12 @@ class InFlightPods:
         """Whether the pod is to be tried again whatever happened."""
         return queued in self._helped
 
-    def since(self, queued: QueuedPod) -> Iterator[ClusterEvent]:
+    def since(self, queued: QueuedPod) -> Iterable[ClusterEvent]:
         """What happened since the pod started, in order."""
         start = self._started.get(queued)
-        link = start.next if start is not None else None
-        while link is not None:
-            if link.event is not None and (link.only is None or link.only is queued):
-                yield link.event
-            link = link.next
+        if start is None or start is self._last:
+            return ()
+        return _events(start.next, queued)
 
     @property
     def recording(self) -> bool:
@@ -109,3 +107,11 @@ class InFlightPods:
 
     def __contains__(self, queued: object) -> bool:
         return queued in self._started or queued in self._helped
+
+
+def _events(link: _Link | None, queued: QueuedPod) -> Iterator[ClusterEvent]:
+    """The events from a link on that happened to all pods or to this one."""
+    while link is not None:
+        if link.event is not None and (link.only is None or link.only is queued):
+            yield link.event
+        link = link.next

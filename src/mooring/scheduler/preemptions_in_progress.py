@@ -38,17 +38,17 @@ class _Preemption:
 
 
 class PreemptionsInProgress:
-    """The preemptions in progress; pods are known by their unique ids."""
+    """The preemptions in progress; pods are known by their unique ids.
+
+    Attributes:
+        preemptors: the pods for which victims are being preempted, always as they are now.
+    """
 
     def __init__(self) -> None:
         self._of: dict[str, _Preemption] = {}
+        self.preemptors: Set[str] = self._of.keys()
         self._for: dict[str, list[str]] = {}
         self._on: dict[str, set[str]] = {}
-
-    @property
-    def preemptors(self) -> Set[str]:
-        """The pods for which victims are being preempted."""
-        return self._of.keys()
 
     def start(self, preemptor: Pod, node: str, victims: Iterable[str]) -> None:
         """Pods are to leave a node for another one; those that are going already are left out."""

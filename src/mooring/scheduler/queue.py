@@ -34,7 +34,7 @@ from mooring.framework.hook import Action, RequeueHint
 from mooring.model.pod import Pod
 from mooring.scheduler.backoff import QueueSettings
 from mooring.scheduler.in_flight_pods import InFlightPods
-from mooring.scheduler.queued_pod import QueuedPod, SubQueue
+from mooring.scheduler.queued_pod import ACTIVE, IN_FLIGHT, OUT, QueuedPod, SubQueue
 from mooring.scheduler.requeue_hints import HintFailed, RequeueHints, own_update
 from mooring.scheduler.sub_queues import Order, Patience, PreEnqueue, SubQueues
 
@@ -45,7 +45,7 @@ _ADDED: Final = "UnschedulablePodAdd"
 _FAILED: Final = "ScheduleAttemptFailure"
 _ACTIVATED: Final = "ForceActivate"
 #: Pods here need not be moved to be tried.
-_UNDER_WAY: Final = (SubQueue.ACTIVE, SubQueue.IN_FLIGHT, SubQueue.OUT)
+_UNDER_WAY: Final = (ACTIVE, IN_FLIGHT, OUT)
 
 
 class Queue:
@@ -115,7 +115,7 @@ class Queue:
         old = queued.pod if old is None else old
         queued.pod = new
         self._sub_queues.reorder(queued)
-        in_flight = queued.sub_queue is SubQueue.IN_FLIGHT
+        in_flight = queued.sub_queue is IN_FLIGHT
         change = own_update(old, new) if in_flight or queued.waits_for_event else None
         if change is not None and in_flight:
             self.in_flight.record(change, only=queued)
@@ -131,8 +131,8 @@ class Queue:
     def _remove(self, queued: QueuedPod) -> None:
         del self._pods[queued.key]
         self._postponed.pop(queued, None)
-        if queued.sub_queue is SubQueue.IN_FLIGHT:
-            queued.sub_queue = SubQueue.OUT
+        if queued.sub_queue is IN_FLIGHT:
+            queued.sub_queue = OUT
         else:
             self._sub_queues.drop(queued)
 
@@ -145,14 +145,14 @@ class Queue:
             sub_queues.flush(now)
         queued = sub_queues.pop()
         if queued is not None:
-            queued.sub_queue = SubQueue.IN_FLIGHT
+            queued.sub_queue = IN_FLIGHT
             queued.attempts += 1
             self.in_flight.start(queued)
         return queued
 
     def done(self, queued: QueuedPod) -> None:
         """A pod in flight will not be rejected any more: it is being bound, or it is gone."""
-        if self.in_flight.finish(queued) and queued.sub_queue is SubQueue.IN_FLIGHT:
+        if self.in_flight.finish(queued) and queued.sub_queue is IN_FLIGHT:
             self._remove(queued)
 
     def requeue(
@@ -179,9 +179,9 @@ class Queue:
                 it still waits.
         """
         # parity v1.36.4: backend/queue/scheduling_queue.go AddUnschedulableIfNotPresent
-        if bind_failed and queued.sub_queue is SubQueue.OUT and queued.key not in self._pods:
+        if bind_failed and queued.sub_queue is OUT and queued.key not in self._pods:
             self._pods[queued.key] = queued
-        elif bind_failed or queued.sub_queue is not SubQueue.IN_FLIGHT:
+        elif bind_failed or queued.sub_queue is not IN_FLIGHT:
             self.in_flight.finish(queued)
             return queued.sub_queue
         if pod is not None:
@@ -237,13 +237,13 @@ class Queue:
             queued = self._pods.get(pod.key)
             if queued is None or not queued.is_for(pod):
                 continue
-            if queued.sub_queue is SubQueue.IN_FLIGHT:
+            if queued.sub_queue is IN_FLIGHT:
                 self.in_flight.help(queued)
             elif self._patience.lost:
                 self._postponed[queued] = True, _ACTIVATED
             elif queued.waits_for_event:
                 self._sub_queues.admit(queued, _ACTIVATED, now)
-            elif queued.sub_queue is not SubQueue.ACTIVE:
+            elif queued.sub_queue is not ACTIVE:
                 self._sub_queues.make_ready(queued, _ACTIVATED, now)
 
     def plugins_replaced(

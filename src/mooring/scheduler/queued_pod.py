@@ -11,6 +11,8 @@ from typing import Final
 
 from mooring.model.pod import Pod
 
+#: A plugin of a profile: scheduler name, plugin name.
+RejectorPlugin = tuple[str, str]
 #: Before every time: the pod has no backoff.
 LONG_AGO: Final = -math.inf
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -30,6 +32,16 @@ class SubQueue(enum.Enum):
     OUT = "out"
 
 
+# As names of the module: reading a member of an enum takes longer than all that is done with it.
+ACTIVE: Final = SubQueue.ACTIVE
+BACKOFF: Final = SubQueue.BACKOFF
+ERROR_BACKOFF: Final = SubQueue.ERROR_BACKOFF
+UNSCHEDULABLE: Final = SubQueue.UNSCHEDULABLE
+GATED: Final = SubQueue.GATED
+IN_FLIGHT: Final = SubQueue.IN_FLIGHT
+OUT: Final = SubQueue.OUT
+
+
 class QueuedPod:
     """A pod of the queue, waiting or being decided; equal only to itself.
 
@@ -47,21 +59,22 @@ class QueuedPod:
             one of them.
         gate: the PreEnqueue plugin that keeps it out of the active queue; empty if none does.
         backoff_until: the second in which its backoff ends.
+        rejectors: while it waits for an event, the plugins that one must concern.
         flushed: whether it was last requeued by time alone and not by an event.
         flushed_at: when that was.
     """
 
     __slots__ = (
         "attempts", "backoff_until", "errors", "first_tried", "flushed", "flushed_at", "gate",
-        "key", "pod", "profile", "rejections", "since", "sub_queue",
-        "unschedulable_plugins",
+        "key", "pod", "profile", "rejections", "rejectors", "since",
+        "sub_queue", "unschedulable_plugins",
     )  # fmt: skip
 
     def __init__(self, pod: Pod, now: float) -> None:
         self.key = pod.key
         self.pod = pod
         self.profile = pod.scheduler_name
-        self.sub_queue = SubQueue.OUT
+        self.sub_queue: SubQueue = OUT
         self.since = now
         self.first_tried: float | None = None
         self.attempts = 0
@@ -69,6 +82,7 @@ class QueuedPod:
         self.errors = 0
         self.unschedulable_plugins = _NOBODY
         self.gate = ""
+        self.rejectors: tuple[RejectorPlugin, ...] = ()
         self.backoff_until = LONG_AGO
         self.flushed = False
         self.flushed_at = LONG_AGO
@@ -76,7 +90,7 @@ class QueuedPod:
     @property
     def waits_for_event(self) -> bool:
         """Whether it waits for a cluster event."""
-        return self.sub_queue is SubQueue.UNSCHEDULABLE or self.sub_queue is SubQueue.GATED
+        return self.sub_queue is UNSCHEDULABLE or self.sub_queue is GATED
 
     def is_for(self, pod: Pod) -> bool:
         """Whether this is about the same pod, and not one of the same name before or after it."""

@@ -4,8 +4,10 @@ Owns asking the plugins' `RequeueHint`s. Called by the queue, for unschedulable 
 that come back from an attempt; it moves nothing.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from types import FunctionType, MethodType
+from typing import Any, Final
 
 import msgspec
 
@@ -22,12 +24,13 @@ from mooring.framework.extension_points import Points
 from mooring.framework.hook import Action, RequeueHint
 from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
-from mooring.scheduler.queued_pod import QueuedPod
+from mooring.scheduler.queued_pod import QueuedPod, RejectorPlugin
 
 #: The points at which a plugin may reject a pod, so that changes matter to it.
 _REJECTING: Final = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit")
-#: A plugin of a profile: scheduler name, plugin name.
-RejectorPlugin = tuple[str, str]
+#: Asks a plugin whether an event helps a pod: with the pod, the object before and after.
+_Ask = Callable[[Pod, Any, Any], object]
+_Asks = dict[RejectorPlugin, tuple[_Ask | None, ...]]
 #: Called with a plugin whose `RequeueHint.helps` failed.
 HintFailed = Callable[[str, Exception], None]
 
@@ -49,35 +52,46 @@ class RequeueHints:
         self._by_profile = by_profile
         self._failed = failed
         self._interrupted: tuple[str, ClusterEvent] | None = None
-        # Flags are slow and there are few sorts of events, so each is matched once.
-        self._matching: dict[
-            tuple[RejectorPlugin, type[KubeObject], Action], tuple[RequeueHint, ...]
-        ] = {}
+        # Flags are slow and there are few sorts of events, so each is matched once; and one event
+        # may concern thousands of pods.
+        self._matching: dict[tuple[type[KubeObject], Action], _Asks] = {}
+        self._last: tuple[ClusterEvent | None, _Asks] = (None, {})
 
     def replace(self, by_profile: Mapping[str, Mapping[str, Sequence[RequeueHint]]]) -> None:
         """Other plugins decide from now on."""
         self._by_profile = by_profile
         self._interrupted = None
         self._matching.clear()
+        self._last = (None, {})
 
-    def matching(self, rejector: RejectorPlugin, event: ClusterEvent) -> tuple[RequeueHint, ...]:
-        """The plugin's hints for such an event; empty if it is of no interest to the plugin."""
-        hints = self._matching.get((rejector, event.kind, event.actions))
-        if hints is None:
+    def matching(self, rejector: RejectorPlugin, event: ClusterEvent) -> Sequence[_Ask | None]:
+        """How to ask the plugin whether such an event helps; empty if it surely does not.
+
+        None stands for a hint by which it helps every pod.
+        """
+        last, asks = self._last
+        if last is not event:
+            asks = self._matching.setdefault((event.kind, event.actions), {})
+            self._last = event, asks
+        found = asks.get(rejector)
+        if found is None:
             profile, plugin = rejector
-            hints = self._matching[rejector, event.kind, event.actions] = tuple(
-                hint
+            found = asks[rejector] = tuple(
+                _entry(hint.helps)
                 for hint in self._by_profile.get(profile, {}).get(plugin, EVERY_EVENT)
                 if matches(hint, event.kind, event.actions)
             )
-        return hints
+        return found
 
     def worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> bool:
         """Whether the event helps the pod, by the word of the plugins that rejected it."""
         # parity v1.36.4: backend/queue/scheduling_queue.go isPodWorthRequeuing; no plugin there
         # answers "pending", which would end the backoff as well
         rejecting = queued.unschedulable_plugins
-        return not rejecting or any(self._helps(queued, plugin, event) for plugin in rejecting)
+        for plugin in rejecting:
+            if self._helps(queued, plugin, event):
+                return True
+        return not rejecting
 
     def while_in_flight(
         self, queued: QueuedPod, events: Iterable[ClusterEvent], *, helped: bool
@@ -92,7 +106,10 @@ class RequeueHints:
         # parity v1.36.4: backend/queue/scheduling_queue.go determineSchedulingHintForInFlightPod
         if helped or not queued.unschedulable_plugins:
             return True
-        return any(self.worth_requeuing(queued, event) for event in events)
+        for event in events:  # noqa: SIM110 - mostly there are none
+            if self.worth_requeuing(queued, event):
+                return True
+        return False
 
     def _hangs(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a hint was interrupted over this event: it is not asked about it again."""
@@ -100,12 +117,12 @@ class RequeueHints:
         return known is not None and known[0] == plugin and known[1] is event
 
     def _helps(self, queued: QueuedPod, plugin: str, event: ClusterEvent) -> bool:
-        for hint in self.matching((queued.profile, plugin), event):
-            if hint.helps is None or self._hangs(plugin, event):
+        for ask in self.matching((queued.profile, plugin), event):
+            if ask is None or (self._interrupted is not None and self._hangs(plugin, event)):
                 return True
             try:
-                answer = foreign.call(hint.helps, queued.pod, event.old, event.new)
-                if answer is True or foreign.call(bool, answer):
+                answer = ask(queued.pod, event.old, event.new)
+                if answer is True or (answer is not False and foreign.call(bool, answer)):
                     return True
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 if issubclass(type(error), EscapeError):  # it is not asked what it is
@@ -114,6 +131,15 @@ class RequeueHints:
                     self._failed(plugin, error)
                 return True
         return False
+
+
+def _entry(helps: _Ask | None) -> _Ask | None:
+    """The way to ask; what is no plain function may be anything, and is not looked at."""
+    if helps is None:
+        return None
+    if type(helps) in (FunctionType, MethodType):
+        return foreign.entry(helps)
+    return functools.partial(foreign.call, helps)
 
 
 def rejectors_hints(points: Points) -> dict[str, tuple[RequeueHint, ...]]:

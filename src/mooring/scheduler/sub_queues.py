@@ -13,7 +13,15 @@ from mooring.framework.cluster_events import ClusterEvent
 from mooring.model.pod import Pod
 from mooring.scheduler.backoff import WINDOW, QueueSettings, backs_off
 from mooring.scheduler.heap import Heap, Place
-from mooring.scheduler.queued_pod import QueuedPod, SubQueue
+from mooring.scheduler.queued_pod import (
+    ACTIVE,
+    BACKOFF,
+    ERROR_BACKOFF,
+    GATED,
+    OUT,
+    UNSCHEDULABLE,
+    QueuedPod,
+)
 from mooring.scheduler.requeue_hints import RequeueHints
 from mooring.scheduler.unschedulable_pods import UnschedulablePods
 
@@ -85,7 +93,7 @@ class SubQueues:
         """Make a pod ready that comes from backoff: nobody holds it back."""
         place = self._order(queued.pod, queued.since)
         self._detach(queued)
-        queued.sub_queue = SubQueue.ACTIVE
+        queued.sub_queue = ACTIVE
         if queued.first_tried is None:
             queued.first_tried = now
         self._active.put(queued, place)
@@ -94,20 +102,24 @@ class SubQueues:
     def retry(self, queued: QueuedPod, event: str, now: float) -> None:
         """Try a pod again: now, or when its backoff is over."""
         # parity v1.36.4: backend/queue/scheduling_queue.go requeuePodWithQueueingStrategy
+        if not self._passes(queued, event):
+            return
         if backs_off(queued, now):
-            if self._passes(queued, event):
-                self._back_off(queued, event)
+            self._back_off(queued, event)
         else:
-            self.admit(queued, event, now)
+            self.make_ready(queued, event, now)
 
     def hold(self, queued: QueuedPod, event: str) -> None:
-        """Let a pod wait for a cluster event."""
-        self._detach(queued)
-        queued.sub_queue = SubQueue.GATED if queued.gate else SubQueue.UNSCHEDULABLE
-        self._gated += queued.sub_queue is SubQueue.GATED
+        """Let a pod that is in no sub-queue wait for a cluster event."""
+        if queued.gate:
+            queued.sub_queue = GATED
+            self._gated += 1
+        else:
+            queued.sub_queue = UNSCHEDULABLE
         deadline = self._settings.deadline(queued)
         self.unschedulable.put(queued, deadline)
-        self.due = min(self.due, deadline)
+        if deadline < self.due:
+            self.due = deadline
         self.incoming["unschedulable", event] += 1
 
     def pop(self) -> QueuedPod | None:
@@ -119,7 +131,7 @@ class SubQueues:
             if queued is None:
                 return None
             self.incoming["active", _EARLY] += 1
-        queued.sub_queue = SubQueue.OUT
+        queued.sub_queue = OUT
         if queued.unschedulable_plugins:
             self._count_rejected_no_more(queued)
         return queued
@@ -139,9 +151,9 @@ class SubQueues:
 
     def reorder(self, queued: QueuedPod) -> None:
         """A pod changed, and with it perhaps its place."""
-        if queued.sub_queue is SubQueue.ACTIVE:
+        if queued.sub_queue is ACTIVE:
             self._active.put(queued, self._order(queued.pod, queued.since))
-        elif queued.sub_queue is SubQueue.BACKOFF:
+        elif queued.sub_queue is BACKOFF:
             self._backoff.put(queued, self._backoff_place(queued))
 
     def flush(self, now: float) -> None:
@@ -205,6 +217,7 @@ class SubQueues:
         if gate not in queued.unschedulable_plugins:
             queued.unschedulable_plugins |= {gate}
             self.rejected[gate, queued.profile] += 1
+        self._detach(queued)
         queued.gate = gate
         queued.flushed = False
         self.hold(queued, event)
@@ -215,12 +228,12 @@ class SubQueues:
         if queued.unschedulable_plugins:
             place = self._backoff_place(queued)
             self._detach(queued)
-            queued.sub_queue = SubQueue.BACKOFF
+            queued.sub_queue = BACKOFF
             self._backoff.put(queued, place)
         else:
             self._detach(queued)
-            queued.sub_queue = SubQueue.ERROR_BACKOFF
-            self._error_backoff.put(queued, (queued.backoff_until,))
+            queued.sub_queue = ERROR_BACKOFF
+            self._error_backoff.put(queued, queued.backoff_until)
         self.incoming["backoff", event] += 1
         self.due = min(self.due, queued.backoff_until + WINDOW)
 
@@ -228,13 +241,16 @@ class SubQueues:
         return (queued.backoff_until, *self._order(queued.pod, queued.since))
 
     def _detach(self, queued: QueuedPod) -> None:
-        if queued.sub_queue is SubQueue.ACTIVE:
-            self._active.discard(queued)
-        elif queued.sub_queue is SubQueue.BACKOFF:
-            self._backoff.discard(queued)
-        elif queued.sub_queue is SubQueue.ERROR_BACKOFF:
-            self._error_backoff.discard(queued)
-        elif queued.waits_for_event:
-            self._gated -= queued.sub_queue is SubQueue.GATED
+        place = queued.sub_queue
+        if place is UNSCHEDULABLE:
             self.unschedulable.discard(queued)
-        queued.sub_queue = SubQueue.OUT
+        elif place is GATED:
+            self._gated -= 1
+            self.unschedulable.discard(queued)
+        elif place is ACTIVE:
+            self._active.discard(queued)
+        elif place is BACKOFF:
+            self._backoff.discard(queued)
+        elif place is ERROR_BACKOFF:
+            self._error_backoff.discard(queued)
+        queued.sub_queue = OUT

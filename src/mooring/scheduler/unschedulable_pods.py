@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from mooring.framework.cluster_events import ClusterEvent
 from mooring.scheduler.heap import Heap
-from mooring.scheduler.queued_pod import QueuedPod
-from mooring.scheduler.requeue_hints import RejectorPlugin, RequeueHints
+from mooring.scheduler.queued_pod import QueuedPod, RejectorPlugin
+from mooring.scheduler.requeue_hints import RequeueHints
 
 
 class UnschedulablePods:
@@ -19,24 +19,24 @@ class UnschedulablePods:
     def __init__(self) -> None:
         # Dicts stand for sets that keep their order, so that a run can be repeated exactly.
         self._by_plugin: dict[RejectorPlugin, dict[QueuedPod, None]] = {}
-        self._rejectors: dict[QueuedPod, tuple[RejectorPlugin, ...]] = {}
         self._deadlines: Heap[QueuedPod] = Heap()
 
     def put(self, queued: QueuedPod, deadline: float) -> None:
-        """A pod waits, at most until the deadline."""
+        """A pod waits that did not wait here before, at most until the deadline."""
         # parity v1.36.4: backend/queue/scheduling_queue.go movePodsToActiveOrBackoffQueue: what
         # does not concern the plugin that holds a pod back cannot let it go.
         names = frozenset((queued.gate,)) if queued.gate else queued.unschedulable_plugins
-        rejectors = _rejectors(queued.profile, names)
-        self.discard(queued)
-        self._rejectors[queued] = rejectors
-        for rejector in rejectors:
-            self._by_plugin.setdefault(rejector, {})[queued] = None
-        self._deadlines.put(queued, (deadline,))
+        queued.rejectors = _rejectors(queued.profile, names)
+        for rejector in queued.rejectors:
+            pods = self._by_plugin.get(rejector)
+            if pods is None:
+                pods = self._by_plugin[rejector] = {}
+            pods[queued] = None
+        self._deadlines.put(queued, deadline)
 
     def discard(self, queued: QueuedPod) -> None:
-        """A pod does not wait here any more."""
-        for rejector in self._rejectors.pop(queued, ()):
+        """A pod that waits here does not any more."""
+        for rejector in queued.rejectors:
             pods = self._by_plugin[rejector]
             del pods[queued]
             if not pods:
@@ -56,10 +56,10 @@ class UnschedulablePods:
         return self._deadlines.first()
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        return iter(list(self._rejectors))
+        return iter(self._deadlines)
 
     def __len__(self) -> int:
-        return len(self._rejectors)
+        return len(self._deadlines)
 
 
 @functools.lru_cache(maxsize=256)

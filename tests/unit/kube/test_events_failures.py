@@ -12,6 +12,7 @@ from mooring.kube.event_body import (
     reference,
 )
 from mooring.kube.event_cache import FINISH_NS, EventCache
+from mooring.kube.event_queue import EventLimits
 from mooring.kube.events import EventRecorder
 from mooring.model.pod import Pod
 from tests.unit.kube.event_server import WEB, Desk, EventServer, run
@@ -192,6 +193,33 @@ def test_memory_is_bounded_for_each_type_and_forgetting_writes_the_count() -> No
     assert list(cached.series()) == [rare]
     assert [one.count for one in cached.finished(100 + FINISH_NS)] == [2]
     assert len(cached) == 0
+
+
+def test_repeats_about_tens_of_thousands_of_pods_are_found() -> None:
+    """Otherwise the API server would get an event for each of them with every change."""
+
+    def about(number: int) -> EventKey:
+        regarding = msgspec.structs.replace(WEB, uid=str(number))
+        return EventKey(regarding, None, "Warning", "R", "A", Reporter("c", "i"))
+
+    limits = EventLimits()
+    cached = EventCache(limits.remembered, limits.warnings_remembered)
+    for now in (1, 2, 3):
+        for number in range(20_000):
+            assert not list(cached.finished(now))
+            event = cached.observe(about(number), "n", now)
+            assert event.count == now
+            event.written = min(now, 2)
+
+
+def test_warnings_are_bounded_as_well() -> None:
+    cached = EventCache(limit=3, warnings=5)
+    for number in range(100):
+        regarding = msgspec.structs.replace(WEB, uid=str(number))
+        assert not list(cached.finished(number))
+        event = EventKey(regarding, None, "Warning", "R", "A", Reporter("c", "i"))
+        cached.observe(event, "n", number).written = 1
+    assert len(cached) == 5 + 1
 
 
 def test_events_about_what_is_gone_are_forgotten_and_their_counts_written() -> None:

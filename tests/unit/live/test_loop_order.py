@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mooring import Pod
 from mooring.framework.binding import Binding
 from mooring.live.loop import LiveScheduler
 from mooring.process.deadline import Deadline
@@ -100,6 +101,31 @@ def test_a_pod_is_bound_after_its_status_was_patched() -> None:
 def test_statuses_are_patched_one_after_the_other() -> None:
     effects: list[Effect] = [patch("p", "a"), patch("p", ""), patch("p", "b"), bind("p")]
     assert carried_out(effects) == ([], ["p a", "p ", "p b", "p bound"])
+
+
+def told(pod: Pod) -> Pod:
+    """The pod after its status was patched, as the watch shows it."""
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+    }
+    status = {"conditions": [condition], "nominatedNodeName": "a"}
+    return Pod.from_dict({**pod.raw, "status": status})
+
+
+def test_a_status_that_is_as_it_should_be_is_no_work() -> None:
+    """One deleted pod may wake ten thousand others, and for most of them nothing changes."""
+    pod = told(make_pod("p"))
+    same = PatchStatus(pod, "Unschedulable", "no room", "a")
+    kept = PatchStatus(pod, "Unschedulable", "no room")
+    effects: list[Effect] = [same, kept]
+    assert carried_out(effects) == ([], [])
+    other = PatchStatus(pod, "Unschedulable", "still no room", "a")
+    cleared = PatchStatus(pod, "Unschedulable", "no room", "")
+    error = PatchStatus(pod, "SchedulerError", "no room", "a")
+    assert carried_out([other, same, cleared, error]) == ([], ["p a", "p ", "p a"])
 
 
 def test_a_preemption_that_breaks_off_is_reported() -> None:

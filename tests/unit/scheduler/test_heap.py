@@ -70,14 +70,36 @@ def test_whatever_is_done_the_order_is_right(seed: int) -> None:
     assert drained(heap) == sorted(model, key=model.__getitem__)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_items_that_come_mostly_in_order_are_in_order_with_the_others(seed: int) -> None:
+    random_ = random.Random(seed)
+    heap: Heap[str] = Heap()
+    model: dict[str, tuple[float, int]] = {}
+    taken, expected = [], []
+    for step in range(3000):
+        late = random_.random() < 0.1
+        place = step - random_.randrange(500) * late
+        heap.put(f"i{step}", place)
+        model[f"i{step}"] = (place, step)
+        if random_.random() < 0.3:
+            heap.discard(f"i{step - 2}")
+            model.pop(f"i{step - 2}", None)
+        if random_.random() < 0.4:
+            expected.append(min(model, key=model.__getitem__))
+            del model[expected[-1]]
+            taken.append(heap.pop())
+    assert taken == expected
+    assert drained(heap) == sorted(model, key=model.__getitem__)
+
+
 def test_dead_entries_do_not_pile_up() -> None:
     heap: Heap[str] = Heap()
     heap.put("stays", (0,))
     for number in range(10_000):
         heap.put("moves", (number,))
-    assert len(heap._entries) <= 2 * len(heap) + 65
+    assert len(heap._row) + len(heap._heap) <= 2 * len(heap) + 65
     for number in range(1000):
         heap.put(f"i{number}", (number,))
     for number in range(1000):
         heap.discard(f"i{number}")
-    assert len(heap._entries) <= 2 * len(heap) + 65
+    assert len(heap._row) + len(heap._heap) <= 2 * len(heap) + 65

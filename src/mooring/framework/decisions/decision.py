@@ -101,6 +101,7 @@ class Decision(NamedTuple):
         scoring: the scores; None if nothing had to be scored.
         nominated: whether the pod takes its nominated node, whatever the scores.
         post_filter_result: if no node was possible, what was found to make room.
+        known_message: the message, if it is that of an earlier decision.
     """
 
     cycle: Cycle
@@ -109,6 +110,7 @@ class Decision(NamedTuple):
     scoring: Scoring | None = None
     nominated: bool = False
     post_filter_result: PostFilterResult = PostFilterResult()
+    known_message: str = ""
 
     @property
     def error(self) -> str:
@@ -126,6 +128,8 @@ class Decision(NamedTuple):
     @property
     def message(self) -> str:
         """Why the pod is pending, in kube-scheduler's words; empty if it is not."""
+        if self.known_message:
+            return self.known_message
         if self.error:
             return self.error
         if len(self.filtering.feasible):

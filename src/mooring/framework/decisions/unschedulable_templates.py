@@ -51,7 +51,13 @@ class UnschedulableTemplates:
         result = known.post_filter_result
         observer.started(POST_FILTER)
         observer.post_filtered(result)
-        return Decision(cycle, known.filtering, known.best, post_filter_result=result)
+        return Decision(
+            cycle,
+            known.filtering,
+            known.best,
+            post_filter_result=result,
+            known_message=known.known_message,
+        )
 
     def note(self, decision: Decision) -> None:
         """A pod fits nowhere, and no room can be made for it."""
@@ -67,7 +73,9 @@ class UnschedulableTemplates:
         if found is not None:
             result = result._replace(preemption=replace(found, potential=(), rejected={}))
         self.known[_key(decision.cycle)] = decision._replace(
-            filtering=rejected(decision.filtering), post_filter_result=result
+            filtering=rejected(decision.filtering),
+            post_filter_result=result,
+            known_message=decision.message,
         )
 
 

@@ -72,7 +72,8 @@ class DefaultPreemption(hook.PreEnqueue, hook.PostFilter, hook.Requeues):
 
     def pre_enqueue(self, pod: Pod) -> Verdict:
         """Hold a pod back while victims are being preempted for it."""
-        return _WAITING if pod.uid and pod.uid in self._handle.preempting else ACCEPT
+        preempting = self._handle.preempting
+        return _WAITING if preempting and pod.uid and pod.uid in preempting else ACCEPT
 
     def requeue_on(self) -> Sequence[hook.RequeueHint]:
         """Nothing by itself: the plugins that rejected the pod know what helps it."""

@@ -34,7 +34,7 @@ class VictimSearchResult(NamedTuple):
 
 
 class _NodeDryRun:
-    """The dry run of one node."""
+    """The dry run of one node that has pods of lower priority."""
 
     __slots__ = (
         "before",
@@ -48,11 +48,11 @@ class _NodeDryRun:
         "waiting",
     )
 
-    def __init__(self, row: int, before: tuple[Pod, ...], priority: int) -> None:
+    def __init__(self, row: int, before: tuple[Pod, ...], lower: list[Pod]) -> None:
         self.row = row
         #: The pods on the node before the search, and those of them that may be preempted.
         self.before = before
-        self.lower = [pod for pod in before if pod.priority < priority]
+        self.lower = lower
         #: The pods that are off the node now; by identity, because it is asked often.
         self.off: set[int] = set()
         #: The pods to be put back if possible, in this order; the first ones violate a budget.
@@ -113,18 +113,26 @@ class VictimSearch:
         self, rows: Sequence[int], filters: WhatIfFilters
     ) -> Iterator[tuple[str, Candidate | Verdict]]:
         """Look for victims on nodes that do not influence each other, on all of them at once."""
-        priority = self._cycle.pod.priority
-        dry_runs = [_NodeDryRun(row, self._columns.usage(row).pods, priority) for row in rows]
-        hopeful = [dry_run for dry_run in dry_runs if dry_run.lower]
+        priority, columns = self._cycle.pod.priority, self._columns
+        dry_runs: dict[int, _NodeDryRun] = {}
+        for row in rows:
+            pods = columns.usage(row).pods
+            lower = [pod for pod in pods if pod.priority < priority]
+            if lower:
+                dry_runs[row] = _NodeDryRun(row, pods, lower)
+        hopeful = list(dry_runs.values())
         try:
             rejections = self._reprieve(hopeful, filters)
             self._put_all_back(hopeful)
         except BaseException:
             self._restore(hopeful)
             raise
-        for dry_run in dry_runs:
-            node = self._columns.nodes[dry_run.row].name
-            yield node, self._candidate_or_verdict(dry_run, node, rejections.get(dry_run.row))
+        for row in rows:
+            node, dry_run = columns.nodes[row].name, dry_runs.get(row)
+            if dry_run is None:
+                yield node, _NO_VICTIMS
+            else:
+                yield node, self._candidate_or_verdict(dry_run, node, rejections.get(row))
 
     def _reprieve(
         self, dry_runs: Sequence[_NodeDryRun], filters: WhatIfFilters
@@ -156,8 +164,6 @@ class VictimSearch:
     def _candidate_or_verdict(
         self, dry_run: _NodeDryRun, node: str, rejection: Rejection | None
     ) -> Candidate | Verdict:
-        if not dry_run.lower:
-            return _NO_VICTIMS
         if rejection is not None:
             return _as_status(rejection)
         victims = dry_run.victims
