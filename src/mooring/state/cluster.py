@@ -79,8 +79,7 @@ class Cluster:
         self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
         self._pods: SharedDict[str, PodInfo] = SharedDict()
-        # The keys of the pods.
-        self._by_uid: SharedDict[str, str] = SharedDict()
+        self._by_uid: SharedDict[str, str] = SharedDict()  # the pods' keys
         self._assumed: SharedDict[str, AssumedPod] = SharedDict()
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
@@ -354,11 +353,8 @@ class Cluster:
     def shape_of(self, pod: Pod, key: str = "") -> Shape:
         """The compiled description of a pod, shared with all pods of the same template.
 
-        It is at hand for the pods of this cluster; for others it is worked out.
-
-        Args:
-            pod: the pod.
-            key: its key, if the caller has it at hand.
+        It is at hand for the pods of this cluster; for others it is worked out. The key is the
+        pod's, if the caller has it at hand.
 
         Raises:
             QuantityError: an amount in the pod is no quantity.
@@ -488,9 +484,7 @@ class Cluster:
         columns.count_pod(row, shape.spec, sign)
         for port in shape.host_ports:
             columns.count_port(row, port, sign)
-        self.pod_counts.count(
-            shape, row, sign, terminating=info.pod.metadata.deletion_timestamp is not None
-        )
+        self.pod_counts.count(shape, row, sign, terminating=info.pod.deleting)
         for term in shape.anti_affinity:
             self.anti_affinity.count(term.key, term, 0, row, sign)
         for term in shape.affinity:
