@@ -114,6 +114,12 @@ class PodCounts:
             bounds.selectors, bounds.key_bytes, self._unfollow
         )
         self._forgotten = 0
+        #: The keys of the labels that decide who counts a group; None if any label may.
+        self._keys_read: frozenset[str] | None = frozenset()
+        #: Who counts groups that are alike in that: no two pods of a StatefulSet share one.
+        self._alike: LruCache[Hashable, list[FollowedCount]] = table.new_lru_cache(
+            bounds.selectors, bounds.match_bytes
+        )
 
     def fork(self, table: Table) -> "PodCounts":
         """The same pods in a forked table; nothing is followed there yet."""
@@ -147,7 +153,7 @@ class PodCounts:
         counts.add(row, sign)
         for one in self._followers.get(counts.group, ()):
             if one.is_counted:
-                one.column.data[row] += sign
+                one.column.cells[row] += sign
                 one.changes.append(row, sign)
         if not counts.rows:
             self._empty += 1
@@ -158,14 +164,25 @@ class PodCounts:
         group = PodLabelGroup(key, shape.labels)
         counts = self._groups.writable()[key] = _GroupCount(self._table.owner, group)
         self._not_indexed.writable()[group] = None
-        followers = [
-            one
-            for one in self._by_selector.candidates(shape.label_key)
-            if one.is_counted and one.test(group)
-        ]
+        followers = self._followers_of(group)
         if followers:
             self._followers[group] = followers
         return counts
+
+    def _followers_of(self, group: PodLabelGroup) -> list[FollowedCount]:
+        """Who counts a group that nobody has been asked about; not to be changed."""
+        if not len(self._followed):
+            return []
+        (namespace, labels, terminating), keys = group.key, self._keys_read
+        if keys is not None:
+            labels = frozenset([one for one in labels if one[0] in keys])
+        alike = (namespace, labels, terminating)
+        found = self._alike.get(alike)
+        if found is None:
+            candidates = self._by_selector.candidates(group.key[1])
+            found = [one for one in candidates if one.is_counted and one.test(group)]
+            self._alike.put(alike, found, size_of(alike))
+        return found
 
     def _forget_empty(self) -> None:
         kept = {key: one for key, one in self._groups.entries.items() if one.rows}
@@ -197,7 +214,8 @@ class PodCounts:
 
         Args:
             key: equal for tests that mean the same.
-            test: asked at most once for each group.
+            test: asked at most once for each group. It reads the namespace, whether the pods are
+                terminating, and labels, with selectors only those that they read.
             selectors: all of them select the labels of a group that passes.
         """
         followed = self._followed.get(key)
@@ -215,9 +233,18 @@ class PodCounts:
             followed = FollowedCount(column, test, selectors)
             self._by_selector.add(selectors, followed)
             for group in groups:
-                self._followers.setdefault(group, []).append(followed)
+                self._followers[group] = [*self._followers.get(group, ()), followed]
+            self._read_also(selectors)
             self._followed.put(key, followed, size_of(key))
         return followed
+
+    def _read_also(self, selectors: Sequence[LabelSelector]) -> None:
+        """Another count is followed, which goes by what these selectors read."""
+        self._alike.clear()
+        if not selectors:
+            self._keys_read = None
+        elif self._keys_read is not None:
+            self._keys_read = self._keys_read.union(*map(keys_read_by, selectors))
 
     def _unfollow(self, followed: FollowedCount) -> None:
         followed.is_counted = False
@@ -226,8 +253,11 @@ class PodCounts:
         if self._forgotten >= self._table.bounds.selectors:
             self._forgotten = 0
             self._by_selector = SelectorIndex(self._table)
+            self._keys_read = frozenset()
+            self._alike.clear()
             for one in self._followed.values():
                 self._by_selector.add(one.selectors, one)
+                self._read_also(one.selectors)
             for group, followers in list(self._followers.items()):
                 left = [one for one in followers if one.is_counted]
                 if left:

@@ -5,7 +5,11 @@ remembers how far it has read, and looks again only at the rows that changed sin
 not looked for very long has to look at all rows.
 """
 
+from array import array
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 #: So many changes are kept at least: two hundred kinds of pods that take turns at random find all
 #: changes since their last turn with certainty.
@@ -23,7 +27,7 @@ class RowLog:
 
     def __init__(self) -> None:
         self._first = 0
-        self._rows: list[int] = []
+        self._rows = array("q")
         self.end = 0
 
     def append(self, row: int) -> None:
@@ -41,4 +45,9 @@ class RowLog:
             position: what `end` was then.
         """
         start = position - self._first
-        return self._rows[start:] if start >= 0 else None
+        return self._rows[start:].tolist() if start >= 0 else None
+
+    def array_since(self, position: int) -> npt.NDArray[np.intp] | None:
+        """The same as an array, for many rows; there is at least one."""
+        start = position - self._first
+        return np.frombuffer(self._rows[start:], np.intp) if start >= 0 else None

@@ -110,12 +110,13 @@ class Shapes:
             QuantityError: an amount in the pod is no quantity.
         """
         namespace, label_key = pod.metadata.namespace or "default", frozenset(pod.labels.items())
-        counted = _counted(pod.spec)
+        counted, reported = _counted(pod.spec), reported_resources(pod)
         last = self._last_with.get((namespace, label_key))
-        reported = reported_resources(pod)
         if last is not None and not reported and last.spec.source == counted:
             return last
-        spec = self._spec(pod, counted, reported)
+        spec = self._last_in.get(namespace)
+        if spec is None or reported or spec.source != counted:
+            spec = self._spec(pod, counted, reported)
         shape = self._interned.get((spec, label_key))
         if shape is None:
             # There may be no second pod with these labels, as in a StatefulSet.
@@ -137,9 +138,6 @@ class Shapes:
         # So has a pod with claims of its own.
         owner = pod.name if any(one.ephemeral is not None for one in counted.volumes or ()) else ""
         by_spec = not (reported or owner)
-        last = self._last_in.get(namespace)
-        if last is not None and by_spec and last.source == counted:
-            return last
         # A description may be long, and nobody reads it again.
         rest = _encode((counted, reported, owner))
         key = (namespace, hashlib.blake2b(rest, digest_size=32).digest())

@@ -225,7 +225,12 @@ class SparseColumn:
 
     def add(self, row: int, count: int) -> None:
         """Count so many more, or fewer, in a row."""
-        self.set(row, self.rows.get(row, 0) + count)
+        rows = self.rows
+        number = rows.get(row, 0) + count
+        if number and self._array is None:  # mostly
+            rows[row] = number
+        else:
+            self.set(row, number)
 
     def set(self, row: int, number: int) -> None:
         """Note the number of a row."""

@@ -89,6 +89,43 @@ def test_groups_without_a_label_that_is_needed_are_not_asked() -> None:
     assert counts.matching("a7", test, (selector,)).tolist() == [2]
 
 
+def labelled(labels: dict[str, str]) -> Shape:
+    return Shapes().of(Pod.from_dict({"metadata": {"name": "p", "labels": labels}}))
+
+
+def test_groups_that_differ_in_labels_that_nobody_reads_are_not_asked() -> None:
+    """As those of a StatefulSet's pods."""
+    counts = PodCounts(table(1))
+    asked: list[str] = []
+
+    def follow(key: str, value: str) -> list[int]:
+        selector = LabelSelector(match_labels={key: value})
+
+        def test(group: PodLabelGroup) -> bool:
+            asked.append(group.labels["index"])
+            return selector.matches(group.labels)
+
+        found: list[int] = counts.matching((key, value), test, (selector,)).tolist()
+        return found
+
+    def come(*indexes: int) -> None:
+        for index in indexes:
+            counts.count(labelled({"app": "db", "index": str(index)}), 0, 1, terminating=False)
+
+    assert follow("app", "db") == [0]
+    come(0, 1, 2)
+    assert asked == ["0"]
+    assert follow("app", "db") == [3]
+    assert follow("index", "1") == [1]
+    del asked[:]
+    come(3, 4)  # now the index is read
+    assert asked == ["3", "4"]
+    come(1)
+    assert (follow("app", "db"), follow("index", "1")) == ([6], [2])
+    counts.count(labelled({"app": "web", "index": "1"}), 0, 1, terminating=False)
+    assert (follow("app", "db"), follow("index", "1")) == ([6], [3])
+
+
 def with_term(app: str) -> Shape:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}

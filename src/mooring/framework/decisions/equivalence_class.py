@@ -50,7 +50,7 @@ _NO_TOTALS: Final[Amounts] = np.zeros(0, np.int64)
 #: The total of a node on which the pod does not fit; no sum of scores makes up for it.
 NOWHERE: Final = -(1 << 30)
 #: Up to so many rows are looked at one by one.
-_FEW: Final = 12
+_FEW: Final = 4
 #: What is kept of a row: two totals and its number, twice; and for each score that is normalized.
 _ROW_BYTES: Final = 32
 _RAW_BYTES: Final = 16
@@ -189,15 +189,15 @@ class EquivalenceClass:
         log = columns.row_log
         if self._seen == log.end or not self._usable:
             return self._usable
-        rows = log.since(self._seen)
         try:
-            if rows is None or len(rows) >= len(columns.nodes):
-                self._look_at_some(np.arange(len(columns)))
-            elif len(rows) <= _FEW:
-                for row in rows:
+            if log.end - self._seen <= _FEW:
+                for row in log.since(self._seen) or ():
                     self._look_at(row)
             else:
-                self._look_at_some(np.array(rows, np.intp))
+                rows = log.array_since(self._seen)
+                if rows is None or len(rows) >= len(columns):
+                    rows = np.arange(len(columns))
+                self._look_at_some(rows)
         except (CannotTellError, PluginError) as error:
             self.forget()
             _end_if_interrupted(error)
@@ -409,34 +409,44 @@ class EquivalenceClass:
 
     def _look_at_some(self, rows: Rows) -> None:
         totals = self._static.take(rows)
-        left: Rows | None = None  # places in rows; None for all
-        if np.minimum.reduce(totals) < 0:
-            left = (totals >= 0).nonzero()[0]
+        some, places = rows, None  # those where nobody has said no, and where in rows; None for all
+        if totals[totals.argmin()] < 0:
+            places = (totals >= 0).nonzero()[0]
+            some = rows[places]
         for answers in self._row_filters:
-            accepted = answers.some(rows if left is None else rows[left]) != 0
-            if not accepted.all():
-                left = accepted.nonzero()[0] if left is None else left[accepted]
-        some = rows if left is None else rows[left]
-        added = np.zeros(len(some), np.int64)
-        for weight, answers in self._row_scores:
-            scores = answers.some(some)
-            # As unsigned numbers, those below 0 are large ones.
-            if np.maximum.reduce(scores.astype(np.uint64), initial=0) > MAX_SCORE:
-                raise CannotTellError
-            added += scores if weight == 1 else scores * weight
-        fitted = self.total.take(rows) >= 0
-        if left is None:
+            if not len(some):
+                break
+            accepted = answers.some(some)
+            if np.count_nonzero(accepted) < len(some):
+                left = accepted.nonzero()[0]
+                places = left if places is None else places[left]
+                some = some[left]
+        added = self._scores_of(some) if len(some) else _NO_TOTALS
+        before = self.total.take(rows)
+        if places is None:
             totals += added
-            same = fitted.all()
+            same = before[before.argmin()] >= 0
         else:
-            found = totals[left] + added
+            added += totals[places]
             totals[:] = NOWHERE
-            totals[left] = found
-            same = (fitted == (totals >= 0)).all()
+            totals[places] = added
+            same = np.array_equal(before >= 0, totals >= 0)
         if not same:
             self.possible = self._sum = None
         self.total[rows] = totals
         self._best = None
+
+    def _scores_of(self, rows: Rows) -> Amounts:
+        """(n_rows,) the sums of the weighted scores of some nodes, at least one."""
+        total = np.zeros(len(rows), np.int64)
+        for weight, answers in self._row_scores:
+            scores = np.asarray(answers.some(rows), np.int64)
+            # As unsigned numbers, those below 0 are large ones.
+            unsigned = scores.view(np.uint64)
+            if unsigned[unsigned.argmax()] > MAX_SCORE:
+                raise CannotTellError
+            total += scores if weight == 1 else scores * weight
+        return total
 
 
 def _highest(totals: Amounts) -> Rows:

@@ -1,4 +1,4 @@
-"""What a decision asks of the pods on the cluster, for all pods with the same shape.
+"""What a decision asks of the pods on the cluster, for all pods that terms cannot tell apart.
 
 Which terms are about a pod changes seldom: when a pod with a new term comes to a node, or when
 namespaces change. Used by `InterPodAffinity`.
@@ -12,7 +12,8 @@ from mooring.plugins.domain_sums import PodsOfASort, WeightedPods
 from mooring.state.cluster import Cluster
 from mooring.state.counts import TermCount, TermCounts, TermKey
 from mooring.state.lru_cache import LruCache, size_of
-from mooring.state.shapes import Shape
+from mooring.state.selector_index import keys_read_by
+from mooring.state.shapes import LabelKey, Shape
 
 #: About how many bytes are kept for each sort of pods in a question.
 _SORT_BYTES: Final = 256
@@ -84,6 +85,10 @@ class Questions:
         self._known: LruCache[Hashable, PodQuestions] = table.new_lru_cache(
             table.bounds.templates, table.bounds.match_bytes
         )
+        # The labels that terms of pods on the cluster may select, as of a version.
+        self._keys_read: tuple[tuple[int, ...], frozenset[str]] = ((), frozenset())
+        # A decision asks twice.
+        self._last: tuple[Shape, PodQuestions] | None = None
 
     def of(self, shape: Shape) -> PodQuestions:
         """What is asked for pods of a shape."""
@@ -94,21 +99,35 @@ class Questions:
             cluster.affinity.version,
             cluster.preferred.version,
         )
+        if self._last is not None:
+            last, known = self._last
+            if last is shape and known.version == version:
+                return known
+        labels = self._labels_read(shape, version)
         # All that is read of a shape, and no more: it is as large as its author likes.
-        key = (
-            shape.affinity,
-            shape.anti_affinity,
-            shape.preferred,
-            shape.namespace,
-            shape.label_key,
-        )
-        known = self._known.get(key)
-        if known is None or known.version != version:
-            known = self._made(shape, version)
-            every = (*known.apart, *known.together, *known.wanted)
+        key = (shape.affinity, shape.anti_affinity, shape.preferred, shape.namespace, labels)
+        found = self._known.get(key)
+        if found is None or found.version != version:
+            found = self._made(shape, version)
+            every = (*found.apart, *found.together, *found.wanted)
             sorts = sum(_SORT_BYTES + size_of(pods.key) for one in every for pods, _ in one.pods)
-            self._known.put(key, known, size_of(shape.label_key) + sorts)
-        return known
+            self._known.put(key, found, size_of(labels) + sorts)
+        self._last = shape, found
+        return found
+
+    def _labels_read(self, shape: Shape, version: tuple[int, ...]) -> LabelKey:
+        """The labels that terms may select; those of a StatefulSet's pods are mostly alike."""
+        then, keys = self._keys_read
+        if then != version:
+            cluster = self._cluster
+            keys = cluster.anti_affinity.label_keys.union(
+                cluster.affinity.label_keys, cluster.preferred.label_keys
+            )
+            self._keys_read = version, keys
+        if shape.affinity:
+            selectors = [one.selector for one in shape.affinity if one.selector is not None]
+            keys = keys.union(*map(keys_read_by, selectors))
+        return frozenset([one for one in shape.label_key if one[0] in keys])
 
     def _made(self, shape: Shape, version: tuple[int, ...]) -> PodQuestions:
         own = self._terms.affinity(shape)

@@ -18,6 +18,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
+from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.resource_rows import balance_rows
 from mooring.plugins.resources.scoring_strategies import (
@@ -70,6 +71,7 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
         self._names = tuple(one.name for one in args.resources or DEFAULT_RESOURCES)
         self._before: RememberedRows[tuple[str, ...], np.int64] = RememberedRows(_balance_before)
         self._scores: RememberedRows[AddedRequests, np.int64] = RememberedRows(self._score)
+        self._amounts = NodeAmountsReader()
         self._key = (self.name, self._names)
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:  # noqa: ARG002
@@ -94,7 +96,8 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
         def by_array(rows: Rows) -> Amounts:
             return self._score(columns, rows, added)
 
-        return balance_rows(columns, added, by_array)
+        amounts = self._amounts.read(columns, tuple(name for name, _ in added))
+        return balance_rows(columns, added, amounts, by_array)
 
     def _added(self, shape: Shape) -> AddedRequests | None:
         data = shape.data

@@ -47,6 +47,7 @@ from mooring.model.resources import (
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
 from mooring.plugins.resources.details import resource_details
+from mooring.plugins.resources.node_amounts import NodeAmountsReader, resource_columns
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
 from mooring.plugins.resources.requeue_hints import frees_resources, offers_more
@@ -61,10 +62,8 @@ from mooring.plugins.resources.scoring_strategies import (
     LEAST_ALLOCATED,
     MOST_ALLOCATED,
     ResourceLevel,
-    ResourceSpec,
     ScoringStrategy,
     capacity_of,
-    exact_capacities,
     strategy_of,
 )
 from mooring.plugins.shape_reader import ShapeReader
@@ -210,6 +209,7 @@ class NodeResourcesFit(
         self._kinds: LruCache[FitRequests, _PodKind] = LruCache(BOUNDS.kinds, BOUNDS.key_bytes)
         self._choices: RememberedRows[_PodKind, np.int32] = RememberedRows(self._choose)
         self._scores: RememberedRows[ScoredRequests, np.int64] = RememberedRows(self._score)
+        self._amounts = NodeAmountsReader()
         self._requests_key = (self.name, "wanted", self._ignored, self._ignored_groups)
         self._scored_key = (self.name, "scored", self._resources)
 
@@ -260,10 +260,13 @@ class NodeResourcesFit(
 
     def row_filter(self, cycle: Cycle) -> RowAnswers:
         """Whether the pod fits, for single nodes."""
-        wanted, from_devices = self._fit_requests(cycle)
+        columns, (wanted, from_devices) = cycle.cluster.columns, self._fit_requests(cycle)
+        names = tuple(one.name for one in self._resources)
         return FitRows(
-            cycle.cluster.columns,
+            columns,
             [WantedAmount(name, amount, name in from_devices) for name, amount in wanted],
+            names,
+            self._amounts.read(columns, names),
         )
 
     def row_score(self, cycle: Cycle) -> RowAnswers:
@@ -273,13 +276,18 @@ class NodeResourcesFit(
         def by_array(rows: Rows) -> Amounts:
             return self._score(columns, rows, scored)
 
-        resources = [_scored_resource(columns, self._resources[at], n) for at, n in scored]
-        found = [one for one in resources if one is not None]
-        if self._strategy_type not in (LEAST_ALLOCATED, MOST_ALLOCATED) or None in resources:
+        found = []
+        for place, amount in scored:
+            resource = self._resources[place]
+            common = resource_columns(columns, resource.name)
+            if common is not None:
+                found.append(ScoredResource(common, amount, resource.counts))
+        if self._strategy_type not in (LEAST_ALLOCATED, MOST_ALLOCATED) or len(found) < len(scored):
             return ArrayRows(by_array)
-        names = tuple(self._resources[at].name for at, _ in scored)
+        names = tuple(self._resources[place].name for place, _ in scored)
         least = self._strategy_type == LEAST_ALLOCATED
-        return AllocationRows(found, exact_capacities(columns, names), by_array, least=least)
+        amounts = self._amounts.read(columns, names)
+        return AllocationRows(found, amounts, by_array, least=least)
 
     def _offers_more(self, pod: Pod, old: Node | None, new: Node) -> bool:
         # v1.36.4 looks at ignored resources here, and overlooks nodes that do not have them.
@@ -415,13 +423,3 @@ class NodeResourcesFit(
         if not levels:
             return np.zeros(len(columns) if rows is None else len(rows), np.int64)
         return self._strategy(levels)
-
-
-def _scored_resource(columns: Columns, resource: ResourceSpec, added: int) -> ScoredResource | None:
-    """A resource for scoring single rows; None for a rare one."""
-    nonzero_cpu, nonzero_memory = columns.nonzero_columns
-    there, taken = columns.allocatable_column(resource.name), columns.used_column(resource.name)
-    taken = {CPU: nonzero_cpu, MEMORY: nonzero_memory}.get(resource.name, taken)
-    if there is None or taken is None:
-        return None
-    return ScoredResource(there, taken, added, resource.counts)

@@ -1,30 +1,39 @@
 """What the resource plugins say of rows that changed.
 
 One row in Python's own numbers, which is what most decisions need and much faster than with arrays;
-some rows with as few array operations as possible. Amounts for which 64 bits or a float might not
-be enough, rare resources and strategies that few people use are left to how all rows are worked
-out. Made by `NodeResourcesFit` and `NodeResourcesBalancedAllocation` for the nodes as they are:
-when what nodes have changes, they are made anew.
+some rows with few and cheap array operations on amounts that all kinds of pods share. Amounts for
+which 64 bits or a float might not be enough, rare resources and strategies that few people use are
+left to how all rows are worked out. Made by `NodeResourcesFit` and
+`NodeResourcesBalancedAllocation` for the nodes as they are: when what nodes have changes, they are
+made anew.
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.model.resources import PODS
-from mooring.plugins.resources.scoring_strategies import EXACT, exact_capacities
+from mooring.plugins.resources.evenness import evenness, evenness_of_nodes
+from mooring.plugins.resources.node_amounts import (
+    NodeAmounts,
+    ResourceColumns,
+    resource_columns,
+)
+from mooring.plugins.resources.scoring_strategies import EXACT
 from mooring.plugins.score_arithmetic import MAX_SCORE
 from mooring.state.columns import Columns
 from mooring.state.table import GrowingColumn
 
 #: The scores of some rows, worked out with arrays.
 ScoreRows = Callable[[Rows], Amounts]
-#: What a node has of a resource, what is in use of it, and what a pod asks for or adds.
-_Amount = tuple[GrowingColumn, GrowingColumn, int]
 _HALF: Final = MAX_SCORE // 2
-_MAX: Final = float(MAX_SCORE)
+# As arrays of no dimension, which numpy takes half as much time for.
+_ZERO: Final[Floats] = np.array(0.0)
+_HUNDRED: Final[Floats] = np.array(float(MAX_SCORE))
+_ONE_HALF: Final[Floats] = np.array(0.5)
 
 
 class WantedAmount(NamedTuple):
@@ -41,27 +50,45 @@ class FitRows:
     Args:
         columns: the nodes.
         wanted: what the pod asks for.
+        names: the resources of the amounts.
+        amounts: the amounts of nodes; None if there are none for these resources.
     """
 
-    __slots__ = ("_amounts", "_columns", "_common", "_rare")
+    __slots__ = ("_amounts", "_columns", "_common", "_other", "_rare", "_read", "_wanted")
 
-    def __init__(self, columns: Columns, wanted: Sequence[WantedAmount]) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        wanted: Sequence[WantedAmount],
+        names: Sequence[str],
+        amounts: NodeAmounts | None,
+    ) -> None:
         self._columns = columns
-        self._common: list[_Amount] = []
+        self._amounts = amounts
+        self._wanted = (WantedAmount(PODS, 1, from_devices=False), *wanted)
+        #: For one node: the columns of what most nodes have, and the rest.
+        self._common: list[tuple[GrowingColumn, GrowingColumn, int]] = []
         self._rare: list[WantedAmount] = []
-        for one in (WantedAmount(PODS, 1, from_devices=False), *wanted):
-            capacity, used = columns.allocatable_column(one.name), columns.used_column(one.name)
-            if capacity is None or used is None or one.from_devices:
+        #: For some nodes: places of what is left in their amounts, and the rest.
+        self._read: list[tuple[int, Floats]] = []
+        self._other: list[WantedAmount] = []
+        places = {name: place for place, name in enumerate((PODS, *names))}
+        for one in self._wanted:
+            common = None if one.from_devices else resource_columns(columns, one.name)
+            if common is None:
                 self._rare.append(one)
             else:
-                self._common.append((capacity, used, one.amount))
-        self._amounts = np.array([[amount] for _, _, amount in self._common], np.int64)
+                self._common.append((common.there, common.used, one.amount))
+            if common is None or one.name not in places:
+                self._other.append(one)
+            else:
+                self._read.append((places[one.name], np.array(float(one.amount))))
 
     def one(self, row: int) -> int:
         """Whether it fits on one node."""
         # parity v1.36.4: plugins/noderesources/fit.go fitsRequest
-        for there, taken, amount in self._common:
-            if there.cells[row] - taken.cells[row] < amount:
+        for there, used, amount in self._common:
+            if there.cells[row] - used.cells[row] < amount:
                 return 0
         for name, amount, from_devices in self._rare:
             capacity = self._columns.allocatable_at(name, row)
@@ -73,11 +100,18 @@ class FitRows:
 
     def some(self, rows: Rows) -> Mask:
         """(n_rows,) where it fits."""
-        left = np.array([there.data.take(rows) for there, _, _ in self._common])
-        left -= np.array([taken.data.take(rows) for _, taken, _ in self._common])
-        fits: Mask = np.logical_and.reduce(left >= self._amounts, 0)
+        amounts = self._amounts.at(rows) if self._amounts is not None else None
+        if amounts is None:
+            return self._by_columns(rows, self._wanted)
+        enough = [amounts[place] >= amount for place, amount in self._read]
+        if self._other:
+            enough.append(self._by_columns(rows, self._other))
+        return reduce(np.logical_and, enough)
+
+    def _by_columns(self, rows: Rows, wanted: Sequence[WantedAmount]) -> Mask:
+        fits = np.ones(len(rows), np.bool_)
         columns = self._columns
-        for name, amount, from_devices in self._rare:
+        for name, amount, from_devices in wanted:
             capacity = columns.allocatable(name).take(rows)
             enough = capacity - columns.used(name).take(rows) >= amount
             fits &= enough | (capacity == 0) if from_devices else enough
@@ -106,10 +140,9 @@ class ArrayRows:
 
 
 class ScoredResource(NamedTuple):
-    """What a node has of a resource, what is in use, what the pod adds, how much it counts."""
+    """The columns of a resource, what the pod adds, and how much it counts."""
 
-    capacity: GrowingColumn
-    used: GrowingColumn
+    columns: ResourceColumns
     added: int
     weight: int
 
@@ -119,30 +152,31 @@ class AllocationRows(ArrayRows):
 
     Args:
         resources: what counts.
-        capacities: (n_resources, n) what the nodes have of it; None if a node has nothing of a
-            resource, or floats are not exact.
+        amounts: the amounts of nodes; None if there are none for these resources.
         by_array: the same for all rows.
         least: whether the free shares count, and not those in use.
     """
 
-    __slots__ = ("_added", "_capacities", "_least", "_resources", "_weight", "_weights")
+    __slots__ = ("_added", "_amounts", "_least", "_resources", "_weight", "_weights")
 
     def __init__(
         self,
         resources: Sequence[ScoredResource],
-        capacities: Floats | None,
+        amounts: NodeAmounts | None,
         by_array: ScoreRows,
         *,
         least: bool,
     ) -> None:
         super().__init__(by_array)
-        self._resources = tuple(resources)
-        self._capacities = capacities
+        self._resources = [
+            (one.there, one.counted, added, weight) for one, added, weight in resources
+        ]
         self._least = least
-        self._added = np.array([[one.added] for one in resources], np.int64)
+        self._amounts = amounts if all(one.added < EXACT for one in resources) else None
+        self._added = [np.array(float(one.added)) for one in resources]
         weights = [one.weight for one in resources]
-        self._weights = None if set(weights) <= {1} else np.array(weights, np.int64)
-        self._weight = sum(weights)
+        self._weights = None if set(weights) == {1} else [np.array(one) for one in weights]
+        self._weight = np.array(sum(weights))
 
     def one(self, row: int) -> int:
         """The score of one node."""
@@ -166,102 +200,98 @@ class AllocationRows(ArrayRows):
 
     def some(self, rows: Rows) -> Amounts:
         """(n_rows,) the scores of some nodes."""
-        if self._capacities is None:
+        amounts = self._amounts.at(rows) if self._amounts is not None else None
+        if amounts is None:
             return self._by_array(rows)
-        used = np.array([one.used.data.take(rows) for one in self._resources])
-        used += self._added
-        # As unsigned numbers, those below 0 are large ones.
-        if np.maximum.reduce(used.view(np.uint64), None, initial=0) >= EXACT:
-            return self._by_array(rows)
-        capacities = self._capacities.take(rows, 1)
-        shares = np.maximum(capacities - used, 0) if self._least else np.minimum(used, capacities)
-        shares *= float(MAX_SCORE)
-        shares /= capacities
-        percents = shares.astype(np.int64)
+        added, other_added = self._added
+        total = self._percents(amounts.free - added, amounts.capacity)
+        others = self._percents(amounts.other_free - other_added, amounts.other_capacity)
         if self._weights is not None:
-            percents *= self._weights[:, None]
-        total: Amounts = np.add.reduce(percents, 0)
+            total *= self._weights[0]
+            others *= self._weights[1]
+        total += others
         total //= self._weight
         return total
+
+    def _percents(self, shares: Floats, capacities: Floats) -> Amounts:
+        np.maximum(shares, _ZERO, out=shares)
+        if not self._least:
+            np.subtract(capacities, shares, out=shares)
+        shares *= _HUNDRED
+        shares /= capacities
+        return shares.astype(np.int64)
 
 
 class BalanceRows(ArrayRows):
     """How even two resources would be in use, compared with now.
 
     Args:
-        first: one of the resources.
-        second: the other.
-        capacities: (2, n) what the nodes have of them; None if a node has nothing of one, or floats
-            are not exact.
+        resources: the resources.
+        added: what the pod adds to them.
+        amounts: the amounts of nodes; None if there are none for these resources.
         by_array: the same for all rows.
     """
 
-    __slots__ = ("_capacities", "_first", "_second", "_steps")
+    __slots__ = ("_added", "_amounts", "_first", "_more", "_second")
 
     def __init__(
-        self, first: _Amount, second: _Amount, capacities: Floats | None, by_array: ScoreRows
+        self,
+        resources: tuple[ResourceColumns, ResourceColumns],
+        added: tuple[int, int],
+        amounts: NodeAmounts | None,
+        by_array: ScoreRows,
     ) -> None:
         super().__init__(by_array)
-        self._first = first
-        self._second = second
-        self._capacities = capacities
-        # Without the pod, and with it: (2, 1) for each resource.
-        self._steps = [np.array([[0], [one[2]]], np.int64) for one in (first, second)]
+        self._first, self._second = resources
+        self._added = added
+        self._amounts = amounts if max(added) < EXACT else None
+        self._more = [np.array(float(amount)) for amount in added]
 
     def one(self, row: int) -> int:
         """The score of one node."""
         # parity v1.36.4: plugins/noderesources/balanced_allocation.go balancedResourceScore
-        there, taken, added = self._first
-        other_there, other_taken, other_added = self._second
+        there, taken, _ = self._first
+        other_there, other_taken, _ = self._second
         capacity, other_capacity = float(there.cells[row]), float(other_there.cells[row])
         if not (capacity and other_capacity):
             return super().one(row)
         used, other_used = taken.cells[row], other_taken.cells[row]
-        before = _balance(used / capacity, other_used / other_capacity)
-        after = _balance((used + added) / capacity, (other_used + other_added) / other_capacity)
+        added, other_added = self._added
+        before = evenness(used / capacity, other_used / other_capacity)
+        after = evenness((used + added) / capacity, (other_used + other_added) / other_capacity)
         return (after - before + _HALF) // 2 + _HALF
 
     def some(self, rows: Rows) -> Amounts:
         """(n_rows,) the scores of some nodes."""
-        if self._capacities is None:
+        amounts = self._amounts.at(rows) if self._amounts is not None else None
+        if amounts is None:
             return self._by_array(rows)
-        capacity, other_capacity = self._capacities.take(rows, 1)
-        step, other_step = self._steps
-        shares = (self._first[1].data.take(rows) + step) / capacity
-        others = (self._second[1].data.take(rows) + other_step) / other_capacity
-        deviations = np.abs(np.minimum(shares, 1.0) - np.minimum(others, 1.0))
-        deviations /= 2
-        before, after = ((1 - deviations) * float(MAX_SCORE)).astype(np.int64)
-        score: Amounts = (after - before + _HALF) // 2 + _HALF
-        return score
-
-
-def _balance(share: float, other: float) -> int:
-    # No calls: this is run for every row that changed.
-    if share > 1.0:
-        share = 1.0
-    if other > 1.0:
-        other = 1.0
-    deviation = (share - other) / 2 if share > other else (other - share) / 2
-    return int((1 - deviation) * _MAX)
+        shares, others = amounts.used + self._more[0], amounts.other_used + self._more[1]
+        shares /= amounts.capacity
+        others /= amounts.other_capacity
+        # The same as for one node, in other words.
+        scores = evenness_of_nodes(shares, others)
+        scores += amounts.uneven
+        scores *= _ONE_HALF
+        return scores.astype(np.int64)
 
 
 def balance_rows(
-    columns: Columns, added: Sequence[tuple[str, int]], by_array: ScoreRows
+    columns: Columns,
+    added: Sequence[tuple[str, int]],
+    amounts: NodeAmounts | None,
+    by_array: ScoreRows,
 ) -> ArrayRows:
     """The balance of resources on single rows.
 
     Args:
         columns: the nodes.
         added: the resources, and what the pod adds to them.
+        amounts: the amounts of nodes; None if there are none for these resources.
         by_array: the same with arrays.
     """
-    found: list[_Amount] = []
-    for name, amount in added:
-        there, taken = columns.allocatable_column(name), columns.used_column(name)
-        if there is not None and taken is not None:
-            found.append((there, taken, amount))
+    found = [one for name, _ in added if (one := resource_columns(columns, name)) is not None]
     if len(added) == len(found) == 2:
-        capacities = exact_capacities(columns, tuple(name for name, _ in added))
-        return BalanceRows(found[0], found[1], capacities, by_array)
+        (_, first), (_, second) = added
+        return BalanceRows((found[0], found[1]), (first, second), amounts, by_array)
     return ArrayRows(by_array)

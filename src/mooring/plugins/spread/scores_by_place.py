@@ -7,6 +7,7 @@ numbers and reads them once for each node. Used by `PodTopologySpread` for quick
 """
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -88,8 +89,17 @@ class NodePlaces:
         pods = int(self.places.max(initial=0)) // self._size + 2
         self.nodes = np.bincount(self.places, minlength=pods * self._size).tolist()
 
+    @property
+    def are_few(self) -> bool:
+        """Whether there are so few different places that numbers are worked out one by one."""
+        return len(self.nodes) <= _FEW
+
     def scores(
-        self, by_pods: Sequence[float], by_domain: Floats, nodes: Nodes, weight: int
+        self,
+        by_pods: Sequence[float],
+        by_domain: Floats | Sequence[float],
+        nodes: Nodes,
+        weight: int,
     ) -> Amounts | None:
         """(n_nodes,) normalized scores times a weight: the lower a raw score, the higher.
 
@@ -109,27 +119,27 @@ class NodePlaces:
         if rows is not None:
             places = places.take(rows)
             shown = np.bincount(places, minlength=len(shown)).tolist()
-        few = len(shown) <= _FEW
-        table = (_table_of_few if few else _table_of_many)(by_pods, by_domain, shown)
-        return None if table is None else (table * weight).take(places)
+        table = (_table_of_few if self.are_few else _table_of_many)(
+            by_pods, by_domain, shown, weight
+        )
+        return None if table is None else table.take(places)
 
 
 def _table_of_few(
-    by_pods: Sequence[float], by_domain: Floats, shown: Sequence[int]
+    by_pods: Sequence[float], by_domain: Floats | Sequence[float], shown: Sequence[int], weight: int
 ) -> Amounts | None:
     """The normalized score at each place; None if all that are shown have the same."""
-    domains = by_domain.tolist()
     # Halves rounded up. A half added to the largest number below a half would give 1.
-    raw = [int(pods + domain + 0.5) for pods in by_pods for domain in domains]
-    found = [score for score, nodes in zip(raw, shown, strict=True) if nodes]
-    most, least = max(found), min(found)
+    raw = [int(pods + domain + 0.5) for pods in by_pods for domain in by_domain]
+    most, least = max(compress(raw, shown)), min(compress(raw, shown))
     if most == least:
         return None
-    return np.array([MAX_SCORE * (most + least - score) // most for score in raw], np.int64)
+    both = most + least
+    return np.array([MAX_SCORE * (both - score) // most * weight for score in raw], np.int64)
 
 
 def _table_of_many(
-    by_pods: Sequence[float], by_domain: Floats, shown: Sequence[int]
+    by_pods: Sequence[float], by_domain: Floats | Sequence[float], shown: Sequence[int], weight: int
 ) -> Amounts | None:
     """The same with arrays."""
     raw = (np.add.outer(by_pods, by_domain).ravel() + 0.5).astype(np.int64)
@@ -137,4 +147,4 @@ def _table_of_many(
     most, least = int(found.max()), int(found.min())
     if most == least:
         return None
-    return MAX_SCORE * (most + least - raw) // most
+    return MAX_SCORE * (most + least - raw) // most * weight

@@ -28,7 +28,7 @@ from mooring.state.cluster import Cluster
 from mooring.state.columns import LabelColumn
 from mooring.state.node_labels import Ids
 
-_NOTHING: Final[Floats] = np.zeros(1)
+_NOTHING: Final = (0.0,)
 
 
 class StandingConstraint:
@@ -129,15 +129,16 @@ class StandingConstraints:
     def scores(self, cycle: Cycle, nodes: Nodes, places: NodePlaces, weight: int) -> Amounts | None:
         """(n_nodes,) normalized scores times a weight; None if all nodes get the same."""
         domains, host = self._domains, self._host
-        by_domain: Floats = _NOTHING
-        by_pods: Sequence[float] = (0.0,)
+        by_domain: Floats | Sequence[float] = _NOTHING
+        by_pods: Sequence[float] = _NOTHING
         if domains is not None:
             sums = domains.sums.catch_up(cycle.cluster).sums
             rows = nodes.rows
             if self._shown is None or self._shown[0] is not rows:
                 self._shown = rows, domains_shown(self._column, nodes)
             size = self._shown[1]
-            by_domain = domain_values(sums, self._column, domains.constraint, size)
+            values = few_domain_values if places.are_few else domain_values
+            by_domain = values(sums, self._column, domains.constraint, size)
         if host is not None:
             most = len(places.nodes) // len(by_domain)
             by_pods = _host_values(most, host.max_skew, len(nodes))
@@ -159,6 +160,20 @@ def domain_values(
         sums = sums.copy()
         sums[empty] += sums[0]
     values = weighted(sums, constraint.max_skew, size)
+    values[0] = 0.0  # the node has no such label
+    return values
+
+
+def few_domain_values(
+    sums: Amounts, column: LabelColumn, constraint: SpreadConstraint, size: int
+) -> list[float]:
+    """The same, worked out one by one."""
+    pods = sums.tolist()
+    if (empty := column.place("")) > 0:
+        pods[empty] += pods[0]
+    # parity v1.36.4: plugins/podtopologyspread/scoring.go scoreForCount
+    factor, more = natural_log(size + 2), float(constraint.max_skew - 1)
+    values = [here * factor + more for here in pods]
     values[0] = 0.0  # the node has no such label
     return values
 

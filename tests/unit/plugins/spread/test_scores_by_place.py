@@ -7,8 +7,11 @@ import numpy.typing as npt
 import pytest
 
 from mooring.framework.cycle import Cycle
+from mooring.model.pod import TopologySpreadConstraint
 from mooring.plugins.spread import scores_by_place
+from mooring.plugins.spread.constraints import ZONE, SpreadConstraint
 from mooring.plugins.spread.scores_by_place import NodePlaces
+from mooring.plugins.spread.standing_constraints import domain_values, few_domain_values
 from mooring.state.cluster import Cluster
 from mooring.state.count_changes import CountChanges
 from mooring.state.table import Table
@@ -109,3 +112,19 @@ def test_many_numbers_come_out_as_few_do(cluster: Cluster, monkeypatch: pytest.M
             scores = places.scores(by_pods, by_domain, nodes, 2)
             found.append(None if scores is None else scores.tolist())
         assert found[0] == found[1]
+
+
+def test_few_domains_have_the_values_that_many_have() -> None:
+    chance = random.Random(3)
+    for zones in (("a", "b", "c"), ("a", "", "b")):
+        cluster = Cluster()
+        for number in range(6):
+            zone = {ZONE: zones[number % 3]} if number else {}
+            cluster.put_node(make_node(f"n{number}", labels=zone))
+        column = cluster.columns.labels(ZONE)
+        for max_skew in (1, 5):
+            source = TopologySpreadConstraint(max_skew=max_skew, topology_key=ZONE)
+            constraint = SpreadConstraint(source, None)
+            sums = np.array([chance.randrange(200) for _ in column.values], np.int64)
+            many = domain_values(sums, column, constraint, 3)
+            assert few_domain_values(sums, column, constraint, 3) == many.tolist()
