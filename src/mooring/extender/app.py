@@ -101,8 +101,9 @@ class ExtenderApp:
         }
         app = Starlette(
             routes=[
-                *(Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()),
+                # Looked at in this order: the verbs are asked most.
                 *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
+                *(Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()),
             ],
             exception_handlers={HTTPException: _http_error, Exception: _unexpected},
         )
