@@ -406,6 +406,8 @@ class Answers:
             read: reads what is said of nodes; raises `KeyError` unless all are known.
         """
         names, kind = question.names or [], self._kept.of(asked)
+        if 2 * len(names) > len(kind.answers):
+            kind.load()
         with suppress(KeyError):
             return [], read(kind, names)
         missing = [name for name in names if name not in kind.answers]

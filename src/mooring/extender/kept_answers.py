@@ -6,6 +6,7 @@ same until the node, or a pod on it, changes in the node cache. Without a node c
 is known, and that stays. Called by `answers`, on the decision thread.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -66,6 +67,14 @@ class Kind:
         self.answers |= answers
         self.rejected |= rejected
         self.nbytes += _bytes_of(answers, rejected.values())
+
+    def load(self) -> None:
+        """Bring all answers into the processor's cache.
+
+        Looked up one by one in the order of a request, each would be waited for; read in the order
+        in which they lie in memory, the next ones are on their way.
+        """
+        deque(self.answers.items(), 0)
 
     def forget(self, name: str) -> None:
         """A node has changed."""
