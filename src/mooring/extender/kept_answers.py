@@ -122,7 +122,7 @@ class KeptAnswers:
         kind = self.of(asked)
         if max(map(len, answers), default=0) > _LONGEST_NAME:
             every = Kind(asked)
-            every.add(kind.answers | answers, kind.rejected | rejected)
+            every.add({**kind.answers, **answers}, {**kind.rejected, **rejected})
             return every
         kind.add(answers, rejected)
         self._kept.put(asked, kind, kind.nbytes)
