@@ -12,13 +12,20 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import compress
 from operator import not_
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from mooring.errors import InputError, PolicyError
 from mooring.extender.bodies import BodyReader, NamedNodes, Question, read, read_pod
-from mooring.extender.kept_answers import Asked, KeptAnswers, Kind, Rejected
+from mooring.extender.function_observer import FunctionObserver, SilentObserver
+from mooring.extender.kept_answers import (
+    Asked,
+    KeptAnswers,
+    KeptKind,
+    KeptRejection,
+    rejected_by_node,
+)
 from mooring.extender.wire import (
     MAX_SCORE,
     ExtenderBindingArgs,
@@ -52,48 +59,8 @@ _MOST_ASKED: Final = 256
 _MOST_ASKED_BYTES: Final = 16 << 20
 
 T = TypeVar("T")
-#: What speaks against a node: the numbers of filters, and their verdicts.
-RejectedBy = tuple[tuple[int, Verdict], ...]
 #: What is kept of some nodes, and what speaks against those that are rejected.
-Kept = tuple[dict[str, Any], dict[str, Rejected]]
-
-
-class FunctionObserver(Protocol):
-    """Observes what the functions do; metrics, in practice."""
-
-    def ran(self, rule: Rule, seconds: float) -> None:
-        """A function answered."""
-
-    def failed(self, rule: Rule) -> None:
-        """A function raised, did not return or returned something invalid."""
-
-    def hung(self, rule: Rule) -> None:
-        """A function did not return in time and was interrupted."""
-
-    def rejected(self, rule: Rule, reason: str, count: int) -> None:
-        """A filter rejected nodes for a reason."""
-
-    def received(self, whole_nodes: int, decoded: int) -> None:
-        """A request had whole nodes; so many had to be decoded."""
-
-
-class SilentObserver:
-    """An observer that nobody reads."""
-
-    def ran(self, rule: Rule, seconds: float) -> None:
-        """Nothing."""
-
-    def failed(self, rule: Rule) -> None:
-        """Nothing."""
-
-    def hung(self, rule: Rule) -> None:
-        """Nothing."""
-
-    def rejected(self, rule: Rule, reason: str, count: int) -> None:
-        """Nothing."""
-
-    def received(self, whole_nodes: int, decoded: int) -> None:
-        """Nothing."""
+Kept = tuple[dict[str, Any], dict[str, KeptRejection]]
 
 
 class Answers:
@@ -353,12 +320,12 @@ class Answers:
         """What the filters say, of most nodes as they said it before."""
 
         def ask(nodes: Sequence[Node], names: list[str]) -> Kept:
-            against = _by_node(self._reject(question.pod, nodes, rules), len(nodes))
-            alike = {one: Rejected(one) for one in set(against) if one}
+            against = rejected_by_node(self._reject(question.pod, nodes, rules), len(nodes))
+            alike = {one: KeptRejection(one) for one in set(against) if one}
             rejected = {name: alike[one] for name, one in zip(names, against, strict=True) if one}
             return dict(zip(names, map(not_, against), strict=True)), rejected
 
-        def read(kind: Kind, names: list[str]) -> tuple[list[str], list[str], Kind]:
+        def read(kind: KeptKind, names: list[str]) -> tuple[list[str], list[str], KeptKind]:
             accepted = list(filter(kind.answers.__getitem__, names))
             rejected = kind.rejected.__contains__
             return accepted, list(filter(rejected, names)), kind
@@ -384,7 +351,7 @@ class Answers:
             scored = self._priorities(question.pod, nodes, names, rules)
             return dict(zip(names, scored, strict=True)), {}
 
-        def read(kind: Kind, names: list[str]) -> list[HostPriority]:
+        def read(kind: KeptKind, names: list[str]) -> list[HostPriority]:
             return list(map(kind.answers.__getitem__, names))
 
         unknown, scored = self._said(asked, question, ask, read)
@@ -395,7 +362,7 @@ class Answers:
         asked: Asked,
         question: Question,
         ask: Callable[[Sequence[Node], list[str]], Kept],
-        read: Callable[[Kind, list[str]], T],
+        read: Callable[[KeptKind, list[str]], T],
     ) -> tuple[list[str], T]:
         """The names nothing is known of, and what is said of the others.
 
@@ -518,15 +485,6 @@ class Answers:
                     self._observer.hung(rule)
             raise
         self._observer.ran(rule, self._clock() - start)
-
-
-def _by_node(by_rule: Rejections, count: int) -> list[RejectedBy]:
-    """What speaks against each of so many nodes."""
-    found: list[RejectedBy] = [()] * count
-    for number, (_, rejections) in enumerate(by_rule):
-        for index, verdict in rejections:
-            found[index] += ((number, verdict),)
-    return found
 
 
 def _filter_result(

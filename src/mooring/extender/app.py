@@ -101,9 +101,8 @@ class ExtenderApp:
         }
         app = Starlette(
             routes=[
-                # Looked at in this order: the verbs are asked most.
-                *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
                 *(Route(path, endpoint, methods=["GET"]) for path, endpoint in gets.items()),
+                *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),
             ],
             exception_handlers={HTTPException: _http_error, Exception: _unexpected},
         )

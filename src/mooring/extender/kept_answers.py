@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any, Final
 
 from mooring.framework.policy import Policy
+from mooring.framework.policy_calls import Rejections
 from mooring.framework.policy_checks.policy_signature import policy_signature
 from mooring.framework.rules import Rule
 from mooring.framework.verdict import Verdict
@@ -31,7 +32,11 @@ _LONGEST_NAME: Final = 253
 Asked = tuple[str, tuple[str, ...], bytes]
 
 
-class Rejected:
+#: What speaks against a node: the numbers of filters, and their verdicts.
+RejectedBy = tuple[tuple[int, Verdict], ...]
+
+
+class KeptRejection:
     """What speaks against some nodes: many have the same.
 
     Attributes:
@@ -46,7 +51,7 @@ class Rejected:
         self.verdict = reduce(Verdict.and_also, (verdict for _, verdict in by))
 
 
-class Kind:
+class KeptKind:
     """What is said for pods that are alike.
 
     Attributes:
@@ -59,10 +64,10 @@ class Kind:
 
     def __init__(self, asked: Asked) -> None:
         self.answers: dict[str, Any] = {}
-        self.rejected: dict[str, Rejected] = {}
+        self.rejected: dict[str, KeptRejection] = {}
         self.nbytes = len(asked[2])
 
-    def add(self, answers: Mapping[str, Any], rejected: Mapping[str, Rejected]) -> None:
+    def add(self, answers: Mapping[str, Any], rejected: Mapping[str, KeptRejection]) -> None:
         """Something is said of more nodes."""
         self.answers |= answers
         self.rejected |= rejected
@@ -98,7 +103,7 @@ class KeptAnswers:
         self._columns = cluster.columns if cluster is not None else None
         self._rows_version = -1
         self._seen = 0
-        self._kept: LruCache[Asked, Kind] = LruCache(_MOST_KINDS, _MOST_BYTES)
+        self._kept: LruCache[Asked, KeptKind] = LruCache(_MOST_KINDS, _MOST_BYTES)
 
     def asked(self, rules: Sequence[Rule], pod: Pod) -> Asked | None:
         """What is asked about a pod; None if its answers must not be kept.
@@ -111,17 +116,17 @@ class KeptAnswers:
         self._forget_changed()
         return rules[0].kind, tuple(rule.name for rule in rules), signed
 
-    def of(self, asked: Asked) -> Kind:
+    def of(self, asked: Asked) -> KeptKind:
         """What is known."""
-        return self._kept.get(asked) or Kind(asked)
+        return self._kept.get(asked) or KeptKind(asked)
 
     def keep(
-        self, asked: Asked, answers: Mapping[str, Any], rejected: Mapping[str, Rejected]
-    ) -> Kind:
+        self, asked: Asked, answers: Mapping[str, Any], rejected: Mapping[str, KeptRejection]
+    ) -> KeptKind:
         """Keep what is said of more nodes; all that is known now, also what is not kept."""
         kind = self.of(asked)
         if max(map(len, answers), default=0) > _LONGEST_NAME:
-            every = Kind(asked)
+            every = KeptKind(asked)
             every.add({**kind.answers, **answers}, {**kind.rejected, **rejected})
             return every
         kind.add(answers, rejected)
@@ -144,7 +149,16 @@ class KeptAnswers:
         self._seen, self._rows_version = columns.row_log.end, columns.rows_version
 
 
-def _bytes_of(answers: Mapping[str, Any], rejected: Iterable[Rejected]) -> int:
+def _bytes_of(answers: Mapping[str, Any], rejected: Iterable[KeptRejection]) -> int:
     """About how much memory answers take: reasons are as long as a policy's author likes."""
     reasons = sum(len(reason) for one in rejected for _, reason in one.by)
     return _ANSWER_BYTES * len(answers) + sum(map(len, answers)) + reasons
+
+
+def rejected_by_node(by_rule: Rejections, count: int) -> list[RejectedBy]:
+    """What speaks against each of so many nodes."""
+    found: list[RejectedBy] = [()] * count
+    for number, (_, rejections) in enumerate(by_rule):
+        for index, verdict in rejections:
+            found[index] += ((number, verdict),)
+    return found
