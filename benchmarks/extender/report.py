@@ -48,7 +48,7 @@ def _wire_table(results: list[WireResult], console: Console) -> Table:
         table.add_column(name, no_wrap=True)
     for name in (
         "Go\np50", "mooring\np50", "times\nfaster", "Go\np99", "mooring\np99", "times\nfaster",
-        "first request", "CPU ms", "memory MB", "request", "reply",
+        "first request", "CPU ms", "CPU\n÷ Go", "memory MB", "request", "reply",
     ):  # fmt: skip
         table.add_column(name, justify="right", no_wrap=True)
     previous = ""
@@ -67,6 +67,7 @@ def _wire_table(results: list[WireResult], console: Console) -> Table:
             times(result.times_faster_p99),
             f"{_milliseconds(go.cold_ms)} / {_milliseconds(mooring.cold_ms)}",
             f"{_milliseconds(go.cpu_ms)} / {_milliseconds(mooring.cpu_ms)}",
+            times(result.cpu_ratio),
             f"{go.peak_memory_mb:.0f} / {mooring.peak_memory_mb:.0f}",
             _size(result.request_bytes),
             f"{_size(go.reply_bytes)} / {_size(mooring.reply_bytes)}",

@@ -42,6 +42,12 @@ class Verb:
     name: str
     go_path: str
     mooring_path: str
+    policy: str
+
+    @property
+    def reply(self) -> str:
+        """What the reply is of."""
+        return self.name.removesuffix("_nodes").replace("score", "prioritize")
 
 
 class Side(msgspec.Struct):
@@ -70,15 +76,23 @@ class WireResult(msgspec.Struct):
     times_faster: float
     times_faster_p99: float
 
+    @property
+    def cpu_ratio(self) -> float:
+        """Mooring's CPU time divided by that of Go."""
+        return self.mooring.cpu_ms / self.go.cpu_ms
 
+
+_WHOLE, _NAMES, _PLURAL = "policy.py", "policy_names.py", "policy_names_plural.py"
 _WHOLE_VERBS = (
-    Verb("filter", "/filter", "/predicates/ssd"),
-    Verb("prioritize", "/prioritize", "/priorities/by_name"),
-    Verb("image_score", "/priorities/image_score", "/priorities/image_score"),
+    Verb("filter", "/filter", "/predicates/ssd", _WHOLE),
+    Verb("prioritize", "/prioritize", "/priorities/by_name", _WHOLE),
+    Verb("image_score", "/priorities/image_score", "/priorities/image_score", _WHOLE),
 )
 _NAME_VERBS = (
-    Verb("filter", "/filter", "/predicates/not_seven"),
-    Verb("prioritize", "/prioritize", "/priorities/by_name"),
+    Verb("filter", "/filter", "/predicates/not_seven", _NAMES),
+    Verb("prioritize", "/prioritize", "/priorities/by_name", _NAMES),
+    Verb("filter_nodes", "/filter", "/predicates/not_seven", _PLURAL),
+    Verb("score_nodes", "/prioritize", "/priorities/by_name", _PLURAL),
 )
 
 
@@ -171,10 +185,9 @@ class _Case:
             return self._warm(contenders, cold)
 
     def _start(self, stack: ExitStack) -> list[_Contender]:
-        policy = "policy.py" if self._size.whole else "policy_names.py"
         servers = (
             (go_server(self._program), self._verb.go_path),
-            (mooring_server(policy, "--no-node-cache"), self._verb.mooring_path),
+            (mooring_server(self._verb.policy, "--no-node-cache"), self._verb.mooring_path),
         )
         contenders = []
         for server, path in servers:
@@ -191,7 +204,7 @@ class _Case:
     def _check(self, contenders: list[_Contender]) -> None:
         body = self._body.advance()
         go, mooring = (contender.answer(body) for contender in contenders)
-        replies.check_same(self._verb.name, go, mooring)
+        replies.check_same(self._verb.reply, go, mooring)
 
     def _warm(self, contenders: list[_Contender], cold: list[list[int]]) -> WireResult:
         self._check(contenders)

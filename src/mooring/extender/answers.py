@@ -7,17 +7,25 @@ cluster, so a question sees one state of the cluster from beginning to end. Call
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import compress
-from typing import Final, Protocol, TypeVar
+from operator import not_
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from mooring.errors import InputError, PolicyError
-from mooring.extender.bodies import BodyReader, Question, read, read_pod
-from mooring.extender.kept_answers import Asked, KeptAnswers
+from mooring.extender.bodies import BodyReader, NamedNodes, Question, read, read_pod
+from mooring.extender.function_observer import FunctionObserver, SilentObserver
+from mooring.extender.kept_answers import (
+    Asked,
+    KeptAnswers,
+    KeptKind,
+    KeptRejection,
+    rejected_by_node,
+)
 from mooring.extender.wire import (
     MAX_SCORE,
     ExtenderBindingArgs,
@@ -51,46 +59,8 @@ _MOST_ASKED: Final = 256
 _MOST_ASKED_BYTES: Final = 16 << 20
 
 T = TypeVar("T")
-#: What speaks against a node: the numbers of filters, and their verdicts.
-RejectedBy = tuple[tuple[int, Verdict], ...]
-
-
-class FunctionObserver(Protocol):
-    """Observes what the functions do; metrics, in practice."""
-
-    def ran(self, rule: Rule, seconds: float) -> None:
-        """A function answered."""
-
-    def failed(self, rule: Rule) -> None:
-        """A function raised, did not return or returned something invalid."""
-
-    def hung(self, rule: Rule) -> None:
-        """A function did not return in time and was interrupted."""
-
-    def rejected(self, rule: Rule, reason: str, count: int) -> None:
-        """A filter rejected nodes for a reason."""
-
-    def received(self, whole_nodes: int, decoded: int) -> None:
-        """A request had whole nodes; so many had to be decoded."""
-
-
-class SilentObserver:
-    """An observer that nobody reads."""
-
-    def ran(self, rule: Rule, seconds: float) -> None:
-        """Nothing."""
-
-    def failed(self, rule: Rule) -> None:
-        """Nothing."""
-
-    def hung(self, rule: Rule) -> None:
-        """Nothing."""
-
-    def rejected(self, rule: Rule, reason: str, count: int) -> None:
-        """Nothing."""
-
-    def received(self, whole_nodes: int, decoded: int) -> None:
-        """Nothing."""
+#: What is kept of some nodes, and what speaks against those that are rejected.
+Kept = tuple[dict[str, Any], dict[str, KeptRejection]]
 
 
 class Answers:
@@ -132,18 +102,17 @@ class Answers:
             PolicyError: a function raised or returned something illegal.
         """
         question = self.bodies.read(body)
-        asked = self.policy.filters if rules is None else rules
         self._remember(question.pod, rules, len(body))
-        names, unknown, rejected = self._filtered(question, asked)
-        failed = dict.fromkeys(unknown, UNKNOWN_NODE)
-        unresolvable: dict[str, str] = {}
+        rules = self.policy.filters if rules is None else rules
+        asked = self._asked_of(question, rules)
+        if asked is not None:
+            return _encode(self._filtered_by_name(asked, question, rules))
+        nodes, names, unknown = self._nodes(question)
+        rejected = self._rejections(question.pod, nodes, rules)
+        result = _filter_result(unknown, ((names[at], one) for at, one in rejected.items()))
         accepted = bytearray(b"\1") * len(names)
-        for index, verdict in rejected.items():
+        for index in rejected:
             accepted[index] = 0
-            (unresolvable if verdict.unresolvable else failed)[names[index]] = verdict.reason
-        result = ExtenderFilterResult(
-            failed_nodes=failed, failed_and_unresolvable_nodes=unresolvable
-        )
         if question.names is not None:
             result.node_names = list(compress(names, accepted))
         reply = _encode(result)
@@ -168,14 +137,12 @@ class Answers:
         """
         question = self.bodies.read(body)
         rules = self.policy.scores if rules is None else rules
-        ask = partial(self._priorities, question.pod, rules=rules)
         asked = self._asked_of(question, rules)
-        if asked is None:
-            nodes, _, unknown = self._nodes(question)
-            result = ask(nodes)
-        else:
-            _, unknown, result = self._said(asked, question, ask)
-        return _encode(result + [HostPriority(name, 0) for name in unknown])
+        if asked is not None:
+            return _encode(self._scored_by_name(asked, question, rules))
+        nodes, names, unknown = self._nodes(question)
+        scored = self._priorities(question.pod, nodes, names, rules)
+        return _encode(scored + [HostPriority(name, 0) for name in unknown])
 
     def preempt(self, body: bytes) -> bytes:
         """Answer a preempt request.
@@ -321,41 +288,24 @@ class Answers:
             return nodes, [node.name for node in nodes], []
         names = question.names or []
         if cluster is None:
-            return self.bodies.named(names), names, []
+            return NamedNodes(names, self.bodies.named), names, []
         known = cluster.nodes
         with suppress(KeyError):
             return list(map(known.__getitem__, names)), names, []
         there = [name for name in names if name in known]
         return [known[name] for name in there], there, [n for n in names if n not in known]
 
-    def _filtered(
-        self, question: Question, rules: Sequence[FilterRule]
-    ) -> tuple[list[str], list[str], dict[int, Verdict]]:
-        """The nodes in question, those nothing is known of, and the rejected ones by position."""
-        pod, asked = question.pod, self._asked_of(question, rules)
-        if asked is None:
-            nodes, names, unknown = self._nodes(question)
-            return names, unknown, self._rejections(pod, nodes, rules)
-        names, unknown, said = self._said(
-            asked, question, lambda nodes: _by_node(self._reject(pod, nodes, rules), len(nodes))
-        )
-        by_rule: list[list[tuple[int, Verdict]]] = [[] for _ in rules]
-        for index, against in compress(enumerate(said), said):
-            for number, verdict in against:
-                by_rule[number].append((index, verdict))
-        return names, unknown, self._together(list(zip(rules, by_rule, strict=True)))
-
     def _priorities(
-        self, pod: Pod, nodes: Sequence[Node], rules: Sequence[ScoreRule]
+        self, pod: Pod, nodes: Sequence[Node], names: Sequence[str], rules: Sequence[ScoreRule]
     ) -> list[HostPriority]:
         """The score of each node."""
         totals = score_nodes(rules, pod, nodes, partial(self._around, pod.key))
         # The same whole numbers that mooring's own scheduler adds up, brought to the wire's range.
         scores = ((whole_scores(totals) * MAX_SCORE + 50) // 100).tolist()
         if log.isEnabledFor(logging.DEBUG):
-            for node, score, total in zip(nodes, scores, totals.tolist(), strict=True):
-                log.debug("pod %s node %s score %d (%g)", pod.key, node.name, score, total)
-        return [HostPriority(node.name, one) for node, one in zip(nodes, scores, strict=True)]
+            for name, score, total in zip(names, scores, totals.tolist(), strict=True):
+                log.debug("pod %s node %s score %d (%g)", pod.key, name, score, total)
+        return [HostPriority(name, one) for name, one in zip(names, scores, strict=True)]
 
     def _asked_of(self, question: Question, rules: Sequence[Rule]) -> Asked | None:
         """What is asked, if answers to it may be kept."""
@@ -364,24 +314,75 @@ class Answers:
             return None
         return self._kept.asked(rules, question.pod)
 
+    def _filtered_by_name(
+        self, asked: Asked, question: Question, rules: Sequence[FilterRule]
+    ) -> ExtenderFilterResult:
+        """What the filters say, of most nodes as they said it before."""
+
+        def ask(nodes: Sequence[Node], names: list[str]) -> Kept:
+            against = rejected_by_node(self._reject(question.pod, nodes, rules), len(nodes))
+            alike = {one: KeptRejection(one) for one in set(against) if one}
+            rejected = {name: alike[one] for name, one in zip(names, against, strict=True) if one}
+            return dict(zip(names, map(not_, against), strict=True)), rejected
+
+        def read(kind: KeptKind, names: list[str]) -> tuple[list[str], list[str], KeptKind]:
+            accepted = list(filter(kind.answers.__getitem__, names))
+            rejected = kind.rejected.__contains__
+            return accepted, list(filter(rejected, names)), kind
+
+        unknown, (accepted, failed, kind) = self._said(asked, question, ask, read)
+        against = kind.rejected
+        counts: Counter[tuple[int, str]] = Counter()
+        for one, count in Counter(map(against.__getitem__, failed)).items():
+            for by in one.by:
+                counts[by] += count
+        for (number, reason), count in sorted(counts.items()):
+            self._observer.rejected(rules[number], reason, count)
+        result = _filter_result(unknown, ((name, against[name].verdict) for name in failed))
+        result.node_names = accepted
+        return result
+
+    def _scored_by_name(
+        self, asked: Asked, question: Question, rules: Sequence[ScoreRule]
+    ) -> list[HostPriority]:
+        """What the scores say, of most nodes as they said it before."""
+
+        def ask(nodes: Sequence[Node], names: list[str]) -> Kept:
+            scored = self._priorities(question.pod, nodes, names, rules)
+            return dict(zip(names, scored, strict=True)), {}
+
+        def read(kind: KeptKind, names: list[str]) -> list[HostPriority]:
+            return list(map(kind.answers.__getitem__, names))
+
+        unknown, scored = self._said(asked, question, ask, read)
+        return scored + [HostPriority(name, 0) for name in unknown]
+
     def _said(
-        self, asked: Asked, question: Question, ask: Callable[[Sequence[Node]], list[T]]
-    ) -> tuple[list[str], list[str], list[T]]:
-        """The nodes in question, those nothing is known of, and what is said of the former.
+        self,
+        asked: Asked,
+        question: Question,
+        ask: Callable[[Sequence[Node], list[str]], Kept],
+        read: Callable[[KeptKind, list[str]], T],
+    ) -> tuple[list[str], T]:
+        """The names nothing is known of, and what is said of the others.
 
         Args:
             asked: what is asked.
             question: the pod and the names of the nodes.
             ask: asks the functions about those of which their answer is not kept.
+            read: reads what is said of nodes; raises `KeyError` unless all are known.
         """
-        names, known = question.names or [], self._kept.of(asked)
+        names, kind = question.names or [], self._kept.of(asked)
+        if 2 * len(names) > len(kind.answers):
+            kind.load()
         with suppress(KeyError):
-            return names, [], list(map(known.__getitem__, names))
-        missing = [name for name in names if name not in known]
+            return [], read(kind, names)
+        missing = [name for name in names if name not in kind.answers]
         nodes, there, unknown = self._nodes(question._replace(names=missing))
-        known = self._kept.keep(asked, zip(there, ask(nodes), strict=True))
-        names = [name for name in names if name in known] if unknown else names
-        return names, unknown, [known[name] for name in names]
+        kind = self._kept.keep(asked, *ask(nodes, there))
+        if unknown:
+            names = [name for name in names if name in kind.answers]
+        return unknown, read(kind, names)
 
     def _reject(self, pod: Pod, nodes: Sequence[Node], rules: Sequence[FilterRule]) -> Rejections:
         return reject_nodes(rules, pod, nodes, partial(self._around, pod.key))
@@ -486,10 +487,11 @@ class Answers:
         self._observer.ran(rule, self._clock() - start)
 
 
-def _by_node(by_rule: Rejections, count: int) -> list[RejectedBy]:
-    """What speaks against each of so many nodes."""
-    found: list[RejectedBy] = [()] * count
-    for number, (_, rejections) in enumerate(by_rule):
-        for index, verdict in rejections:
-            found[index] += ((number, verdict),)
-    return found
+def _filter_result(
+    unknown: Iterable[str], rejected: Iterable[tuple[str, Verdict]]
+) -> ExtenderFilterResult:
+    """A reply that says why nodes are not accepted."""
+    failed, unresolvable = dict.fromkeys(unknown, UNKNOWN_NODE), dict[str, str]()
+    for name, verdict in rejected:
+        (unresolvable if verdict.unresolvable else failed)[name] = verdict.reason
+    return ExtenderFilterResult(failed_nodes=failed, failed_and_unresolvable_nodes=unresolvable)

@@ -12,12 +12,13 @@ import secrets
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, overload
 
 import msgspec
 
 from mooring.errors import InputError, NotAvailable
 from mooring.extender.wire import ExtenderArgs, LongExtenderArgs
+from mooring.framework.nodes import Nodes
 from mooring.model.meta import ObjectMeta
 from mooring.model.node import Node, NodeSpec, NodeStatus, Usage
 from mooring.model.pod import Pod
@@ -159,6 +160,46 @@ class NamedNode(Node, frozen=True, rename="camel", dict=True):
     def status(self) -> NodeStatus:
         """Unknown."""
         raise self._unknown()
+
+
+class NamedNodes(Nodes):
+    """Nodes of which only the names are known; made when a function asks for more.
+
+    Args:
+        names: of the nodes, in order.
+        make: makes the nodes.
+    """
+
+    __slots__ = ("_make", "_names")
+
+    def __init__(self, names: Sequence[str], make: Callable[[Sequence[str]], list[Node]]) -> None:
+        super().__init__(())
+        self._names = names
+        self._make = make
+        self._nodes = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the nodes, in order."""
+        return list(self._names)
+
+    @property
+    def _listed(self) -> Sequence[Node]:
+        if self._nodes is None:
+            self._nodes = self._make(self._names)
+        return self._nodes
+
+    @overload
+    def __getitem__(self, index: int) -> Node: ...
+    @overload
+    def __getitem__(self, index: slice) -> Nodes: ...
+    def __getitem__(self, index: int | slice) -> Node | Nodes:
+        if self._nodes is None and not isinstance(index, slice):
+            return self._make([self._names[index]])[0]
+        return super().__getitem__(index)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class BodyReader:

@@ -6,12 +6,16 @@ same until the node, or a pod on it, changes in the node cache. Without a node c
 is known, and that stays. Called by `answers`, on the decision thread.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
 from mooring.framework.policy import Policy
+from mooring.framework.policy_calls import Rejections
 from mooring.framework.policy_checks.policy_signature import policy_signature
 from mooring.framework.rules import Rule
+from mooring.framework.verdict import Verdict
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.state.lru_cache import LruCache
@@ -28,27 +32,62 @@ _LONGEST_NAME: Final = 253
 Asked = tuple[str, tuple[str, ...], bytes]
 
 
-class _Kind:
+#: What speaks against a node: the numbers of filters, and their verdicts.
+RejectedBy = tuple[tuple[int, Verdict], ...]
+
+
+class KeptRejection:
+    """What speaks against some nodes: many have the same.
+
+    Attributes:
+        by: the number of each filter that rejects them, and its reason.
+        verdict: all of it together.
+    """
+
+    __slots__ = ("by", "verdict")
+
+    def __init__(self, by: Sequence[tuple[int, Verdict]]) -> None:
+        self.by = tuple((number, verdict.reason) for number, verdict in by)
+        self.verdict = reduce(Verdict.and_also, (verdict for _, verdict in by))
+
+
+class KeptKind:
     """What is said for pods that are alike.
 
     Attributes:
-        answers: by the name of the node.
+        answers: by the name of the node; false if it is rejected.
+        rejected: what speaks against the rejected ones, by their names.
         nbytes: about how much memory they take.
     """
 
-    __slots__ = ("answers", "nbytes")
+    __slots__ = ("answers", "nbytes", "rejected")
 
     def __init__(self, asked: Asked) -> None:
         self.answers: dict[str, Any] = {}
+        self.rejected: dict[str, KeptRejection] = {}
         self.nbytes = len(asked[2])
 
-    def add(self, answers: Mapping[str, Any]) -> None:
+    def add(self, answers: Mapping[str, Any], rejected: Mapping[str, KeptRejection]) -> None:
+        """Something is said of more nodes."""
         self.answers |= answers
-        self.nbytes += _bytes_of(answers)
+        self.rejected |= rejected
+        self.nbytes += _bytes_of(answers, rejected.values())
+
+    def load(self) -> None:
+        """Bring all answers into the processor's cache.
+
+        Looked up one by one in the order of a request, each would be waited for; read in the order
+        in which they lie in memory, the next ones are on their way.
+        """
+        deque(self.answers.items(), 0)
 
     def forget(self, name: str) -> None:
+        """A node has changed."""
         if name in self.answers:
-            self.nbytes -= _bytes_of({name: self.answers.pop(name)})
+            against = self.rejected.pop(name, None)
+            self.nbytes -= _bytes_of(
+                {name: self.answers.pop(name)}, () if against is None else (against,)
+            )
 
 
 class KeptAnswers:
@@ -64,7 +103,7 @@ class KeptAnswers:
         self._columns = cluster.columns if cluster is not None else None
         self._rows_version = -1
         self._seen = 0
-        self._kept: LruCache[Asked, _Kind] = LruCache(_MOST_KINDS, _MOST_BYTES)
+        self._kept: LruCache[Asked, KeptKind] = LruCache(_MOST_KINDS, _MOST_BYTES)
 
     def asked(self, rules: Sequence[Rule], pod: Pod) -> Asked | None:
         """What is asked about a pod; None if its answers must not be kept.
@@ -77,19 +116,22 @@ class KeptAnswers:
         self._forget_changed()
         return rules[0].kind, tuple(rule.name for rule in rules), signed
 
-    def of(self, asked: Asked) -> Mapping[str, Any]:
-        """The answers that are known, by the name of the node."""
-        known = self._kept.get(asked)
-        return known.answers if known is not None else {}
+    def of(self, asked: Asked) -> KeptKind:
+        """What is known."""
+        return self._kept.get(asked) or KeptKind(asked)
 
-    def keep(self, asked: Asked, answers: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
-        """Keep more answers; all that are known now, also those that are not kept."""
-        new, kind = dict(answers), self._kept.get(asked) or _Kind(asked)
-        if max(map(len, new), default=0) > _LONGEST_NAME:
-            return kind.answers | new
-        kind.add(new)
+    def keep(
+        self, asked: Asked, answers: Mapping[str, Any], rejected: Mapping[str, KeptRejection]
+    ) -> KeptKind:
+        """Keep what is said of more nodes; all that is known now, also what is not kept."""
+        kind = self.of(asked)
+        if max(map(len, answers), default=0) > _LONGEST_NAME:
+            every = KeptKind(asked)
+            every.add({**kind.answers, **answers}, {**kind.rejected, **rejected})
+            return every
+        kind.add(answers, rejected)
         self._kept.put(asked, kind, kind.nbytes)
-        return kind.answers
+        return kind
 
     def _forget_changed(self) -> None:
         """Forget what was said of nodes that have changed since the last look."""
@@ -107,8 +149,16 @@ class KeptAnswers:
         self._seen, self._rows_version = columns.row_log.end, columns.rows_version
 
 
-def _bytes_of(answers: Mapping[str, Any]) -> int:
+def _bytes_of(answers: Mapping[str, Any], rejected: Iterable[KeptRejection]) -> int:
     """About how much memory answers take: reasons are as long as a policy's author likes."""
-    rejected = (one for one in answers.values() if isinstance(one, tuple))
-    reasons = sum(len(verdict.reason) for one in rejected for _, verdict in one)
+    reasons = sum(len(reason) for one in rejected for _, reason in one.by)
     return _ANSWER_BYTES * len(answers) + sum(map(len, answers)) + reasons
+
+
+def rejected_by_node(by_rule: Rejections, count: int) -> list[RejectedBy]:
+    """What speaks against each of so many nodes."""
+    found: list[RejectedBy] = [()] * count
+    for number, (_, rejections) in enumerate(by_rule):
+        for index, verdict in rejections:
+            found[index] += ((number, verdict),)
+    return found

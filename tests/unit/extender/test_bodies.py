@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -7,7 +7,7 @@ import pytest
 
 from mooring.errors import InputError, NotAvailable
 from mooring.extender import bodies
-from mooring.extender.bodies import BodyReader, read, read_pod
+from mooring.extender.bodies import BodyReader, NamedNodes, read, read_pod
 from mooring.extender.wire import ExtenderBindingArgs, ExtenderPreemptionArgs
 from mooring.model.node import Node
 from mooring.testing import make_node, make_pod
@@ -294,3 +294,24 @@ def test_other_verbs_are_read_with_their_types() -> None:
         read(ExtenderPreemptionArgs, b'{"NodeNameToVictims":[]}')
     with pytest.raises(InputError, match="no Pod"):
         read_pod(read(ExtenderPreemptionArgs, b"{}").pod)
+
+
+class TestNodesByName:
+    def test_names_alone_make_no_node(self) -> None:
+        nodes = NamedNodes(["a", "b"], lambda names: pytest.fail(f"made {names}"))
+        assert (nodes.names, len(nodes)) == (["a", "b"], 2)
+
+    def test_one_node_is_made_alone(self) -> None:
+        made: list[list[str]] = []
+        reader = BodyReader()
+
+        def make(names: Sequence[str]) -> list[Node]:
+            made.append(list(names))
+            return reader.named(names)
+
+        nodes = NamedNodes(["a", "b", "c"], make)
+        assert nodes[1].name == "b"
+        assert [node.name for node in nodes[1:]] == ["b", "c"]
+        assert nodes[0] is reader.named(["a"])[0]
+        assert [node.name for node in nodes] == ["a", "b", "c"]
+        assert made == [["b"], ["a", "b", "c"]]
