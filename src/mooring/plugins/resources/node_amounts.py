@@ -23,7 +23,7 @@ from mooring.state.table import GrowingColumn
 _FEW: Final = 5
 
 
-class ResourceColumns(NamedTuple):
+class AmountColumns(NamedTuple):
     """What nodes have of a resource, what is in use, and what counts as in use for scoring."""
 
     there: GrowingColumn
@@ -73,8 +73,8 @@ class NodeAmounts:
     def __init__(
         self,
         log: RowLog,
-        pods: ResourceColumns,
-        resources: tuple[ResourceColumns, ResourceColumns],
+        pods: AmountColumns,
+        resources: tuple[AmountColumns, AmountColumns],
         capacities: Floats,
     ) -> None:
         self._log = log
@@ -182,10 +182,10 @@ def _made(columns: Columns, names: tuple[str, ...]) -> NodeAmounts | None:
     return NodeAmounts(columns.row_log, pods, (first, second), capacities)
 
 
-def resource_columns(columns: Columns, name: str) -> ResourceColumns | None:
+def resource_columns(columns: Columns, name: str) -> AmountColumns | None:
     """The columns of a resource; None for a rare one."""
     there, used = columns.allocatable_column(name), columns.used_column(name)
     if there is None or used is None:
         return None
     nonzero_cpu, nonzero_memory = columns.nonzero_columns
-    return ResourceColumns(there, used, {CPU: nonzero_cpu, MEMORY: nonzero_memory}.get(name, used))
+    return AmountColumns(there, used, {CPU: nonzero_cpu, MEMORY: nonzero_memory}.get(name, used))

@@ -18,8 +18,8 @@ from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.model.resources import PODS
 from mooring.plugins.resources.evenness import evenness, evenness_of_nodes
 from mooring.plugins.resources.node_amounts import (
+    AmountColumns,
     NodeAmounts,
-    ResourceColumns,
     resource_columns,
 )
 from mooring.plugins.resources.scoring_strategies import EXACT
@@ -142,7 +142,7 @@ class ArrayRows:
 class ScoredResource(NamedTuple):
     """The columns of a resource, what the pod adds, and how much it counts."""
 
-    columns: ResourceColumns
+    columns: AmountColumns
     added: int
     weight: int
 
@@ -236,7 +236,7 @@ class BalanceRows(ArrayRows):
 
     def __init__(
         self,
-        resources: tuple[ResourceColumns, ResourceColumns],
+        resources: tuple[AmountColumns, AmountColumns],
         added: tuple[int, int],
         amounts: NodeAmounts | None,
         by_array: ScoreRows,
