@@ -269,7 +269,7 @@ def _logical(terms: list[Run], *, decisive: bool) -> Run:
                 problem = problem or error
                 continue
             if value is decisive:
-                return decisive
+                return bool(decisive)
             if type(value) is not bool:
                 problem = problem or CelValueError(_NO_OVERLOAD)
         if problem is not None:
