@@ -3,7 +3,6 @@
 Called by the compiler for every call that is not lazy.
 """
 
-import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -87,7 +86,7 @@ def _pattern_call(
     """Calls with regular expressions; a constant one is compiled once, and its work is counted."""
 
     def matching(frame: Frame) -> Value:
-        args = tuple([run(frame) for run in runs])
+        args = _evaluated(frame, runs, cost)
         if type(args[0]) is not str or type(args[1]) is not str:
             frame[COST] += 1
             raise CelValueError(NO_OVERLOAD)
@@ -171,7 +170,7 @@ def _counted(call: Callable[..., Value], runs: list[Run], cost: CallCost) -> Run
         return _binary(call, runs[0], runs[1], cost)
 
     def several(frame: Frame) -> Value:
-        args = tuple([run(frame) for run in runs])
+        args = _evaluated(frame, runs, cost)
         try:
             result = call(*args)
         except CelValueError:
@@ -216,8 +215,8 @@ def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -
         try:
             first = left(frame)
         except CelValueError as error:
-            _also(right, frame)
-            _count_failed(frame, cost, (_FAILED, None), error)
+            second = _evaluated_anyway(right, frame)
+            _count_failed(frame, cost, (_FAILED, second), error)
             raise
         try:
             second = right(frame)
@@ -260,7 +259,32 @@ def _count_failed(
         frame[COST] += 1
 
 
-def _also(run: Run, frame: Frame) -> None:
-    """Count what the second operand costs although the first one failed."""
-    with contextlib.suppress(CelValueError):
-        run(frame)
+def _evaluated_anyway(run: Run, frame: Frame) -> Value:
+    """Evaluate the second of two operands although the first one failed, because it costs."""
+    try:
+        return run(frame)
+    except CelValueError:
+        return _FAILED
+
+
+def _evaluated(frame: Frame, runs: list[Run], cost: CallCost) -> tuple[Value, ...]:
+    """The arguments of a call.
+
+    Raises:
+        CelValueError: one failed. Of two, the other one is evaluated nevertheless.
+    """
+    args: list[Value] = []
+    problem: CelValueError | None = None
+    for run in runs:
+        try:
+            args.append(run(frame))
+        except CelValueError as error:
+            problem = problem or error
+            args.append(_FAILED)
+            if len(runs) > 2:
+                break
+    if problem is not None:
+        if len(args) == len(runs):
+            _count_failed(frame, cost, tuple(args), problem)
+        raise problem
+    return tuple(args)
