@@ -13,8 +13,9 @@ from mooring.cel.equality import NO_OVERLOAD, equal
 from mooring.cel.errors import CelRuntimeError, CelValueError
 from mooring.cel.overloads import Overload
 from mooring.cel.plan import COST, Frame, Plan, Run, charge, constant
+from mooring.cel.quantities import CelQuantity
 from mooring.cel.regex import PATTERN_CALLS, Regex
-from mooring.cel.types import Type
+from mooring.cel.semver import Version
 from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
 
 _CONVERSIONS: Final = frozenset(
@@ -22,6 +23,17 @@ _CONVERSIONS: Final = frozenset(
 )
 _PATTERNS: Final = frozenset(PATTERN_CALLS)
 _LONG: Final = 1000
+#: Types of values that one look at the value tells.
+PYTHON_TYPES: Final[dict[str, type]] = {
+    "bool": bool,
+    "bytes": bytes,
+    "double": float,
+    "int": int,
+    "kubernetes.Quantity": CelQuantity,
+    "kubernetes.Semver": Version,
+    "string": str,
+    "uint": Uint,
+}
 _SET_TYPES: Final = (bool, int, Uint, float, str)
 
 
@@ -110,7 +122,7 @@ def _implementation(node: Call) -> Callable[..., Value]:
         return _not_equal
     if len(node.overloads) == 1:
         overload = OVERLOADS[node.overloads[0]]
-        if not overload.is_guarded or _types_are_known(node, overload):
+        if not overload.is_guarded:
             return overload.call
         return _guarded(overload)
     overloads = FUNCTIONS[function]
@@ -126,21 +138,20 @@ def _not_equal(first: Value, second: Value) -> bool:
         return True  # parity: an error is not "equal"
 
 
-def _types_are_known(node: Call, overload: Overload) -> bool:
-    return all(
-        operand.type == wanted and _is_definite(wanted)
-        for operand, wanted in zip(node.operands, overload.args, strict=True)
-    )
-
-
-def _is_definite(type_: Type) -> bool:
-    return type_.kind not in ("dyn", "any", "param") and all(map(_is_definite, type_.params))
-
-
 def _guarded(overload: Overload) -> Callable[..., Value]:
     types, call = overload.args, overload.call
     if all(type_.kind in ("dyn", "any", "param") for type_ in types):
         return call
+    kinds = tuple(PYTHON_TYPES.get(type_.name) for type_ in types)
+    if None not in kinds:
+
+        def quickly_guarded(*args: Value) -> Value:
+            for arg, kind in zip(args, kinds, strict=True):
+                if type(arg) is not kind:
+                    raise CelValueError(NO_OVERLOAD)
+            return call(*args)
+
+        return quickly_guarded
 
     def guarded(*args: Value) -> Value:
         if not all(map(fits, types, args)):

@@ -130,8 +130,10 @@ def _sum(first: CelQuantity, second: CelQuantity | int, sign: int = 1) -> CelQua
 
 
 def _difference(first: CelQuantity, second: CelQuantity | int) -> CelQuantity:
-    if isinstance(second, int) and second == -(2**63):
-        return _sum(first, second)  # parity v1.36.4: its negative overflows to itself
+    overflows = isinstance(second, int) and second == -(2**63)
+    if overflows and first.scale is not None and first.scale >= 0 and first.nano >= 0:
+        # parity v1.36.4: apimachinery/pkg/api/resource/amount.go, its negative is itself
+        return _sum(first, second)
     return _sum(first, second, -1)
 
 
