@@ -149,17 +149,20 @@ def _is_double(value: Value) -> bool:
 
 
 def _double(clause: Clause, number: float) -> str:
-    if number != number:
-        return "NaN"
-    if number in (float("inf"), float("-inf")):
-        return "∞" if number > 0 else "-∞"
     if clause.precision > _MAX_PRECISION:
         check_length(clause.precision * 100)
-    if clause.letter == "f":
-        return f"{number:,.{clause.precision}f}"
-    mantissa, _, exponent = f"{number:.{clause.precision}e}".partition("e")
-    power = f"{int(exponent):03d}" if exponent.startswith("-") else f"{int(exponent):02d}"
-    return f"{mantissa}×10{power.translate(_SUPERSCRIPTS)}"
+    if number != number:
+        text = "NaN"
+    elif number in (float("inf"), float("-inf")):
+        text = "∞" if number > 0 else "-∞"
+    elif clause.letter == "f":
+        text = f"{number:,.{clause.precision}f}"
+    else:
+        mantissa, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
+        power = f"{int(exponent):03d}" if exponent.startswith("-") else f"{int(exponent):02d}"
+        text = f"{mantissa}×10{power.translate(_SUPERSCRIPTS)}"
+    # parity v1.36.4: cel-go/ext/formatting.go takes the precision of "e" for the width
+    return text.rjust(clause.precision) if clause.letter == "e" else text
 
 
 def _text(value: Value) -> str:

@@ -130,10 +130,11 @@ def _sum(first: CelQuantity, second: CelQuantity | int, sign: int = 1) -> CelQua
 
 
 def _difference(first: CelQuantity, second: CelQuantity | int) -> CelQuantity:
-    overflows = isinstance(second, int) and second == -(2**63)
-    if overflows and first.scale is not None and first.scale >= 0 and first.nano >= 0:
+    if isinstance(second, int) and second == -(2**63):
         # parity v1.36.4: apimachinery/pkg/api/resource/amount.go, its negative is itself
-        return _sum(first, second)
+        if first.scale is not None and first.scale >= 0 and first.nano >= 0:
+            return _sum(first, second)
+        return CelQuantity(first.nano - second * _NANO, None, is_sum=True)
     return _sum(first, second, -1)
 
 
