@@ -11,11 +11,11 @@ from mooring.cel.cost import CallCost, call_cost, is_one
 from mooring.cel.declarations import FUNCTIONS, OVERLOADS
 from mooring.cel.equality import NO_OVERLOAD, equal
 from mooring.cel.errors import CelRuntimeError, CelValueError
+from mooring.cel.libraries.quantities import CelQuantity
+from mooring.cel.libraries.semver import Version
 from mooring.cel.overloads import Overload
-from mooring.cel.plan import COST, Frame, Plan, Run, charge, constant
-from mooring.cel.quantities import CelQuantity
+from mooring.cel.plan import COST, Compiled, Frame, Run, charge, constant
 from mooring.cel.regex import PATTERN_CALLS, Regex
-from mooring.cel.semver import Version
 from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
 
 _CONVERSIONS: Final = frozenset(
@@ -37,7 +37,7 @@ PYTHON_TYPES: Final[dict[str, type]] = {
 _SET_TYPES: Final = (bool, int, Uint, float, str)
 
 
-def call_plan(node: Call, plans: list[Plan]) -> Plan:
+def call_plan(node: Call, plans: list[Compiled]) -> Compiled:
     """The plan of a call.
 
     Raises:
@@ -56,8 +56,8 @@ def call_plan(node: Call, plans: list[Plan]) -> Plan:
     if function in _PATTERNS:
         pattern = plans[1].constant
         regex = Regex(pattern) if type(pattern) is str else None
-        return Plan(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
-    return Plan(_counted(_implementation(node), runs, cost))
+        return Compiled(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
+    return Compiled(_counted(_implementation(node), runs, cost))
 
 
 def _members(values: list[Value]) -> set[object] | None:
@@ -86,10 +86,10 @@ def _same_number(value: int | float) -> list[object]:
     return [*keys, ("uint", Uint(value))] if value >= 0 else keys
 
 
-def _membership(value: Run, members: set[object]) -> Plan:
+def _membership(value: Run, members: set[object]) -> Compiled:
     if not members:
         return constant(False)
-    return Plan(lambda frame: inner_key(value(frame)) in members)
+    return Compiled(lambda frame: inner_key(value(frame)) in members)
 
 
 def _pattern_call(

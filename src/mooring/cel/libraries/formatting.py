@@ -7,8 +7,8 @@ format against the types of its arguments. Numbers look as in the locale en-US.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from mooring.cel.conversions import string_to_double, to_string
 from mooring.cel.errors import CelValueError
+from mooring.cel.libraries.conversions import string_to_double, to_string
 from mooring.cel.limits import check_length
 from mooring.cel.values import MISSING, Value, type_name
 
@@ -101,7 +101,7 @@ def format_clause(clause: Clause, value: Value) -> str:
     if letter == "s":
         return _text(value)
     if kind not in ALLOWED[letter] or (letter in "fe" and not _is_double(value)):
-        raise CelValueError(f"error during formatting: {refusal(letter, kind)}")
+        raise CelValueError(f"error during formatting: {rejection(letter, kind)}")
     if letter == "d":
         return str(value)
     if letter in "fe":
@@ -127,7 +127,7 @@ ALLOWED: Final = {
         "bytes", "google.protobuf.Duration", "type", "null_type",
     ),
 }  # fmt: skip
-_REFUSALS: Final = {
+_REJECTIONS: Final = {
     "d": "decimal clause can only be used on integers",
     "f": "fixed-point clause can only be used on doubles",
     "e": "scientific clause can only be used on doubles",
@@ -139,9 +139,9 @@ _REFUSALS: Final = {
 }
 
 
-def refusal(letter: str, kind: str) -> str:
+def rejection(letter: str, kind: str) -> str:
     """What to say of a value that a letter is not for."""
-    return f"{_REFUSALS[letter.lower()]}, was given {kind}"
+    return f"{_REJECTIONS[letter.lower()]}, was given {kind}"
 
 
 def _is_double(value: Value) -> bool:
@@ -175,7 +175,7 @@ def _text(value: Value) -> str:
     if value is None:
         return "null"
     if kind not in ALLOWED["s"]:
-        raise CelValueError(f"error during formatting: {refusal('s', kind)}")
+        raise CelValueError(f"error during formatting: {rejection('s', kind)}")
     return to_string(value)
 
 

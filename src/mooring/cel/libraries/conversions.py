@@ -9,15 +9,15 @@ from decimal import Decimal
 from typing import Final
 
 from mooring.cel.errors import CelValueError
-from mooring.cel.limits import Bounds
-from mooring.cel.overloads import Functions, function, unguarded
-from mooring.cel.times import (
+from mooring.cel.libraries.times import (
     parse_duration,
     parse_timestamp,
     print_duration,
     print_timestamp,
     timestamp,
 )
+from mooring.cel.limits import Bounds
+from mooring.cel.overloads import Functions, function, unguarded
 from mooring.cel.types import (
     BOOL,
     BYTES,
@@ -31,7 +31,7 @@ from mooring.cel.types import (
     param,
     type_of,
 )
-from mooring.cel.values import Duration, Timestamp, TypeValue, Uint, Value, type_name
+from mooring.cel.values import CelDuration, Timestamp, TypeValue, Uint, Value, type_name
 
 _INT64: Final = Bounds(-(2**63), 2**63)
 _UINT64: Final = Bounds(0, 2**64)
@@ -139,7 +139,7 @@ def _bool_to_string(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _string_to_duration(text: str) -> Duration:
+def _string_to_duration(text: str) -> CelDuration:
     try:
         return parse_duration(text)
     except ValueError as error:
@@ -157,7 +157,7 @@ def _int_to_timestamp(seconds: int) -> Timestamp:
     return timestamp(seconds * 10**9)
 
 
-def _int_to_duration(_seconds: int) -> Duration:
+def _int_to_duration(_seconds: int) -> CelDuration:
     raise _failed("int", "google.protobuf.Duration")  # parity: declared, but never works
 
 

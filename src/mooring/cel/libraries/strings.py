@@ -6,7 +6,7 @@ Called through the declarations. Positions count characters.
 from typing import Final
 
 from mooring.cel.errors import CelValueError
-from mooring.cel.formatting import format_string
+from mooring.cel.libraries.formatting import format_string
 from mooring.cel.limits import check_length, check_size
 from mooring.cel.overloads import Functions, function, method
 from mooring.cel.types import DYN, INT, STRING, list_of

@@ -14,7 +14,7 @@ from mooring.cel.errors import CelValueError
 from mooring.cel.limits import Bounds
 from mooring.cel.overloads import Functions, method
 from mooring.cel.types import DURATION, INT, STRING, TIMESTAMP
-from mooring.cel.values import Duration, Timestamp
+from mooring.cel.values import CelDuration, Timestamp
 
 SECOND: Final = 10**9
 _MIN_SECONDS: Final = -62135596800
@@ -32,7 +32,7 @@ _RFC3339: Final = re.compile(
 )
 
 
-def duration(nanos: int) -> Duration:
+def duration(nanos: int) -> CelDuration:
     """A duration.
 
     Raises:
@@ -40,7 +40,7 @@ def duration(nanos: int) -> Duration:
     """
     if nanos not in _INT:
         raise CelValueError("integer overflow")
-    return Duration(nanos)
+    return CelDuration(nanos)
 
 
 def timestamp(nanos: int, offset: int = 0) -> Timestamp:
@@ -54,7 +54,7 @@ def timestamp(nanos: int, offset: int = 0) -> Timestamp:
     return Timestamp(nanos, offset)
 
 
-def parse_duration(text: str) -> Duration:
+def parse_duration(text: str) -> CelDuration:
     """Read ``1h2m3.5s``.
 
     Raises:
@@ -63,7 +63,7 @@ def parse_duration(text: str) -> Duration:
     negative = text.startswith("-")
     body = text[1:] if text[:1] in ("-", "+") else text
     if body == "0":
-        return Duration(0)
+        return CelDuration(0)
     total, pos = 0, 0
     while pos < len(body):
         match = _PART.match(body, pos)
@@ -77,10 +77,10 @@ def parse_duration(text: str) -> Duration:
         pos = match.end()
     if not body or total > 2**63 - (not negative):
         raise ValueError(text)
-    return Duration(-total if negative else total)
+    return CelDuration(-total if negative else total)
 
 
-def print_duration(value: Duration) -> str:
+def print_duration(value: CelDuration) -> str:
     """The duration in seconds."""
     whole, nanos = divmod(abs(value.nanos), SECOND)
     seconds = (whole + nanos / 1e9) * (-1 if value.nanos < 0 else 1)
@@ -180,8 +180,8 @@ _DURATION_UNITS: Final = {
 }
 
 
-def _in_units(unit: int) -> Callable[[Duration], int]:
-    def count(value: Duration) -> int:
+def _in_units(unit: int) -> Callable[[CelDuration], int]:
+    def count(value: CelDuration) -> int:
         amount = abs(value.nanos) // unit
         return -amount if value.nanos < 0 else amount
 

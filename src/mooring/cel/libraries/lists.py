@@ -9,8 +9,8 @@ from typing import Final
 
 from mooring.cel.equality import NO_OVERLOAD, compare, is_comparable, same
 from mooring.cel.errors import CelValueError
+from mooring.cel.libraries.operators import add
 from mooring.cel.limits import check_size
-from mooring.cel.operators import add
 from mooring.cel.overloads import Functions, Overload, function, method, unguarded
 from mooring.cel.types import (
     BOOL,
@@ -26,7 +26,7 @@ from mooring.cel.types import (
     list_of,
     param,
 )
-from mooring.cel.values import Duration, Uint, Value, type_name
+from mooring.cel.values import CelDuration, Uint, Value, type_name
 
 _COMPARABLE: Final = {
     "int": INT, "uint": UINT, "double": DOUBLE, "bool": BOOL, "duration": DURATION,
@@ -38,7 +38,7 @@ _SUMMABLE: Final[dict[str, tuple[Type, Value]]] = {
     "int": (INT, 0),
     "uint": (UINT, Uint(0)),
     "double": (DOUBLE, 0.0),
-    "duration": (DURATION, Duration(0)),
+    "duration": (DURATION, CelDuration(0)),
 }
 
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from mooring.cel.equality import NO_OVERLOAD, compare, equal, same
 from mooring.cel.errors import CelValueError
+from mooring.cel.libraries.times import duration, timestamp
 from mooring.cel.limits import Bounds, check_size
 from mooring.cel.overloads import Functions, Overload, function, method, unguarded
-from mooring.cel.times import duration, timestamp
 from mooring.cel.types import (
     BOOL,
     BYTES,
@@ -29,7 +29,7 @@ from mooring.cel.types import (
     optional_of,
     param,
 )
-from mooring.cel.values import MISSING, CelMap, Duration, Timestamp, Uint, Value, type_name
+from mooring.cel.values import MISSING, CelDuration, CelMap, Timestamp, Uint, Value, type_name
 
 _INT64: Final = Bounds(-(2**63), 2**63)
 _UINT64: Final = Bounds(0, 2**64)
@@ -65,11 +65,11 @@ def add(first: Value, second: Value) -> Value:
             return first + second
         if kind in (float, str, bytes):
             return first + second
-    if isinstance(first, Duration):
-        if isinstance(second, Duration):
+    if isinstance(first, CelDuration):
+        if isinstance(second, CelDuration):
             return duration(first.nanos + second.nanos)
         first, second = second, first
-    if isinstance(first, Timestamp) and isinstance(second, Duration):
+    if isinstance(first, Timestamp) and isinstance(second, CelDuration):
         return timestamp(first.nanos + second.nanos, first.offset)
     raise _no_overload()
 
@@ -82,10 +82,10 @@ def subtract(first: Value, second: Value) -> Value:
             return whole(kind, int(first) - int(second))
         if kind is float:
             return first - second
-    if isinstance(first, Duration) and isinstance(second, Duration):
+    if isinstance(first, CelDuration) and isinstance(second, CelDuration):
         return duration(first.nanos - second.nanos)
     if isinstance(first, Timestamp):
-        if isinstance(second, Duration):
+        if isinstance(second, CelDuration):
             return timestamp(first.nanos - second.nanos, first.offset)
         if isinstance(second, Timestamp):
             return duration(first.nanos - second.nanos)
@@ -141,7 +141,7 @@ def negate(value: Value) -> Value:
         return whole(int, -value)
     if type(value) is float:
         return -value
-    if isinstance(value, Duration):
+    if isinstance(value, CelDuration):
         return duration(-value.nanos)
     raise _no_overload()
 

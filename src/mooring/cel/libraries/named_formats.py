@@ -8,9 +8,9 @@ from collections.abc import Callable
 from datetime import date
 from typing import ClassVar, Final
 
+from mooring.cel.libraries.urls import parse_request_uri
 from mooring.cel.overloads import Functions, function, method
 from mooring.cel.types import FORMAT, STRING, list_of, optional_of
-from mooring.cel.urls import parse_request_uri
 from mooring.cel.values import NONE, Optional
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
