@@ -16,7 +16,6 @@ from mooring.embedded.devices.device_pools import (
 )
 from mooring.embedded.devices.forms import (
     ClassForm,
-    DeviceForm,
     DriverForm,
     DriversForm,
     PoolForm,
@@ -24,6 +23,9 @@ from mooring.embedded.devices.forms import (
 from mooring.embedded.resources import DEVICE_CLASSES, RESOURCE_SLICES, Obj, Resource
 from mooring.embedded.schema.field_validation import check_fields
 from mooring.embedded.status_errors import StatusError
+from mooring.embedded.validation.devices.device_names import check_driver_name, check_pool_name
+from mooring.embedded.validation.field_errors import ErrorList
+from mooring.embedded.validation.object_meta import check_labels
 from mooring.embedded.validation.validation import validate
 from mooring.errors import InputError, QuantityError
 from mooring.located_yaml import LocatedDocument
@@ -36,7 +38,8 @@ MOST_DRIVERS: Final = 16
 MOST_POOLS: Final = 64
 #: Devices that a driver has on one node, or in one pool for several nodes.
 MOST_DEVICES: Final = 1024
-_NODE: Final = "node"
+#: For checking devices by themselves.
+_POOL: Final = "pool"
 
 
 def read_drivers(path: Path, *, with_nodes: bool = False) -> tuple[DriverForm, ...]:
@@ -114,6 +117,9 @@ def _drivers(document: LocatedDocument, *, with_nodes: bool) -> tuple[DriverForm
 
 
 def _check_driver(driver: DriverForm, path: FieldPath) -> None:
+    errors: ErrorList = []
+    check_driver_name(driver.name, "name", errors)
+    _raise_first(errors, path)
     if not driver.pools:
         raise FieldMistake((*path, "pools"), "expected at least one pool")
     if len(driver.pools) > MOST_POOLS:
@@ -123,7 +129,7 @@ def _check_driver(driver: DriverForm, path: FieldPath) -> None:
     total = 0
     for number, pool in enumerate(driver.pools):
         at = (*path, "pools", number)
-        _check_pool(driver, pool, at)
+        _check_pool(pool, at)
         count = sum(device_count(one) for one in pool.devices)
         if pool.name:
             if pool.name in named:
@@ -141,7 +147,7 @@ def _check_driver(driver: DriverForm, path: FieldPath) -> None:
         _check_devices(driver, pool, at, {} if pool.name else on_nodes)
 
 
-def _check_pool(driver: DriverForm, pool: PoolForm, path: FieldPath) -> None:
+def _check_pool(pool: PoolForm, path: FieldPath) -> None:
     if pool.name and pool.nodes:
         raise FieldMistake(
             (*path, "nodes"),
@@ -150,10 +156,11 @@ def _check_pool(driver: DriverForm, pool: PoolForm, path: FieldPath) -> None:
         )
     if not pool.devices:
         raise FieldMistake((*path, "devices"), "expected at least one device")
-    if pool.name or pool.node_labels:
-        # Whether the API server would take the pool itself.
-        named = PoolForm([DeviceForm("device")], pool.name or _NODE, [], pool.node_labels)
-        _check_slices(driver.name, named, path)
+    errors: ErrorList = []
+    if pool.name:
+        check_pool_name(pool.name, "name", errors)
+    check_labels(pool.node_labels, "nodeLabels", errors)
+    _raise_first(errors, path)
 
 
 def _check_devices(
@@ -178,7 +185,9 @@ def _check_devices(
                 raise FieldMistake(
                     (*part_path, "uses"), f"the device has no counter {', '.join(unknown)}"
                 )
-        slices = _check_slices(driver.name, PoolForm([form], pool.name or _NODE), at)
+        slices = pool_slices(driver.name, _POOL, [form], {"allNodes": True})
+        for one in slices:
+            _check_object(RESOURCE_SLICES, one, at)
         _check_device_names(slices, at, names, own=not pool.name)
 
 
@@ -193,14 +202,6 @@ def _check_device_names(
             if name in names and (not own or names[name][:-1] == path[:-1]):
                 raise FieldMistake((*path, "name"), f"there are two devices named {name!r}")
             names[name] = path
-
-
-def _check_slices(driver: str, pool: PoolForm, path: FieldPath) -> list[Obj]:
-    reach: Obj = {"nodeName": pool.name}
-    slices = pool_slices(driver, pool.name, pool.devices, reach)
-    for one in slices:
-        _check_object(RESOURCE_SLICES, one, path)
-    return slices
 
 
 def _check_classes(driver: DriverForm, path: FieldPath, seen: set[str]) -> None:
@@ -224,5 +225,10 @@ def _check_object(resource: Resource, obj: Obj, path: FieldPath) -> None:
     except (QuantityError, StatusError) as error:
         raise FieldMistake(path, str(error)) from error
     if causes:
-        first = causes[0]
-        raise FieldMistake(path, f"{first.field}: {first.message}")
+        raise FieldMistake(path, f"{causes[0].field}: {causes[0].message}")
+
+
+def _raise_first(errors: ErrorList, path: FieldPath) -> None:
+    """Tell the first of some mistakes in the fields of a form."""
+    for one in errors:
+        raise FieldMistake((*path, one.field), one.message)
