@@ -11,6 +11,7 @@ from mooring.embedded.resources import (
 from tests.unit.embedded.fake_cluster import FakeCluster
 
 DRIVER = "gpu.example.com"
+RESOURCE = "example.com/gpu"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 SPEC: Obj = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": DRIVER}}]}}
 FROM_TEMPLATE = {"name": "gpu", "resourceClaimTemplateName": "one-gpu"}
@@ -64,3 +65,23 @@ def claim_of(cluster: FakeCluster, pod: str) -> str:
 def finish(cluster: FakeCluster, pod: str, phase: str = "Succeeded") -> None:
     cluster.change(PODS, pod, lambda obj: obj["status"].update(phase=phase), "status")
     cluster.settle()
+
+
+def extended_pod(cluster: FakeCluster, name: str, claim: str) -> Obj:
+    """A pod whose extended resource is a device of a claim that a scheduler has created."""
+    resources = {"limits": {RESOURCE: "1"}}
+    container = {"name": "main", "image": "nginx", "resources": resources}
+    pod = cluster.pod(name, containers=[container])
+    owner = {
+        "apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"],
+        "controller": True,
+    }  # fmt: skip
+    create_claim(
+        cluster, claim, ownerReferences=[owner],
+        annotations={"resource.kubernetes.io/extended-resource-claim": "true"},
+    )  # fmt: skip
+    mapping = {"containerName": "main", "resourceName": RESOURCE, "requestName": "gpu"}
+    status = {"resourceClaimName": claim, "requestMappings": [mapping]}
+    return cluster.change(
+        PODS, name, lambda obj: obj["status"].update(extendedResourceClaimStatus=status), "status"
+    )

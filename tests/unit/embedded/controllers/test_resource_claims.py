@@ -13,6 +13,7 @@ from tests.unit.embedded.controllers.device_claims import (
     consumer,
     create_claim,
     create_template,
+    extended_pod,
     finish,
     using,
 )
@@ -200,24 +201,8 @@ def test_the_claim_of_a_running_pod_stays(cluster: FakeCluster) -> None:
 
 
 def test_the_claim_for_extended_resources_is_deleted(cluster: FakeCluster) -> None:
-    pod = cluster.pod("train")
-    metadata = pod["metadata"]
-    owner = {
-        "apiVersion": "v1", "kind": "Pod", "name": "train", "uid": metadata["uid"],
-        "controller": True,
-    }  # fmt: skip
-    create_claim(
-        cluster, "special", ownerReferences=[owner],
-        annotations={"resource.kubernetes.io/extended-resource-claim": "true"},
-    )  # fmt: skip
+    pod = extended_pod(cluster, "train", "special")
     allocate(cluster, "special", pod)
-    mapping = {"containerName": "main", "resourceName": "example.com/gpu", "requestName": "gpu"}
-    status = {"resourceClaimName": "special", "requestMappings": [mapping]}
-    cluster.change(
-        PODS, "train", lambda obj: obj["status"].update(extendedResourceClaimStatus=status),
-        "status",
-    )  # fmt: skip
-    cluster.settle()
     assert cluster.names(RESOURCE_CLAIMS) == ["special"]
     finish(cluster, "train")
     assert not cluster.names(RESOURCE_CLAIMS)

@@ -2,14 +2,16 @@
 
 import pytest
 
+from mooring.embedded.controller_manager import ControllerManager
 from mooring.embedded.kubelet.kubelet import KubeletSettings
-from mooring.embedded.resources import PODS, RESOURCE_CLAIMS
+from mooring.embedded.resources import PODS, RESOURCE_CLAIMS, Obj
 from tests.unit.embedded.controllers.device_claims import (
     FROM_TEMPLATE,
     allocate,
     claim_of,
     create_claim,
     create_template,
+    extended_pod,
     using,
 )
 from tests.unit.embedded.fake_cluster import FakeCluster
@@ -52,18 +54,12 @@ def test_a_pod_waits_for_all_its_claims(cluster: FakeCluster) -> None:
     metadata = pod["metadata"]
     claim = cluster.get(RESOURCE_CLAIMS, "first")["metadata"]
     text = f"pod train ({metadata['uid']}) is not allowed to use ResourceClaim first"
-    said = [message for _, message in cluster.events("train")]
-    assert f"Failed to prepare dynamic resources: {text} ({claim['uid']})" in said
+    expected = f"Failed to prepare dynamic resources: {text} ({claim['uid']})"
+    assert expected in said(cluster, "train")
 
 
 def test_a_pod_waits_for_the_claim_for_its_extended_resources(cluster: FakeCluster) -> None:
-    pod = cluster.pod("train")
-    create_claim(cluster, "special")
-    status = {"resourceClaimName": "special", "requestMappings": []}
-    cluster.change(
-        PODS, "train", lambda obj: obj["status"].update(extendedResourceClaimStatus=status),
-        "status",
-    )  # fmt: skip
+    pod = extended_pod(cluster, "train", "special")
     cluster.bind_all("n1")
     assert phase(cluster, "train") == "Pending"
     allocate(cluster, "special", pod)
@@ -72,14 +68,46 @@ def test_a_pod_waits_for_the_claim_for_its_extended_resources(cluster: FakeClust
     assert kept["resourceClaimName"] == "special"
 
 
-def test_a_claim_of_another_pod_does_not_start_it(cluster: FakeCluster) -> None:
+def test_an_allocated_claim_starts_all_pods_with_a_node(cluster: FakeCluster) -> None:
     create_claim(cluster, "shared")
-    other = cluster.pod("other", resourceClaims=[using("shared")])
     allocate(cluster, "shared")
-    cluster.pod("train", resourceClaims=[using("shared")])
-    allocate_for = cluster.get(PODS, "other")
-    assert allocate_for["metadata"]["uid"] == other["metadata"]["uid"]
+    for name in ("first", "second"):
+        cluster.pod(name, resourceClaims=[using("shared")])
     cluster.bind_all("n1")
     # The controller reserves an allocated claim for pods that have a node.
-    assert phase(cluster, "train") == "Running"
-    assert phase(cluster, "other") == "Running"
+    assert phase(cluster, "first") == "Running"
+    assert phase(cluster, "second") == "Running"
+
+
+def test_a_pod_does_not_use_the_claim_of_another(cluster: FakeCluster) -> None:
+    create_template(cluster)
+    pod = cluster.pod("train", resourceClaims=[FROM_TEMPLATE])
+    cluster.settle()
+    name = claim_of(cluster, "train")
+
+    def disown(obj: Obj) -> None:
+        del obj["metadata"]["ownerReferences"]
+
+    cluster.controller_manager = ControllerManager(
+        cluster.api, KubeletSettings(events=True), controllers=False, clock=lambda: cluster.now
+    )
+    cluster.change(RESOURCE_CLAIMS, name, disown)
+    allocate(cluster, name, pod)
+    cluster.bind_all("n1")
+    assert phase(cluster, "train") == "Pending"
+    whose = f"ResourceClaim default/{name} was not created for Pod default/train (Pod is not owner)"
+    assert f"Failed to prepare dynamic resources: {whose}" in said(cluster, "train")
+
+
+def test_a_missing_claim_is_an_event(cluster: FakeCluster) -> None:
+    pod = cluster.pod("train", node="n1", resourceClaims=[using("shared")])
+    assert phase(cluster, "train") == "Pending"
+    text = 'fetch ResourceClaim shared: resourceclaims.resource.k8s.io "shared" not found'
+    assert f"Failed to prepare dynamic resources: {text}" in said(cluster, "train")
+    cluster.delete(PODS, pod["metadata"]["name"])
+    cluster.settle()
+    assert not cluster.names(PODS)
+
+
+def said(cluster: FakeCluster, pod: str) -> list[str]:
+    return [message for _, message in cluster.events(pod)]

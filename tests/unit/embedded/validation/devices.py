@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from tests.unit.embedded.validation.builders import LONG, Change, Obj, expression, obj, put
+from tests.unit.embedded.validation.builders import (
+    LONG,
+    Change,
+    Obj,
+    container,
+    expression,
+    obj,
+    pod,
+    put,
+)
 
 API = "resource.k8s.io/v1"
 CLASS = "gpu.example.com"
@@ -80,6 +89,20 @@ def status(**more: Any) -> Change:
     return put("status", more)
 
 
+def using_claims() -> Obj:
+    """A pod that uses a claim and an extended resource."""
+    limits = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    reference = {"name": "gpu", "resourceClaimTemplateName": "t"}
+    return pod(container(resources=limits), resourceClaims=[reference])
+
+
+def mapping(container: str, resource: str, request: str = "r") -> Obj:
+    return {"containerName": container, "resourceName": resource, "requestName": request}
+
+
+READY = {
+    "type": "Ready", "status": "True", "reason": "Up", "lastTransitionTime": "2026-01-02T03:04:05Z"
+}  # fmt: skip
 _TAINT = {"key": "a", "effect": "NoSchedule"}
 _COUNTERS = {"name": "c", "counters": {"memory": {"value": "1"}}}
 _USES = {"counterSet": "c", "counters": {"memory": {"value": "1"}}}
@@ -348,6 +371,101 @@ CHANGED_DEVICES: dict[str, tuple[Obj, Change, str]] = {
     "claim with devices": (
         claim(),
         status(allocation=allocation(), devices=[{"driver": CLASS, "pool": "p", "device": "d"}]),
+        "status",
+    ),
+    "claim with odd devices": (
+        claim(),
+        status(
+            allocation=allocation(),
+            devices=[
+                {
+                    "driver": CLASS,
+                    "pool": "p",
+                    "device": "d",
+                    "data": ["a"],
+                    "conditions": [{"type": "a b", "status": "Yes"}, *[READY] * 2],
+                    "networkData": {
+                        "interfaceName": "a" * 257,
+                        "hardwareAddress": "a" * 129,
+                        "ips": ["10.0.0.1", "10.0.0.1/8", "10.0.0.1/8", "FD00::1/64", "x/8"],
+                    },
+                }
+            ],
+        ),
+        "status",
+    ),
+    "claim with ready devices": (
+        claim(),
+        status(
+            allocation=allocation(),
+            devices=[
+                {
+                    "driver": CLASS,
+                    "pool": "p",
+                    "device": "d",
+                    "data": {"a": 1},
+                    "conditions": [READY],
+                    "networkData": {"ips": ["10.0.0.1/8"]},
+                }
+            ],
+        ),
+        "status",
+    ),
+    "claim with nine conditions": (
+        claim(),
+        status(
+            allocation=allocation(),
+            devices=[
+                {
+                    "driver": CLASS,
+                    "pool": "p",
+                    "device": "d",
+                    "conditions": [{**READY, "type": f"a{one}"} for one in range(9)],
+                }
+            ],
+        ),
+        "status",
+    ),
+    "claims of a pod": (
+        using_claims(),
+        put(
+            "status/resourceClaimStatuses",
+            [{"name": "x"}, {"name": "gpu", "resourceClaimName": "A"}, {"name": "gpu"}],
+        ),
+        "status",
+    ),
+    "good claims of a pod": (
+        using_claims(),
+        put("status/resourceClaimStatuses", [{"name": "gpu", "resourceClaimName": "a"}]),
+        "status",
+    ),
+    "extended resources of a pod": (
+        using_claims(),
+        put("status/extendedResourceClaimStatus", {"requestMappings": []}),
+        "status",
+    ),
+    "odd extended resources of a pod": (
+        using_claims(),
+        put(
+            "status/extendedResourceClaimStatus",
+            {
+                "resourceClaimName": "A",
+                "requestMappings": [
+                    mapping("x", "example.com/gpu"),
+                    mapping("c", "example.com/nic"),
+                    mapping("c", "example.com/gpu", "A"),
+                    mapping("c", "example.com/gpu", "A"),
+                ],
+            },
+        ),
+        "status",
+    ),
+    "good extended resources of a pod": (
+        using_claims(),
+        put(
+            "status/extendedResourceClaimStatus",
+            {"resourceClaimName": "a", "requestMappings": [mapping("c", "example.com/gpu")]},
+        ),
         "status",
     ),
     "spec of a claim with its status": (claim(), put("spec/devices/requests", []), "status"),

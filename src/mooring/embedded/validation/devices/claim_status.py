@@ -1,7 +1,6 @@
 """Checks of the status of ResourceClaims: who uses a claim, and which devices it got."""
 
 # parity v1.36.4: pkg/apis/resource/validation/validation.go
-import re
 from functools import partial
 from typing import Final
 
@@ -21,6 +20,7 @@ from mooring.embedded.validation.devices.device_names import (
     check_set,
     request_names,
 )
+from mooring.embedded.validation.devices.device_statuses import check_device_statuses, check_uid
 from mooring.embedded.validation.devices.devices import check_binding_conditions
 from mooring.embedded.validation.devices.printed_claims import printed_allocation
 from mooring.embedded.validation.field_errors import (
@@ -37,8 +37,6 @@ from mooring.embedded.validation.semantic_equality import same
 
 _RESERVED_LIMIT: Final = 256
 _SOURCES: Final = ("FromClaim", "FromClass")
-_uid: Final = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
-_UID_LENGTH: Final = 36
 
 
 def check_claim_status(obj: Obj, old: Obj, errors: ErrorList) -> None:
@@ -49,7 +47,7 @@ def check_claim_status(obj: Obj, old: Obj, errors: ErrorList) -> None:
     reserved = status.get("reservedFor") or []
     check_set(reserved, _RESERVED_LIMIT, _check_consumer, "status.reservedFor", errors, key=_uid_of)
     allocation = status.get("allocation")
-    _check_devices(status, errors)
+    check_device_statuses(status, errors)
     if reserved and allocation is None:
         text = "may not be specified when `allocated` is not set"
         errors.append(forbidden("status.reservedFor", text))
@@ -70,11 +68,6 @@ def check_claim_status(obj: Obj, old: Obj, errors: ErrorList) -> None:
         errors.append(invalid("status.allocation", printed_allocation(allocation), IMMUTABLE))
 
 
-def device_id(result: Obj) -> tuple[str, ...]:
-    """Which device, or which share of one, this is about."""
-    return tuple(result.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
-
-
 def _uid_of(consumer: Obj) -> str:
     return str(consumer.get("uid", ""))
 
@@ -83,23 +76,6 @@ def _check_consumer(consumer: Obj, path: str, errors: ErrorList) -> None:
     for name in ("resource", "name", "uid"):
         if not consumer.get(name):
             errors.append(required(f"{path}.{name}"))
-
-
-def _check_devices(status: Obj, errors: ErrorList) -> None:
-    """Check what drivers say about allocated devices."""
-    devices = (status.get("allocation") or {}).get("devices") or {}
-    allocated = {device_id(one) for one in devices.get("results") or ()}
-
-    def check(device: Obj, path: str, found: ErrorList) -> None:
-        check_driver_name(device.get("driver", ""), f"{path}.driver", found)
-        check_pool_name(device.get("pool", ""), f"{path}.pool", found)
-        check_label(device.get("device", ""), f"{path}.device", found)
-        if device_id(device) not in allocated:
-            fields = ("Driver", "Pool", "Device", "ShareID")
-            value = dict(zip(fields, device_id(device), strict=True))
-            found.append(invalid(path, value, "must be an allocated device in the claim"))
-
-    check_set(status.get("devices") or (), -1, check, "status.devices", errors, key=device_id)
 
 
 def _check_allocation(allocation: Obj, known: RequestNames, errors: ErrorList) -> None:
@@ -131,21 +107,7 @@ def _check_result(result: Obj, path: str, errors: ErrorList, *, known: RequestNa
     check_binding_conditions(result, path, errors)
     share = result.get("shareID")
     if share is not None:
-        _check_uid(share, f"{path}.shareID", errors)
-
-
-def _check_uid(uid: str, path: str, errors: ErrorList) -> None:
-    if len(uid) != _UID_LENGTH:
-        text = f"error validating uid: invalid UUID length: {len(uid)}"
-        errors.append(invalid(path, uid, text))
-    elif not _uid(uid):
-        errors.append(invalid(path, uid, "error validating uid: invalid UUID format"))
-    elif uid != uid.lower():
-        text = (
-            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with "
-            "lowercase hexadecimal characters"
-        )
-        errors.append(invalid(path, uid, text))
+        check_uid(share, f"{path}.shareID", errors)
 
 
 def _check_config(config: Obj, path: str, errors: ErrorList, *, known: RequestNames) -> None:
