@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from mooring.embedded.api import DEFAULT_WRITE, WriteOptions
 from mooring.embedded.patches.patch import Patch
 from mooring.embedded.resources import Obj, Resource
-from mooring.embedded.status_errors import StatusError
+from mooring.embedded.status_errors import StatusError, not_found
 from mooring.embedded.store import Store
 from mooring.embedded.stored_object import StoredObject
 from mooring.errors import ApiError
@@ -105,11 +105,11 @@ class MirroredApi:
         self, resource: Resource, namespace: str, name: str, options: Obj | None = None
     ) -> tuple[StoredObject, bool]:
         """Delete an object; a watch will say when it is gone."""
-        body = {"apiVersion": "v1", "kind": "DeleteOptions", **(options or {})}
-        self._send("DELETE", resource, namespace, name, body)
         known = self.store.get(resource, namespace, name)
         if known is None:
-            raise StatusError(404, "NotFound", f'{resource.full_name} "{name}" not found')
+            raise not_found(resource, name)
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", **(options or {})}
+        self._send("DELETE", resource, namespace, name, body)
         return known, False
 
     def _stored(self, resource: Resource, obj: Obj) -> StoredObject:

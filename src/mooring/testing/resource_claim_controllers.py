@@ -39,6 +39,8 @@ from mooring.testing.mirrored_api import MirroredApi
 
 _COMPONENT: Final = "resource_claim"
 _NOT_FOUND: Final = 404
+#: Connections with TLS end with an exchange of farewells, for which aiohttp does not wait.
+_CLOSE_SECONDS: Final = 0.25
 #: How many objects are reconciled before watches are looked at again.
 _AT_ONCE: Final = 8
 
@@ -89,6 +91,7 @@ class ResourceClaimControllers(Startable):
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(_CLOSE_SECONDS)
 
     async def _work(self) -> None:
         pods = PodIndex()
