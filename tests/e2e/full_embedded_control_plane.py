@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mooring.embedded.devices.forms import DriverForm
 from mooring.embedded.kubelet.kubelet import KubeletSettings
 from mooring.embedded.server import EmbeddedCluster, Options
 from mooring.http.tls import Certificates
@@ -17,6 +18,7 @@ class FullEmbeddedControlPlane(EmbeddedControlPlane):
         nodes: manifests to begin with.
         folder: keeps keys and logs; a temporary one when None.
         kubelet: how pods behave.
+        drivers: whose devices nodes have.
     """
 
     def __init__(
@@ -25,16 +27,19 @@ class FullEmbeddedControlPlane(EmbeddedControlPlane):
         folder: Path | None = None,
         *,
         kubelet: KubeletSettings | None = None,
+        drivers: Sequence[DriverForm] = (),
     ) -> None:
         super().__init__(folder)
         self._nodes = nodes
         self._kubelet = kubelet or KubeletSettings()
+        self._drivers = tuple(drivers)
 
     async def _begin(self, token: str) -> None:
         serving = self.server_certificate("embedded")
         options = Options(
-            port=self.port, kubelet=self._kubelet, tokens={token: "admin"}, closed=True
-        )
+            port=self.port, kubelet=self._kubelet, drivers=self._drivers,
+            tokens={token: "admin"}, closed=True,
+        )  # fmt: skip
         cluster = EmbeddedCluster(
             self._nodes, options, certificates=Certificates(serving.certificate, serving.key)
         )

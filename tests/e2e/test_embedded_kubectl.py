@@ -20,6 +20,8 @@ pytestmark = pytest.mark.kube
 SCRIPTS = sorted(file.stem for file in FOLDER.glob("*.txt"))
 #: Kinds without a namespace that could disturb other tests.
 WIDE = {
+    "DeviceClass": "resource.k8s.io/v1",
+    "ResourceSlice": "resource.k8s.io/v1",
     "Node": "v1",
     "PersistentVolume": "v1",
     "PriorityClass": "scheduling.k8s.io/v1",

@@ -25,6 +25,7 @@ from mooring.errors import InputError
 from mooring.wording import escaped
 
 if TYPE_CHECKING:
+    from mooring.embedded.devices.forms import DriverForm
     from mooring.embedded.resources import Obj
     from mooring.embedded.server import EmbeddedCluster
     from mooring.http.tls import Certificates
@@ -40,6 +41,7 @@ class ClusterOptions(NamedTuple):
     """The options of the command, checked."""
 
     nodes: "list[Obj]"
+    drivers: "tuple[DriverForm, ...]"
     objects: "list[Obj]"
     host: str
     port: int
@@ -69,6 +71,13 @@ def cluster(
         typer.Option(
             metavar="FILE",
             help="File with the nodes: manifests, or a list of name, count, cpu, memory, ...",
+        ),
+    ] = None,
+    devices: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="File with devices for claims: drivers, pools, attributes, counts, partitions.",
         ),
     ] = None,
     snapshot: Annotated[
@@ -141,10 +150,13 @@ def cluster(
     set_up_logging(log_format, verbose)
     allow_descriptors()
     from mooring.cli.cluster_files import check_kubeconfig, read_tokens
+    from mooring.embedded.fleet import read_fleet_file
     from mooring.http.origin import read_allowed_hosts
 
+    fleet = read_fleet_file(nodes_file) if nodes_file is not None else None
     options = ClusterOptions(
-        nodes=_nodes(nodes, nodes_file, snapshot),
+        nodes=fleet.nodes if fleet is not None else _nodes(nodes, snapshot),
+        drivers=_drivers(devices, nodes_file if fleet is not None and fleet.has_drivers else None),
         objects=_objects(snapshot),
         host=host,
         port=port,
@@ -174,14 +186,23 @@ def _certificates(cert: Path | None, key: Path | None) -> "Certificates | None":
     return Certificates(cert, key)
 
 
-def _nodes(count: int | None, file: Path | None, snapshot: str | None) -> "list[Obj]":
-    from mooring.embedded.fleet import make_fleet, read_fleet
+def _nodes(count: int | None, snapshot: str | None) -> "list[Obj]":
+    from mooring.embedded.fleet import make_fleet
 
-    if file is not None:
-        return read_fleet(file)
     if count is None:
         count = _NODES if snapshot is None else 0
     return make_fleet(count)
+
+
+def _drivers(alone: Path | None, with_nodes: Path | None) -> "tuple[DriverForm, ...]":
+    """The drivers in a file of devices and in one of nodes, of which either may be missing."""
+    from mooring.embedded.devices.device_file import check_names, read_drivers
+
+    drivers = read_drivers(alone) if alone is not None else ()
+    if with_nodes is not None:
+        drivers += read_drivers(with_nodes, with_nodes=True)
+    check_names(drivers)
+    return drivers
 
 
 def _objects(snapshot: str | None) -> "list[Obj]":
@@ -252,6 +273,7 @@ def _cluster(options: ClusterOptions) -> "EmbeddedCluster":
         port=options.port,
         allow_hosts=options.allow_hosts,
         kubelet=kubelet if options.kubelet else None,
+        drivers=options.drivers,
         tokens=options.tokens,
         closed=bool(options.tokens),
         root_ca=options.authority.decode(errors="replace"),

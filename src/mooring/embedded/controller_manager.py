@@ -6,7 +6,7 @@ so that requests are answered in between.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mooring.embedded.api import Api
@@ -15,6 +15,8 @@ from mooring.embedded.controllers.controller import Controller
 from mooring.embedded.controllers.controller_client import ControllerClient
 from mooring.embedded.controllers.pod_index import PodIndex
 from mooring.embedded.controllers.workqueue import WorkQueue
+from mooring.embedded.devices.fake_driver import FakeDriver
+from mooring.embedded.devices.forms import DriverForm
 from mooring.embedded.kubelet.kubelet import Kubelet, KubeletSettings
 from mooring.embedded.kubelet.node_allocatable import NodeAllocatable
 
@@ -33,6 +35,7 @@ class ControllerManager:
         controllers: whether to run controllers.
         events: whether controllers record events.
         root_ca: what clients verify the API server with, in PEM.
+        drivers: whose devices nodes have.
         clock: seconds since 1970.
     """
 
@@ -44,6 +47,7 @@ class ControllerManager:
         controllers: bool = True,
         events: bool = True,
         root_ca: str = "",
+        drivers: Sequence[DriverForm] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
@@ -54,6 +58,9 @@ class ControllerManager:
             client = ControllerClient(api, "kubelet", manager="kubelet", events=kubelet.events)
             running.append(Kubelet(client, self._pods, kubelet))
             running.append(NodeAllocatable(client, self._pods))
+        if drivers:
+            publisher = ControllerClient(api, "fake-driver", manager="fake-driver", events=False)
+            running.append(FakeDriver(publisher, self._pods, drivers))
         if controllers:
             running.extend(all_controllers(api, self._pods, events=events, root_ca=root_ca))
         self.workqueue: Final = WorkQueue(api.store, running, self._pods, self._changed.set)

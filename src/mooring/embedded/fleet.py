@@ -5,7 +5,7 @@ Everything is worked out from numbers: the same question gives the same fleet.
 """
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -173,11 +173,38 @@ def make_node(name: str, number: int, labels: dict[str, str], resources: dict[st
     }
 
 
+class FleetFile(NamedTuple):
+    """What a file with nodes has.
+
+    Attributes:
+        nodes: manifests of its nodes.
+        has_drivers: whether it has drivers of devices, too, for somebody else to read.
+    """
+
+    nodes: list[Obj]
+    has_drivers: bool
+
+
 def read_fleet(path: Path) -> list[Obj]:
-    """Manifests of the nodes in a file, YAML or JSON.
+    """Manifests of the nodes in a file, YAML or JSON, that has nothing else.
 
     The file has Node manifests (several documents, a List, or a list of them), or entries of the
     short form `NodeForm`, or both.
+
+    Raises:
+        InputError: the file cannot be read, or an entry makes no sense.
+    """
+    found = read_fleet_file(path)
+    if found.has_drivers:
+        raise InputError(
+            f"the nodes file {path} has drivers of devices, which only moor cluster can use; "
+            "leave them out"
+        )
+    return found.nodes
+
+
+def read_fleet_file(path: Path) -> FleetFile:
+    """The same for a file that may have drivers of devices, too.
 
     Raises:
         InputError: the file cannot be read, or an entry makes no sense.
@@ -191,7 +218,8 @@ def read_fleet(path: Path) -> list[Obj]:
         raise InputError(f"the nodes file {path} cannot be read: {why}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"the nodes file {path} cannot be read: {error}") from error
-    entries = list(_entries(path, text))
+    documents = _documents(path, text)
+    entries = list(_entries(documents))
     if not entries:
         raise InputError(f"the nodes file {path} contains no nodes")
     nodes: list[Obj] = []
@@ -204,28 +232,32 @@ def read_fleet(path: Path) -> list[Obj]:
         else:
             nodes.extend(_short(where, entry, len(nodes) + 1))
     _check_names(path, nodes)
-    return nodes
+    has_drivers = any(isinstance(one, dict) and "drivers" in one for one in documents)
+    return FleetFile(nodes, has_drivers)
 
 
-def _entries(path: Path, text: str) -> list[Any]:
+def _documents(path: Path, text: str) -> list[Any]:
     import yaml  # noqa: PLC0415 - slow to import, and a fleet is seldom read from a file
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         check_depth(text)
-        documents = list(yaml.load_all(text, loader))
+        return list(yaml.load_all(text, loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or error
         raise InputError(f"the nodes file {path} is not valid YAML{line}: {problem}") from error
+
+
+def _entries(documents: list[Any]) -> list[Any]:
     found: list[Any] = []
     for document in documents:
         if isinstance(document, list):
             found.extend(document)
         elif isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
             found.extend(document.get("items") or [])
-        elif isinstance(document, dict) and set(document) == {"nodes"}:
+        elif isinstance(document, dict) and {"nodes"} <= set(document) <= {"nodes", "drivers"}:
             found.extend(document["nodes"] or [])
         elif document is not None:
             found.append(document)

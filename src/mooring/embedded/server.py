@@ -19,15 +19,13 @@ import msgspec
 from mooring.embedded.api import AdmissionSettings, Api
 from mooring.embedded.built_in_objects import create_built_in_objects
 from mooring.embedded.controller_manager import ControllerManager
+from mooring.embedded.devices.device_pools import device_classes
+from mooring.embedded.devices.forms import DriverForm
 from mooring.embedded.http.app import MAX_BODY, App
 from mooring.embedded.http.audit import AuditEvent
 from mooring.embedded.http.authentication import EXTENSION, Authenticator
 from mooring.embedded.kubelet.kubelet import KubeletSettings
-from mooring.embedded.resources import (
-    BY_KIND,
-    Obj,
-    Resource,
-)
+from mooring.embedded.resources import BY_KIND, DEVICE_CLASSES, Obj, Resource
 from mooring.embedded.status_errors import status_body
 from mooring.embedded.store import HISTORY, Store
 from mooring.http.origin import OwnOrigin
@@ -77,6 +75,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         closed: turn clients away that show neither a token nor a certificate.
         root_ca: the certificates that clients verify this server with, in PEM, for the config map
             kube-root-ca.crt of every namespace; empty without TLS.
+        drivers: whose devices nodes have, and whose classes there are to begin with.
         history: how many changes of each resource a watch may be behind.
         seed: for names and ids that are the same every time; None for random ones.
     """
@@ -89,6 +88,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Mapping[str, str] = {}
     closed: bool = False
     root_ca: str = ""
+    drivers: tuple[DriverForm, ...] = ()
     history: int = HISTORY
     seed: int | None = None
 
@@ -134,14 +134,18 @@ class EmbeddedCluster:
             settings=AdmissionSettings(service_accounts=options.controllers),
         )
         self.controller_manager = ControllerManager(
-            self.api, options.kubelet, controllers=options.controllers, root_ca=options.root_ca
-        )
+            self.api, options.kubelet, controllers=options.controllers, root_ca=options.root_ca,
+            drivers=options.drivers,
+        )  # fmt: skip
         self._authenticator = Authenticator(options.tokens, closed=options.closed)
         self._app = App(self.api, self._authenticator, audit=audit)
         self._port = options.port
         self._stack = contextlib.AsyncExitStack()
         self._online = contextlib.AsyncExitStack()
         create_built_in_objects(self.api)
+        for driver in options.drivers:
+            for device_class in device_classes(driver):
+                self.api.create(DEVICE_CLASSES, device_class)
         self.load(nodes)
 
     @property

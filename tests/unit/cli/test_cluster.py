@@ -25,6 +25,13 @@ FLEET = """
 - {name: big, count: 2, cpu: 32, memory: 128Gi}
 - {name: gpu, cpu: 16, memory: 64Gi, extended: {nvidia.com/gpu: 8}}
 """
+DEVICES = """
+drivers:
+- name: gpu.example.com
+  pools:
+  - nodes: [big-1]
+    devices: [{name: gpu, count: 2}]
+"""
 POLICY = """
 import mooring as mr
 
@@ -154,6 +161,16 @@ def rejected(folder: Path, *arguments: str | Path) -> str:
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
     return done.stderr
+
+
+def listed(cluster: Cluster, path: str) -> list[dict[str, Any]]:
+    """The objects at a path."""
+    port = int(re.findall(r" is at http://127.0.0.1:(\d+)\.", cluster.text)[0])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    with contextlib.closing(connection):
+        connection.request("GET", path)
+        items: list[dict[str, Any]] = json.loads(connection.getresponse().read())["items"]
+        return items
 
 
 class TestProcess:
@@ -298,6 +315,21 @@ class TestProcess:
         assert len(names) == 3
         assert "gpu" in names
 
+    def test_nodes_have_devices(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "devices.yaml").write_text(DEVICES)
+        nodes = "".join(f"  {line}\n" for line in FLEET.strip().splitlines())
+        more = DEVICES.replace("gpu.example", "nic.example").replace("nodes: [big-1]", "name: all")
+        (tmp_path / "fleet.yaml").write_text(f"nodes:\n{nodes}{more}")
+        cluster = start("--nodes-file", "fleet.yaml", "--devices", "devices.yaml")
+        assert len(cluster.names("Node")) == 3
+        paths = "resourceslices", "deviceclasses"
+        slices, classes = (
+            [one["metadata"]["name"] for one in listed(cluster, f"/apis/resource.k8s.io/v1/{path}")]
+            for path in paths
+        )
+        assert slices == ["all-nic.example.com-0", "big-1-gpu.example.com-0"]
+        assert classes == ["gpu.example.com", "nic.example.com"]
+
     def test_tls_and_tokens(self, start: Start, tmp_path: Path) -> None:
         folder = tmp_path / "tls"
         folder.mkdir()
@@ -340,6 +372,7 @@ class TestWrongUsage:
             (["--token-file", "t"], "kubectl sends no token over plain HTTP"),
             (["--snapshot", "none.json"], "none.json does not exist"),
             (["--nodes-file", "none.yaml"], "none.yaml"),
+            (["--devices", "none.yaml"], "the devices file none.yaml does not exist"),
             (["--kubeconfig", "~/.kube/config"], "kubectl's own file"),
             (["--host", "192.0.2.1"], "cannot listen on 192.0.2.1 port 8880"),
             (["--scheduler", "--policy", "none.py", "--port", "0"], "none.py does not exist"),
@@ -350,6 +383,11 @@ class TestWrongUsage:
         assert said.startswith("moor: ")
         assert sentence in said
         assert list(tmp_path.iterdir()) == []
+
+    def test_a_mistake_in_a_file_with_devices(self, tmp_path: Path) -> None:
+        (tmp_path / "devices.yaml").write_text(DEVICES.replace("count: 2", "count: two"))
+        said = rejected(tmp_path, "--devices", "devices.yaml")
+        assert "devices.yaml:6:27: drivers[0].pools[0].devices[0].count: expected" in said
 
     def test_a_port_that_is_taken(self, tmp_path: Path) -> None:
         with socket.socket() as taken:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mooring.embedded.fleet import make_fleet, read_fleet
+from mooring.embedded.fleet import make_fleet, read_fleet, read_fleet_file
 from mooring.embedded.resources import NODES
 from mooring.errors import InputError
 from mooring.model.node import Node
@@ -136,3 +136,14 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path: Path, text: str, proble
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         read_fleet(tmp_path / "none.yaml")
+
+
+def test_drivers_of_devices_belong_to_clusters_alone(tmp_path: Path) -> None:
+    text = "nodes: [{name: a}]\ndrivers: []"
+    with pytest.raises(InputError, match="has drivers of devices, which only moor cluster can use"):
+        read(tmp_path, text)
+    found = read_fleet_file(tmp_path / "nodes.yaml")
+    assert len(found.nodes) == 1
+    assert found.has_drivers
+    (tmp_path / "nodes.yaml").write_text("- {name: a}")
+    assert not read_fleet_file(tmp_path / "nodes.yaml").has_drivers

@@ -92,8 +92,8 @@ def end_of(until: str | None) -> float | None:
     Raises:
         InputError: it is no duration.
     """
-    from mooring.simulator.scenario.scenario_error import FieldMistake
     from mooring.simulator.scenario.values import seconds
+    from mooring.typed_yaml import FieldMistake
 
     try:
         return seconds(until, ()) if until is not None else None

@@ -2,14 +2,16 @@
 
 Owns the admission plugins that matter here: NamespaceLifecycle, LimitRanger, Priority,
 DefaultTolerationSeconds, DefaultStorageClass, PodTopologyLabels, RuntimeClass, and by choice
-ServiceAccount and TaintNodesByCondition. `api` calls it after defaults. There is no ResourceQuota,
-no PodSecurity, no webhook, and no StorageObjectInUseProtection, whose finalizers nobody would take
-away. It reads the store and writes nothing to it.
+ServiceAccount and TaintNodesByCondition; and who may have admin access to devices. `api` calls it
+after defaults. There is no ResourceQuota, no PodSecurity, no webhook, and no
+StorageObjectInUseProtection, whose finalizers nobody would take away. It reads the store and writes
+nothing to it.
 """
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from mooring.embedded.admission.device_access import check_admin_access
 from mooring.embedded.admission.limit_ranges import LimitRanges
 from mooring.embedded.admission.runtime_classes import apply_runtime_class
 from mooring.embedded.admission.service_addresses import allocate_addresses
@@ -19,6 +21,8 @@ from mooring.embedded.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     PRIORITY_CLASSES,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
     SERVICES,
     STORAGE_CLASSES,
     Obj,
@@ -80,6 +84,8 @@ class Admission:
             SERVICES: self._admit_service,
             PERSISTENT_VOLUME_CLAIMS: self._admit_claim,
             PRIORITY_CLASSES: self._admit_priority_class,
+            RESOURCE_CLAIMS: self._admit_device_claim,
+            RESOURCE_CLAIM_TEMPLATES: self._admit_claim_template,
         }
 
     def admit(self, resource: Resource, obj: Obj, old: Obj | None, subresource: str = "") -> None:
@@ -236,6 +242,16 @@ class Admission:
             newest = max(marked)[0]
             chosen = min(name for time, name in marked if time == newest)
             claim["spec"]["storageClassName"] = chosen
+
+    def _admit_device_claim(self, claim: Obj, old: Obj | None) -> None:
+        if old is None:
+            check_admin_access(self._store, RESOURCE_CLAIMS, claim, claim["spec"])
+
+    def _admit_claim_template(self, template: Obj, old: Obj | None) -> None:
+        if old is None:
+            check_admin_access(
+                self._store, RESOURCE_CLAIM_TEMPLATES, template, template["spec"]["spec"]
+            )
 
     def _forget_namespaces(self, _event: WatchEvent) -> None:
         self._terminating = None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from mooring.embedded import resources as kinds
+from mooring.embedded.admission.device_strategy import complete_slice
 from mooring.embedded.admission.pod_strategy import drop_disabled
 from mooring.embedded.resources import Obj, Resource
 
@@ -167,14 +168,6 @@ def _lease(lease: Obj, _other: object) -> None:
     lease["spec"].pop("preferredHolder", None)
 
 
-def _new_slice(device_slice: Obj, now: str) -> None:
-    for device in device_slice["spec"].get("devices", ()):
-        device.pop("nodeAllocatableResourceMappings", None)
-        for taint in device.get("taints", ()):
-            if now:
-                taint.setdefault("timeAdded", now)
-
-
 #: What is done with new objects, by kind; it gets the time.
 CREATE: Final[Mapping[Resource, Callable[[Obj, str], None]]] = {
     kinds.NAMESPACES: _new_namespace,
@@ -192,7 +185,7 @@ CREATE: Final[Mapping[Resource, Callable[[Obj, str], None]]] = {
     kinds.CRON_JOBS: _cron_job,
     kinds.CSI_DRIVERS: _driver,
     kinds.LEASES: _lease,
-    kinds.RESOURCE_SLICES: _new_slice,
+    kinds.RESOURCE_SLICES: complete_slice,
 }
 #: What is done with changed objects, by kind; it gets the old one.
 UPDATE: Final[Mapping[Resource, Callable[[Obj, Obj], None]]] = {

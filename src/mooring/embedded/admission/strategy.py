@@ -8,6 +8,7 @@ of the spec counts as a new generation.
 from typing import Final
 
 from mooring.embedded import resources as kinds
+from mooring.embedded.admission.device_strategy import complete_slice, drop_deallocated_devices
 from mooring.embedded.admission.kind_strategies import CREATE, UPDATE, keep
 from mooring.embedded.admission.pod_strategy import prepare_new_pod, prepare_pod_status
 from mooring.embedded.resources import Obj, Resource
@@ -78,6 +79,8 @@ def prepare_for_update(
         special = UPDATE.get(resource)
         if special is not None:
             special(obj, old)
+        elif resource is kinds.RESOURCE_SLICES:
+            complete_slice(obj, now)
         if resource in _RENUMBERED and _is_changed(resource, obj, old):
             metadata["generation"] = before.get("generation", 0) + 1
     # parity v1.36.4: apiserver/pkg/registry/rest/update.go BeforeUpdate
@@ -104,6 +107,8 @@ def _prepare_status(resource: Resource, obj: Obj, old: Obj, now: str) -> None:
     elif resource in _STATUS_ONLY:
         for name in ("deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"):
             keep(metadata, before, name)
+        if resource is kinds.RESOURCE_CLAIMS:
+            drop_deallocated_devices(obj, old)
 
 
 def _note_phase(status: Obj, before: Obj, now: str) -> None:

@@ -10,6 +10,8 @@ from mooring.embedded.controllers.namespace import NamespaceController
 from mooring.embedded.controllers.nodes.node_lifecycle import NodeLifecycleController
 from mooring.embedded.controllers.nodes.taint_eviction import TaintEvictionController
 from mooring.embedded.controllers.pod_index import PodIndex
+from mooring.embedded.controllers.resource_claims.pod_claims import PodClaimController
+from mooring.embedded.controllers.resource_claims.resource_claims import ResourceClaimController
 from mooring.embedded.controllers.root_ca_publisher import RootCAPublisher
 from mooring.embedded.controllers.volumes.persistent_volume import PersistentVolumeController
 from mooring.embedded.controllers.workloads.daemon_set.daemon_set_controller import (
@@ -38,6 +40,8 @@ _CONTROLLERS: Final[tuple[tuple[str, type[Controller]], ...]] = (
     ("node-controller", NodeLifecycleController),
     ("taint-eviction-controller", TaintEvictionController),
     ("persistentvolume-controller", PersistentVolumeController),
+    ("resource_claim", PodClaimController),
+    ("resource_claim", ResourceClaimController),
     ("generic-garbage-collector", GarbageCollector),
 )
 

@@ -1,13 +1,18 @@
 """How a controller writes: objects it owns, statuses that changed, deletions, events.
 
 Every controller has a `ControllerClient` with its own name. Owns nothing but the event recorder;
-all writes go through `Api`, in which they are checked like any other client's.
+all writes go through `Api`, in which they are checked like any other client's. In its place there
+can be another `ControllerApi`, such as one that writes to a real API server.
 """
 
 from typing import Final
 
-from mooring.embedded.api import Api, WriteOptions
+import msgspec
+
+from mooring.embedded.api import WriteOptions
+from mooring.embedded.controllers.controller_api import ControllerApi
 from mooring.embedded.controllers.event_recorder import EventRecorder
+from mooring.embedded.patches.patch import APPLY, Patch
 from mooring.embedded.resources import Obj, Resource
 from mooring.embedded.status_errors import StatusError
 from mooring.embedded.stored_object import StoredObject
@@ -31,7 +36,7 @@ class ControllerClient:
 
     def __init__(
         self,
-        api: Api,
+        api: ControllerApi,
         component: str,
         *,
         manager: str = "kube-controller-manager",
@@ -42,6 +47,15 @@ class ControllerClient:
         self.component = component
         self.store = api.store
         self._recorder = EventRecorder(api, self._write, component) if events else None
+
+    def read(self, resource: Resource, namespace: str, name: str) -> StoredObject | None:
+        """One object as it is now, whether or not the store has it; None if there is none."""
+        try:
+            return self._api.get(resource, namespace, name)
+        except StatusError as error:
+            if error.code != _GONE:
+                raise
+            return None
 
     def create(self, resource: Resource, obj: Obj, namespace: str = "") -> StoredObject:
         """Create an object.
@@ -83,6 +97,35 @@ class ControllerClient:
         obj["metadata"]["resourceVersion"] = str(item.version)
         self.update(resource, obj, "status")
         return True
+
+    def apply_status(
+        self, resource: Resource, item: StoredObject, status: Obj, manager: str
+    ) -> StoredObject:
+        """Set some fields of a status by server-side apply, whoever set them before.
+
+        Args:
+            resource: what the object is.
+            item: the object.
+            status: the fields.
+            manager: on whose behalf they are set.
+
+        Raises:
+            StatusError: the object is gone, or may not be so.
+        """
+        metadata = {"name": item.name, "uid": item.uid}
+        if item.namespace:
+            metadata["namespace"] = item.namespace
+        body: Obj = {"apiVersion": resource.api_version, "kind": resource.kind}
+        patch = Patch(APPLY, msgspec.json.encode({**body, "metadata": metadata, "status": status}))
+        applied, _ = self._api.patch(
+            resource,
+            item.namespace,
+            item.name,
+            patch,
+            subresource="status",
+            write=WriteOptions(field_manager=manager, force=True),
+        )
+        return applied
 
     def delete(
         self,

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from mooring.embedded.api import Api, WriteOptions
+from mooring.embedded.api import WriteOptions
+from mooring.embedded.controllers.controller_api import ControllerApi
 from mooring.embedded.resources import CORE_EVENTS, Obj
 from mooring.embedded.status_errors import StatusError
 from mooring.kube.timestamps import second_time
@@ -47,7 +48,7 @@ class EventRecorder:
         component: the source of the events.
     """
 
-    def __init__(self, api: Api, write: WriteOptions, component: str) -> None:
+    def __init__(self, api: ControllerApi, write: WriteOptions, component: str) -> None:
         self._api = api
         self._write = write
         self._component = component

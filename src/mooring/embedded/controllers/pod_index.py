@@ -41,8 +41,15 @@ class PartialMetadata(msgspec.Struct, rename="camel"):
     deletion_grace_period_seconds: int | None = None
 
 
+class _ClaimReference(msgspec.Struct, rename="camel"):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class _Spec(msgspec.Struct, rename="camel"):
     node_name: str | None = None
+    resource_claims: list[_ClaimReference] | None = None
 
 
 class _Condition(msgspec.Struct, rename="camel"):
@@ -51,8 +58,14 @@ class _Condition(msgspec.Struct, rename="camel"):
     last_transition_time: str | None = None
 
 
+class _ExtendedResourceClaim(msgspec.Struct, rename="camel"):
+    resource_claim_name: str = ""
+
+
 class _Status(msgspec.Struct, rename="camel"):
     phase: str | None = None
+    resource_claim_statuses: list[_ClaimReference] | None = None
+    extended_resource_claim_status: _ExtendedResourceClaim | None = None
     ip: str | None = msgspec.field(default=None, name="podIP")
     conditions: list[_Condition] | None = None
 
@@ -61,6 +74,20 @@ class _Pod(msgspec.Struct):
     metadata: PartialMetadata
     spec: _Spec
     status: _Status = msgspec.field(default_factory=_Status)
+
+
+class PodClaim(msgspec.Struct, frozen=True):
+    """A ResourceClaim that a pod uses.
+
+    Attributes:
+        name: what the pod calls it.
+        template: the ResourceClaimTemplate that it is created from; empty if it is there already.
+        claim: its name; empty if it is yet to be created, None if the pod needs none.
+    """
+
+    name: str
+    template: str
+    claim: str | None
 
 
 class PodSummary(msgspec.Struct, frozen=True):
@@ -81,6 +108,9 @@ class PodSummary(msgspec.Struct, frozen=True):
         deleting: whether it is on its way out.
         grace_seconds: how long it may take to terminate once it is deleted; 0 before.
         finalizers: who must agree before it goes.
+        claims: the ResourceClaims it uses.
+        extended_claim: the ResourceClaim for its extended resources, which a scheduler created;
+            empty if there is none.
     """
 
     key: Key
@@ -97,6 +127,14 @@ class PodSummary(msgspec.Struct, frozen=True):
     deleting: bool
     grace_seconds: int
     finalizers: tuple[str, ...]
+    claims: tuple[PodClaim, ...] = ()
+    extended_claim: str = ""
+
+    @property
+    def claim_names(self) -> tuple[str, ...]:
+        """The names of all ResourceClaims that it uses and that were created."""
+        named = tuple(one.claim for one in self.claims if one.claim)
+        return (*named, self.extended_claim) if self.extended_claim else named
 
     @property
     def finished(self) -> bool:
@@ -123,6 +161,7 @@ def summarize_pod(body: bytes) -> PodSummary:
     pod = _decode(body)
     meta = pod.metadata
     owners = meta.owner_references
+    extended = pod.status.extended_resource_claim_status
     ready = None
     for condition in pod.status.conditions or ():
         if condition.type == "Ready" and condition.status == "True":
@@ -142,6 +181,23 @@ def summarize_pod(body: bytes) -> PodSummary:
         deleting=meta.deletion_timestamp is not None,
         grace_seconds=meta.deletion_grace_period_seconds or 0,
         finalizers=tuple(meta.finalizers) if meta.finalizers else (),
+        claims=_claims(pod) if pod.spec.resource_claims else (),
+        extended_claim=extended.resource_claim_name if extended is not None else "",
+    )
+
+
+def _claims(pod: _Pod) -> tuple[PodClaim, ...]:
+    # parity v1.36.4: k8s.io/dynamic-resource-allocation/resourceclaim Name
+    generated = {
+        one.name: one.resource_claim_name for one in pod.status.resource_claim_statuses or ()
+    }
+    return tuple(
+        PodClaim(
+            one.name,
+            one.resource_claim_template_name or "",
+            one.resource_claim_name or generated.get(one.name, ""),
+        )
+        for one in pod.spec.resource_claims or ()
     )
 
 
@@ -154,6 +210,8 @@ class PodIndex:
         self._by_node: dict[str, dict[Key, PodSummary]] = {}
         self._by_namespace: dict[str, dict[Key, PodSummary]] = {}
         self._orphans: dict[str, dict[Key, PodSummary]] = {}
+        self._by_claim: dict[str, dict[Key, PodSummary]] = {}
+        self._by_claim_template: dict[str, dict[Key, PodSummary]] = {}
 
     def get(self, key: Key) -> PodSummary | None:
         """One pod; None if there is none."""
@@ -175,6 +233,14 @@ class PodIndex:
         """The pods of a namespace that nobody controls."""
         return list(self._orphans.get(namespace, {}).values())
 
+    def using_claim(self, namespace: str, name: str) -> list[PodSummary]:
+        """The pods that use a ResourceClaim."""
+        return list(self._by_claim.get(f"{namespace}/{name}", {}).values())
+
+    def using_claim_template(self, namespace: str, name: str) -> list[PodSummary]:
+        """The pods for which claims are created from a ResourceClaimTemplate."""
+        return list(self._by_claim_template.get(f"{namespace}/{name}", {}).values())
+
     def apply(self, event: WatchEvent) -> tuple[PodSummary | None, PodSummary | None]:
         """Apply a change; returns what was known of the pod, and what is now."""
         key = (event.item.namespace, event.item.name)
@@ -191,10 +257,10 @@ class PodIndex:
 
     def _drop(self, pod: PodSummary) -> None:
         for index, under in self._places(pod):
-            there = index[under]
-            del there[pod.key]
+            there = index.get(under, {})
+            there.pop(pod.key, None)  # a pod may use a claim, or a template, twice
             if not there:
-                del index[under]
+                index.pop(under, None)
 
     def _places(self, pod: PodSummary) -> Iterable[tuple[dict[str, dict[Key, PodSummary]], str]]:
         yield self._by_namespace, pod.key[0]
@@ -204,3 +270,8 @@ class PodIndex:
             yield self._orphans, pod.key[0]
         if pod.node:
             yield self._by_node, pod.node
+        for name in pod.claim_names:
+            yield self._by_claim, f"{pod.key[0]}/{name}"
+        for one in pod.claims:
+            if one.template:
+                yield self._by_claim_template, f"{pod.key[0]}/{one.template}"

@@ -1,7 +1,8 @@
 """The kubelets of all nodes at once: pods that are bound run, end and go, without any container.
 
 A `Controller` that `controller_manager` runs. It writes only pods: nodes are left alone. Whether a
-pod may run is decided by `node_admission`, what is written is made by `pod_status`.
+pod may run is decided by `node_admission`, whether its devices are there by `device_claims`; what
+is written is made by `pod_status`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,9 +15,10 @@ from mooring.embedded.controllers.controller_client import ControllerClient
 from mooring.embedded.controllers.pod_index import Key, PodIndex, PodSummary
 from mooring.embedded.controllers.timestamps import format_time
 from mooring.embedded.kubelet import pod_status
+from mooring.embedded.kubelet.device_claims import find_unprepared
 from mooring.embedded.kubelet.node_admission import NodeAdmission, PodRequests, pod_requests
 from mooring.embedded.kubelet.pre_stop import pre_stop_seconds
-from mooring.embedded.resources import NODES, PODS, Obj, Resource
+from mooring.embedded.resources import NODES, PODS, RESOURCE_CLAIMS, Obj, Resource
 from mooring.embedded.stored_object import StoredObject
 from mooring.embedded.watch_history import WatchEvent
 from mooring.model.node import Node
@@ -74,8 +76,13 @@ class Kubelet(Controller):
 
     @property
     def event_handlers(self) -> Mapping[Resource, EventHandler]:
-        """Of nodes."""
-        return {NODES: self._node_changed}
+        """Of nodes, and of claims to devices."""
+        return {NODES: self._node_changed, RESOURCE_CLAIMS: self._claim_changed}
+
+    def _claim_changed(self, event: WatchEvent) -> Iterable[Key]:
+        """The pods that may wait for it."""
+        pods = self._pods.using_claim(event.item.namespace, event.item.name)
+        return [pod.key for pod in pods if pod.node and pod.phase == "Pending"]
 
     def _node_changed(self, event: WatchEvent) -> Iterable[Key]:
         item = event.item
@@ -103,6 +110,7 @@ class Kubelet(Controller):
         if old is not None and old.node == new.node and old.uid == new.uid:
             same = old.deleting == new.deleting and old.phase == new.phase
             same = same and old.grace_seconds == new.grace_seconds
+            same = same and old.claim_names == new.claim_names
             if same and old.finalizers == new.finalizers:
                 return ()  # somebody wrote a label or a condition
         return (new.key,)
@@ -137,7 +145,7 @@ class Kubelet(Controller):
         if wait is not None:
             return wait
         self._start(pod, item, node, now)
-        return None  # that it runs now is a change like any other
+        return None  # that it runs now, or that a claim is ready, is a change like any other
 
     # -- what happens to a pod
 
@@ -155,6 +163,11 @@ class Kubelet(Controller):
                 )
                 return
             self._admit(node, requests, pod.key)
+        if pod.claims or pod.extended_claim:
+            missing = find_unprepared(self._client.store, pod)
+            if missing is not None:
+                self._record_unprepared(obj, missing, pod.node, now)
+                return
         ip = pod.ip or ("" if obj["spec"].get("hostNetwork") else self._next_ip())
         self._write(obj, pod_status.running(obj, node.host, ip, format_time(now)))
         if self._settings.events:
@@ -254,6 +267,12 @@ class Kubelet(Controller):
                 ("Started", "Container started"),
             ):
                 self._client.record_event(obj, "Normal", reason, message, now, host=node)
+
+    def _record_unprepared(self, obj: Obj, missing: str, node: str, now: float) -> None:
+        if self._settings.events:
+            message = f"Failed to prepare dynamic resources: {missing}"
+            reason = "FailedPrepareDynamicResources"
+            self._client.record_event(obj, "Warning", reason, message, now, host=node)
 
     def _record_killing(self, item: StoredObject, pod: PodSummary, now: float) -> None:
         if not self._settings.events:

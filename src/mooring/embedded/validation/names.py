@@ -24,6 +24,7 @@ _PERCENT_FORM: Final = "[0-9]+%"
 _CONFIG_KEY_FORM: Final = "[-._a-zA-Z0-9]+"
 _HEADER_FORM: Final = "[-A-Za-z0-9]+"
 _PATH_FORM: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_IDENTIFIER_FORM: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _REASON_FORM: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 _label: Final = re.compile(_LABEL_FORM).fullmatch
@@ -34,6 +35,7 @@ _percent: Final = re.compile(_PERCENT_FORM, re.ASCII).fullmatch
 _config_key: Final = re.compile(_CONFIG_KEY_FORM).fullmatch
 _header: Final = re.compile(_HEADER_FORM).fullmatch
 _path: Final = re.compile(_PATH_FORM).fullmatch
+_identifier: Final = re.compile(_IDENTIFIER_FORM).fullmatch
 _reason: Final = re.compile(_REASON_FORM).fullmatch
 _port_characters: Final = re.compile("[-a-z0-9]+").fullmatch
 _a_letter: Final = re.compile("[a-z]").search
@@ -241,6 +243,17 @@ def percent(text: str) -> Problems:
 def http_path(text: str) -> Problems:
     """The part after the slash of a path with a domain."""
     return () if _path(text) else (f"Invalid path (regex used for validation is '{_PATH_FORM}')",)
+
+
+def identifier(text: str) -> Problems:
+    """An identifier as in C: the names of attributes and capacities of devices."""
+    if _identifier(text):
+        return ()
+    about = (
+        "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+        "alphanumeric characters or '_'"
+    )
+    return (_form(about, _IDENTIFIER_FORM, "my_name", "MY_NAME", "MyName"),)
 
 
 def condition_reason(text: str) -> Problems:

@@ -4,16 +4,13 @@
 from typing import Final
 
 from mooring.embedded.resources import Obj
-from mooring.embedded.validation import names
+from mooring.embedded.validation.conditions import check_conditions
 from mooring.embedded.validation.field_errors import (
     ErrorList,
-    duplicate,
     invalid,
     not_negative,
     not_supported,
-    required,
     shown_selector,
-    texts,
 )
 from mooring.embedded.validation.numbers import check_int_or_percent, check_not_above_100
 from mooring.embedded.validation.object_meta import check_selector
@@ -46,25 +43,6 @@ def check_budget_status(obj: Obj, old: Obj, errors: ErrorList) -> None:
     """Check a change of the status of a PodDisruptionBudget."""
     del old
     status = obj.get("status") or {}
-    seen: set[str] = set()
-    for number, one in enumerate(status.get("conditions") or ()):
-        path, kind = f"status.conditions[{number}]", one.get("type", "")
-        if kind in seen:
-            errors.append(duplicate(f"{path}.type", kind))
-        seen.add(kind)
-        _check_condition(one, path, errors)
+    check_conditions(status.get("conditions") or (), "status.conditions", errors)
     counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     not_negative(errors, status, "status", *counts)
-
-
-def _check_condition(one: Obj, path: str, errors: ErrorList) -> None:
-    kind, state, reason = one.get("type", ""), one.get("status", ""), one.get("reason", "")
-    texts(errors, f"{path}.type", kind, names.label_key(kind))
-    if state not in ("False", "True", "Unknown"):
-        errors.append(not_supported(f"{path}.status", state, ("False", "True", "Unknown")))
-    if one.get("lastTransitionTime") is None:
-        errors.append(required(f"{path}.lastTransitionTime"))
-    if not reason:
-        errors.append(required(f"{path}.reason"))
-    else:
-        texts(errors, f"{path}.reason", reason, names.condition_reason(reason))

@@ -13,7 +13,8 @@ from mooring.embedded.validation.field_errors import IMMUTABLE, ErrorList, inval
 
 # Fields with pointers to numbers, texts and truths: there, zero is not the same as nothing.
 _POINTERS: Final = frozenset(
-    ("activeDeadlineSeconds", "allowPrivilegeEscalation", "automountServiceAccountToken",
+    ("activeDeadlineSeconds", "adminAccess", "allNodes", "allowMultipleAllocations",
+     "allowPrivilegeEscalation", "automountServiceAccountToken",
      "attachRequired", "backoffLimit", "backoffLimitPerIndex", "completions", "defaultMode",
      "enableServiceLinks", "expirationSeconds", "fsGroup", "hostUsers", "hostnameOverride",
      "immutable", "lun", "mode", "minDomains", "optional", "parallelism", "podInfoOnMount",

@@ -2,8 +2,7 @@
 
 Knows which check is for which kind; `api` calls it for everything that is written, after defaults
 and after what a client may not set has been put right. What is wrong is named with the fields, the
-reasons and the sentences of kube-apiserver v1.36.4, in its order where that is not by chance. Of
-the kinds of resource.k8s.io only the metadata are checked.
+reasons and the sentences of kube-apiserver v1.36.4, in its order where that is not by chance.
 """
 
 from collections.abc import Callable
@@ -26,6 +25,12 @@ from mooring.embedded.validation import (
     rbac,
     resource_quota,
     runtime_class,
+)
+from mooring.embedded.validation.devices import (
+    claim_specs,
+    claim_status,
+    device_classes,
+    slices,
 )
 from mooring.embedded.validation.field_errors import ErrorList, not_supported, required
 from mooring.embedded.validation.limit_range import check_limit_range
@@ -87,15 +92,6 @@ def _check_binding(binding: Obj, errors: ErrorList) -> None:
         errors.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")))
     if not target.get("name"):
         errors.append(required("target.name"))
-
-
-def _named(*, namespaced: bool) -> New:
-    """The check of a kind of which only the metadata are checked."""
-
-    def check(obj: Obj, errors: ErrorList) -> None:
-        check_meta(obj, names.subdomain, errors, namespaced=namespaced)
-
-    return check
 
 
 class _Checks(msgspec.Struct, frozen=True):
@@ -224,10 +220,16 @@ _CHECKS: Final[dict[str, _Checks]] = {
         runtime_class.check_runtime_class, runtime_class.check_runtime_class_update
     ),
     "leases": _Checks(lease.check_lease, lease.check_lease_update),
-    "resourceclaims": _Checks(_named(namespaced=True)),
-    "resourceclaimtemplates": _Checks(_named(namespaced=True)),
-    "resourceslices": _Checks(_named(namespaced=False)),
-    "deviceclasses": _Checks(_named(namespaced=False)),
+    "resourceclaims": _Checks(
+        claim_specs.check_claim,
+        claim_specs.check_claim_update,
+        {"status": claim_status.check_claim_status},
+    ),
+    "resourceclaimtemplates": _Checks(
+        claim_specs.check_claim_template, claim_specs.check_claim_template_update
+    ),
+    "resourceslices": _Checks(slices.check_slice, slices.check_slice_update),
+    "deviceclasses": _Checks(device_classes.check_class, device_classes.check_class_update),
     "roles": _Checks(rbac.check_role, rbac.check_role_update),
     "clusterroles": _Checks(rbac.check_cluster_role, rbac.check_cluster_role_update),
     "rolebindings": _Checks(rbac.check_role_binding, rbac.check_role_binding_update),

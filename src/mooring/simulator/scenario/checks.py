@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import (
     MOST_EVENTS,
     MOST_FILES,
@@ -22,6 +21,7 @@ from mooring.simulator.scenario.schema import (
     ScenarioEvent,
     WorkloadForm,
 )
+from mooring.typed_yaml import FieldMistake, Path
 
 _SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
 #: Looking more often would take for ever, and no autoscaler does.

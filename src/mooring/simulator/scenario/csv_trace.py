@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from mooring.model.quantity import parse_quantity
 from mooring.simulator.scenario import values
-from mooring.simulator.scenario.scenario_error import FieldMistake, ScenarioError
+from mooring.simulator.scenario.scenario_error import ScenarioError
 from mooring.simulator.scenario.schema import MOST_PODS, CsvArrival
+from mooring.typed_yaml import FieldMistake
 
 ARRIVAL: Final = "arrival"
 DURATION: Final = "duration"

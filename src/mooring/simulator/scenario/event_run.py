@@ -10,7 +10,6 @@ from mooring.simulator.engine.recorder import ZONE
 from mooring.simulator.engine.simulation import Simulation
 from mooring.simulator.scenario import values
 from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import (
     AddNodes,
     NodeSelection,
@@ -22,6 +21,7 @@ from mooring.simulator.scenario.schema import (
 )
 from mooring.simulator.scenario.whole_objects import whole_object
 from mooring.simulator.scenario.workload_run import WorkloadRun
+from mooring.typed_yaml import FieldMistake, Path
 from mooring.wording import counted, natural_key
 
 

@@ -27,17 +27,12 @@ from mooring.simulator.scenario.csv_trace import TracePod, read_trace
 from mooring.simulator.scenario.event_run import EventRun
 from mooring.simulator.scenario.reader import ReadScenario
 from mooring.simulator.scenario.scalable_node_groups import ScalableNodeGroups
-from mooring.simulator.scenario.scenario_error import (
-    FieldMistake,
-    Path,
-    ScenarioError,
-    field_name,
-    located,
-)
+from mooring.simulator.scenario.scenario_error import ScenarioError, located
 from mooring.simulator.scenario.schema import Scenario, WorkloadForm
 from mooring.simulator.scenario.whole_objects import items_of, whole_object
 from mooring.simulator.scenario.workload_run import WorkloadRun
 from mooring.simulator.scheduler_setup import SchedulerSetup
+from mooring.typed_yaml import FieldMistake, Path, field_name
 
 #: The content of a file that a scenario names, by what it says.
 ReadFile = Callable[[str], bytes]

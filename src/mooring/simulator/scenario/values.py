@@ -6,8 +6,8 @@ from typing import Final
 from mooring.errors import InputError, QuantityError
 from mooring.model.duration import Duration
 from mooring.model.quantity import parse_quantity
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import Amount
+from mooring.typed_yaml import FieldMistake, Path
 
 _DAYS: Final = re.compile(r"(?P<days>\d+(?:\.\d+)?)d(?P<rest>.*)")
 _RATE: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)/(?P<unit>s|m|h|d)")

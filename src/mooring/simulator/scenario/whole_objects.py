@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from mooring.embedded.resources import Obj, Resource
 from mooring.simulator.engine.api_cluster import resource_of
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path
+from mooring.typed_yaml import FieldMistake, Path
 
 _LIST: Final = "List"
 

@@ -22,8 +22,8 @@ from mooring.simulator.random_source import Streams
 from mooring.simulator.scenario.arrivals import arrival_times, draw_duration
 from mooring.simulator.scenario.csv_trace import TracePod
 from mooring.simulator.scenario.objects import bare_pod, pod_template, workload_object
-from mooring.simulator.scenario.scenario_error import FieldMistake, Path
 from mooring.simulator.scenario.schema import PodForm, WorkloadForm
+from mooring.typed_yaml import FieldMistake, Path
 
 #: To see what the API makes of what people write; a field that does not exist is a mistake.
 _DRY_RUN = WriteOptions(dry_run=True, validation="Strict")

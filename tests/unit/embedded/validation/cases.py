@@ -8,6 +8,7 @@ import re
 
 from tests.unit.embedded.validation.builders import Change, Obj
 from tests.unit.embedded.validation.changed_objects import CHANGED_KINDS
+from tests.unit.embedded.validation.devices import CHANGED_DEVICES, NEW_DEVICES
 from tests.unit.embedded.validation.network_policies import (
     CHANGED_NETWORK_POLICIES,
     NEW_NETWORK_POLICIES,
@@ -19,9 +20,13 @@ from tests.unit.embedded.validation.new_pods import NEW_PODS
 __all__ = ["CHANGED", "NEW", "Obj", "changed", "plain"]
 
 #: New objects, by what is wrong with them.
-NEW: dict[str, Obj] = {**NEW_PODS, **NEW_PLACEMENTS, **NEW_KINDS, **NEW_NETWORK_POLICIES}
+NEW: dict[str, Obj] = {
+    **NEW_PODS, **NEW_PLACEMENTS, **NEW_KINDS, **NEW_NETWORK_POLICIES, **NEW_DEVICES
+}  # fmt: skip
 #: Objects, how they are changed, and by which subresource.
-CHANGED: dict[str, tuple[Obj, Change, str]] = {**CHANGED_KINDS, **CHANGED_NETWORK_POLICIES}
+CHANGED: dict[str, tuple[Obj, Change, str]] = {
+    **CHANGED_KINDS, **CHANGED_NETWORK_POLICIES, **CHANGED_DEVICES
+}  # fmt: skip
 
 
 def changed(name: str, stored: Obj) -> Obj:

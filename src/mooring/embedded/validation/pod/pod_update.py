@@ -21,6 +21,7 @@ from mooring.embedded.validation.pod.pod import (
     check_pod_annotations,
     check_pod_content,
 )
+from mooring.embedded.validation.pod.pod_claim_statuses import check_claim_statuses
 from mooring.embedded.validation.pod.pod_scheduling import check_tolerations
 from mooring.embedded.validation.semantic_equality import differences, same
 
@@ -245,6 +246,8 @@ def check_pod_status(pod: Obj, old: Obj, errors: ErrorList) -> None:
     ):
         if before.get(kind):
             _check_states(status, old, kind, containers, errors)
+    if "resourceClaimStatuses" in status or "extendedResourceClaimStatus" in status:
+        check_claim_statuses(pod.get("spec") or {}, status, errors)
     _check_addresses(status, before, errors)
 
 

@@ -1,0 +1,1 @@
+"""Fake devices: what a file says of drivers, and the driver that publishes their slices."""
