@@ -19,7 +19,7 @@ from mooring.extender.decision_turns import FUNCTION_PART, Turns
 from mooring.extender.metrics import ExtenderMetrics
 from mooring.framework.binding import Binding
 from mooring.framework.verdict import Verdict
-from mooring.kube.binding import create_binding, endless_pauses
+from mooring.kube.binding import ENDLESS_PAUSES, create_binding
 from mooring.kube.client import Client
 from mooring.wording import counted
 
@@ -126,7 +126,7 @@ class Bindings:
                 "or inside the cluster"
             )
         try:
-            await create_binding(self.client, prepared, pauses=endless_pauses(), in_doubt=in_doubt)
+            await create_binding(self.client, prepared, pauses=ENDLESS_PAUSES, in_doubt=in_doubt)
         except KubeError as error:
             self._metrics.errors.labels("bind", "cluster").inc()
             return str(error)

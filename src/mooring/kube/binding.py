@@ -9,7 +9,7 @@ Whoever binds pods calls it; it counts and reports nothing itself.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Final, Protocol
 
@@ -27,9 +27,14 @@ _UNDER_WAY_SECONDS: Final = 0.2
 AWAY_SECONDS: Final = (0.2, 0.5, 1.0, *(2.0,) * 30)
 
 
-def endless_pauses() -> Iterable[float]:
-    """The same pauses, and longer ones after them for as long as it takes."""
-    return chain(AWAY_SECONDS, repeat(5.0))
+class EndlessPauses:
+    """The same pauses, and longer ones after them for as long as it takes; each time anew."""
+
+    def __iter__(self) -> Iterator[float]:
+        return chain(AWAY_SECONDS, repeat(5.0))
+
+
+ENDLESS_PAUSES: Final = EndlessPauses()
 
 
 class PodBinding(Protocol):

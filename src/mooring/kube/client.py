@@ -7,6 +7,7 @@ one pool of connections.
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from types import TracebackType
@@ -150,7 +151,7 @@ class Client:
             content_type=content_type,
             seconds=seconds,
         )
-        clock = asyncio.get_running_loop().time
+        clock = time.monotonic
         deadline = clock() + (self._request_seconds if seconds is None else seconds)
         for busy in range(_BUSY_RETRIES + 1):
             reply = await self._session.exchange(call)

@@ -17,8 +17,8 @@ from typing import Final
 
 from mooring.kube.event_cache import CachedEvent
 
-#: An event that is held back has a writer for each so many nanoseconds that it has waited.
-_PATIENCE_SECONDS: Final = 2.0
+#: An event that is held back has a writer for each so many seconds that it has waited.
+_PATIENCE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

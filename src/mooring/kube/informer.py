@@ -223,7 +223,8 @@ class Informer(Generic[T]):
     def _listed(self, item: ReceivedObject[T]) -> list[Change[T]]:
         """What an object of a list changes: the list shows how things are now."""
         old = self._known.get(item.identity.key)
-        change = self._change(item)
+        before = self.source.identity(old) if old is not None else None
+        change = self._change(item, old, before)
         if change is None:
             return []
         if old is not None and isinstance(change, Put) and self._went_back(old, item.identity):
@@ -238,25 +239,26 @@ class Informer(Generic[T]):
     def _on_event(self, item: ReceivedObject[T]) -> list[Change[T]]:
         """What an event changes: nothing if it is about the past."""
         identity = item.identity
-        known = self._known.get(identity.key)
+        key = identity.key
+        known = self._known.get(key)
         before = self.source.identity(known) if known is not None else None
         version = before.resource_version if before is not None else ""
         # who does not count a deletion as a change deletes the very version that is known
         last = item.deleted and before is not None and before[2:] == identity[2:]
-        if not last and self._versions.is_old(identity.key, identity.resource_version, version):
+        if not last and self._versions.is_old(key, identity.resource_version, version):
             self.counters.replayed += 1
             return []
         if item.deleted:
-            self._versions.gone(identity.key, identity.resource_version)
-        change = self._change(item)
+            self._versions.gone(key, identity.resource_version)
+        change = self._change(item, known, before)
         return [change] if change is not None else []
 
-    def _change(self, item: ReceivedObject[T]) -> Change[T] | None:
+    def _change(
+        self, item: ReceivedObject[T], old: T | None, before: ObjectIdentity | None
+    ) -> Change[T] | None:
         """What an item that is not old changes in what we know; None when we knew it already."""
         identity = item.identity
         key = identity.key
-        old = self._known.get(key)
-        before = self.source.identity(old) if old is not None else None
         if item.object is None or item.deleted:
             if old is None or before is None:
                 return None

@@ -8,10 +8,11 @@ rejects them, and turns broken connections into `KubeError`; it does not look at
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -173,10 +174,19 @@ class Session:
         pool, auth = self._pool, self.config.auth
         if pool is None or call.content is None or call.method not in _LEAN_METHODS:
             return await self._read(call)
-        reply = await self._write(pool, call, credentials := await auth.credentials())
-        if reply.status != _UNAUTHORIZED or not await self._renew(credentials):
-            return reply
-        return await self._write(pool, call, await auth.credentials())
+        credentials = await auth.credentials()
+        renewed = False
+        while True:
+            sending = self._sending(pool, call, credentials)
+            if sending is None:
+                return await self._read(call)
+            try:
+                reply = await sending
+            except CONNECTION_ERRORS as error:
+                raise self.connection_error(error) from error
+            if reply.status != _UNAUTHORIZED or renewed or not await self._renew(credentials):
+                return reply
+            credentials, renewed = await auth.credentials(), True
 
     async def _read(self, call: ApiRequest) -> ApiReply:
         async with await self.send(call) as response:
@@ -186,27 +196,22 @@ class Session:
                 raise self.connection_error(error) from error
         return ApiReply(response.status, body, response.headers.get("Retry-After", ""))
 
-    async def _write(
+    def _sending(
         self, pool: ConnectionPool, call: ApiRequest, credentials: Credentials
-    ) -> ApiReply:
+    ) -> Coroutine[Any, Any, ApiReply] | None:
+        """A request over the pool, to be awaited; None if it cannot be written down as it is."""
         path, content = _with_query(call), call.content or b""
         request = self._head.request(
             call.method, path, credentials.authorization, call.content_type, content
         )
         if request is None:
-            return await self._read(call)
-        context = self._tls.context(credentials) if self._secure else None
-        seconds = self._request_seconds if call.seconds is None else call.seconds
-        guard = self._guard
-        try:
-            return await pool.send(
-                request,
-                context,
-                seconds,
-                None if guard is None else lambda: guard(call.method, call.path),
-            )
-        except CONNECTION_ERRORS as error:
-            raise self.connection_error(error) from error
+            return None
+        return pool.send(
+            request,
+            self._tls.context(credentials) if self._secure else None,
+            self._request_seconds if call.seconds is None else call.seconds,
+            None if self._guard is None else partial(self._guard, call.method, call.path),
+        )
 
     async def _renew(self, rejected: Credentials) -> bool:
         """After a 401: whether there are other credentials to try.

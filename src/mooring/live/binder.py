@@ -14,7 +14,7 @@ from mooring.errors import KubeError, MooringError, PluginError
 from mooring.extender.client import ExtenderClients
 from mooring.framework.binding import Binding
 from mooring.framework.filtering import Rejection
-from mooring.kube.binding import create_binding, endless_pauses
+from mooring.kube.binding import ENDLESS_PAUSES, create_binding
 from mooring.kube.event_body import Reporter, reference, reporter_here
 from mooring.kube.events import EventRecorder
 from mooring.kube.pod_status import PodCondition, pod_condition
@@ -163,7 +163,7 @@ class Binder:
 
         try:
             await create_binding(
-                client, binding, pauses=endless_pauses(), sleep=self._sleep, in_doubt=in_doubt
+                client, binding, pauses=ENDLESS_PAUSES, sleep=self._sleep, in_doubt=in_doubt
             )
         finally:
             client.writes -= doubts

@@ -6,12 +6,14 @@ others.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from mooring.errors import KubeError
 from mooring.kube.client import JSON, Client
 from mooring.kube.cluster_config import ClusterConfig
+from mooring.kube.http1.slots import Slots
 from mooring.kube.session import ClientLimits, Params
 from mooring.live.options import RateLimit
 
@@ -44,7 +46,7 @@ class RateLimiter:
 
     Args:
         rate: how many.
-        clock: seconds that only grow; the event loop's if left out.
+        clock: seconds that only grow.
         sleep: waits.
     """
 
@@ -52,7 +54,7 @@ class RateLimiter:
         self,
         rate: RateLimit,
         *,
-        clock: Callable[[], float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._step = 1 / rate.qps
@@ -61,14 +63,18 @@ class RateLimiter:
         self._sleep = sleep
         self._next = 0.0
 
-    async def wait(self) -> None:
-        """Wait for one's turn."""
-        now = self._clock() if self._clock is not None else asyncio.get_running_loop().time()
+    def take(self) -> Awaitable[object] | None:
+        """Take one's turn; what to await until it has come, None if it is now."""
+        now = self._clock()
         # The time at which this one would come if all came evenly; it may come a burst earlier.
         self._next = max(self._next, now) + self._step
         wait = self._next - now - self._ahead
-        if wait > 0:
-            await self._sleep(wait)
+        return self._sleep(wait) if wait > 0 else None
+
+    async def wait(self) -> None:
+        """Wait for one's turn."""
+        if (turn := self.take()) is not None:
+            await turn
 
 
 class LiveClient(Client):
@@ -93,7 +99,7 @@ class LiveClient(Client):
         self._check = guard_of(may_write)
         super().__init__(config, limits=limits, user_agent="mooring/scheduler", guard=self._check)
         self._rate_limiter = RateLimiter(rate) if rate is not None else None
-        self._write_slots = asyncio.Semaphore(MAX_CONCURRENT_WRITES)
+        self._write_slots = Slots(MAX_CONCURRENT_WRITES)
         #: How many writes are under way, wait for their turn or have an unknown outcome.
         self.writes = 0
 
@@ -117,8 +123,12 @@ class LiveClient(Client):
             return await self._send(method, path, params, body, content_type, seconds)
         self.writes += 1
         try:
-            async with self._write_slots:
+            if not self._write_slots.take():
+                await self._write_slots.wait()
+            try:
                 return await self._send(method, path, params, body, content_type, seconds)
+            finally:
+                self._write_slots.give_back()
         finally:
             self.writes -= 1
 
@@ -131,8 +141,8 @@ class LiveClient(Client):
         content_type: str,
         seconds: float | None,
     ) -> bytes:
-        if self._rate_limiter is not None:
-            await self._rate_limiter.wait()
+        if self._rate_limiter is not None and (turn := self._rate_limiter.take()) is not None:
+            await turn
         self._check(method, path)
         return await super().request(
             method, path, params=params, body=body, content_type=content_type, seconds=seconds

@@ -9,7 +9,7 @@ Decisions never wait for the API server; what they ask for is carried out by tas
 plans or plugins is no work; only when many writes wait for the API server, no more decisions are
 made until it has caught up. A loop that cannot go on rests. While extenders are asked in the middle
 of a decision, changes and reports wait. Events cost the API server as much as bindings do, so they
-are held back while pods wait to be bound.
+are held back while pods wait to be bound, and while they keep coming.
 """
 
 import asyncio
@@ -56,8 +56,12 @@ log = logging.getLogger("mooring.live")
 _SLICE_SECONDS = 0.004
 #: With so many writes under way no further decisions are made.
 _MOST_WRITES = 512
-#: With so many writes under way the API server is busy enough without events.
+#: With so many writes under way the API server is busy: it needs neither events nor haste.
 _BUSY_WRITES = 16
+#: After so long without a busy moment, events are written again.
+_CALM_SECONDS = 0.5
+#: Meanwhile the loop's turns are so far apart: a turn for each answer would cost half a decision.
+_BUSY_PAUSE_SECONDS = 0.002
 #: A rest that is shorter is none: the loop spins.
 _REST_SECONDS = 0.001
 #: A binding that takes longer than so many hooks may take is forgotten somewhere.
@@ -136,6 +140,7 @@ class LiveScheduler:
         self._client = client
         self._recorder = recorder
         self._pods_wait = False
+        self._calm_at = 0.0
         self._sync_hooks = SyncHooks(deadline)
         self._change_hooks = SyncHooks(deadline, "the change")
         self._waiting_bindings = WaitingBindings()
@@ -184,10 +189,13 @@ class LiveScheduler:
             worked |= self._tick()
             if not self._changes:
                 worked |= await self._decide()
-            self._recorder.hold_back(while_=self._pods_wait or self._client.writes >= _BUSY_WRITES)
+            busy = self._client.writes >= _BUSY_WRITES
+            if busy or self._pods_wait:
+                self._calm_at = began + _CALM_SECONDS
+            self._recorder.hold_back(while_=began < self._calm_at)
             if worked:
                 self.last_progress = now = self._clock()
-                await self._yield_to_network(now - began)
+                await self._yield_to_network(now - began, busy=busy)
             else:
                 await self._rest()
         self._recorder.hold_back(while_=False)
@@ -204,13 +212,15 @@ class LiveScheduler:
         self._dispatch(effects)
         return bool(effects) or self._clock() - now > _LONG_SECONDS
 
-    async def _yield_to_network(self, seconds: float) -> None:
+    async def _yield_to_network(self, seconds: float, *, busy: bool = False) -> None:
         """Let the network have its turn: a longer one after a plugin held everything up.
 
         Args:
             seconds: how long nobody else had a turn.
+            busy: the API server has so much to do that what it answers can wait a little.
         """
-        await asyncio.sleep(min(seconds, _MOST_YIELD_SECONDS) if seconds > _LONG_SECONDS else 0.0)
+        pause = _BUSY_PAUSE_SECONDS if busy else 0.0
+        await asyncio.sleep(min(seconds, _MOST_YIELD_SECONDS) if seconds > _LONG_SECONDS else pause)
 
     def stop(self) -> None:
         """Take no more pods; what is under way goes on."""
@@ -266,6 +276,8 @@ class LiveScheduler:
         start = self._clock()
         until = self.core.next_time()
         seconds = _MOST_REST_SECONDS if until is None else until - start
+        if start < self._calm_at:
+            seconds = min(seconds, self._calm_at - start)  # then held events are written
         with suppress(TimeoutError):
             async with asyncio.timeout(min(max(seconds, 0.0), _MOST_REST_SECONDS)):
                 await self._notified.wait()

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mooring.errors import ApiError, ConfigError, KubeError
-from mooring.kube.binding import AWAY_SECONDS, create_binding, endless_pauses
+from mooring.kube.binding import AWAY_SECONDS, ENDLESS_PAUSES, create_binding
 from mooring.kube.client import Client
 from mooring.kube.cluster_config import ClusterConfig
 from mooring.model.pod import Pod
@@ -134,5 +134,5 @@ def test_it_asks_as_long_as_it_should() -> None:
         client.create()
     assert client.pauses == [0.2, *AWAY_SECONDS]
     client = FakeClient(BROKEN, *[AWAY] * 1000, made("a"))
-    client.create(pauses=endless_pauses())
-    assert client.pauses == [0.2, *islice(endless_pauses(), 1000)]
+    client.create(pauses=ENDLESS_PAUSES)
+    assert client.pauses == [0.2, *islice(ENDLESS_PAUSES, 1000)]

@@ -69,12 +69,12 @@ def test_nobody_writes_what_is_held_back_until_it_has_waited_for_long() -> None:
     queue = queue_of(event("a"), workers=3)
     assert queue.writers(0) == 3
     queue.held_back = True
-    waited = [queue.writers(seconds) for seconds in range(9)]
+    waited = [queue.writers(5 * step / 2) for step in range(9)]
     assert waited == [0, 0, 1, 1, 2, 2, 3, 3, 3]
     queue.held_back = False
     assert queue.writers(0) == 3
     assert queue.take() is not None
-    assert queue.writers(9) == 0
+    assert queue.writers(25) == 0
 
 
 def test_with_too_many_holding_back_ends() -> None:

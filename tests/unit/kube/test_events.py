@@ -274,7 +274,7 @@ def test_events_that_were_held_back_for_long_are_written_by_a_few() -> None:
         desk.server.gate = asyncio.Event()
         for number in range(20):
             desk.fail(about=msgspec.structs.replace(WEB, uid=str(number)))
-        await desk.time.pass_by(5)
+        await desk.time.pass_by(12)
         desk.recorder.hold_back(while_=True)
         await desk.time.settle()
         assert desk.server.busy == 2

@@ -140,3 +140,69 @@ def test_the_network_has_its_turn_after_plugins_took_long_as_time_passed() -> No
     worked: list[bool] = []
     driven(tick_twice)
     assert worked == [False, True]
+
+
+class Writes:
+    """An API server to which so much is written in each turn of the loop."""
+
+    def __init__(self, *turns: int) -> None:
+        self.turns = list(turns)
+
+    @property
+    def writes(self) -> int:
+        return self.turns[0]
+
+
+class Held:
+    """A recorder that notes whether events are held back; a turn of the loop takes 0.2 s."""
+
+    def __init__(self, client: Writes) -> None:
+        self.core: Any = None
+        self.held: list[bool] = []
+        self.client = client
+
+    def hold_back(self, *, while_: bool) -> None:
+        self.held.append(while_)
+        self.core.now += 0.2
+        self.client.turns.pop(0)
+        if not self.client.turns:
+            self.client.turns = [0]
+            self.core.live.stop()
+
+
+class IdleCore(SlowCore):
+    """A core that has nothing to do, and lets the loop go on."""
+
+    def tick(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
+        return []
+
+    def schedule_one(self, now: float) -> None:
+        return None
+
+
+def held_back(*writes: int) -> list[bool]:
+    """Whether events were held back, turn by turn, and at the end."""
+
+    async def main() -> list[bool]:
+        client = Writes(*writes)
+        core, held = IdleCore(Turns()), Held(client)
+        held.core = core
+        some: Any = core, client, held
+        core.live = LiveScheduler(
+            some[0], some[1], some[2], {},
+            metrics=NOTHING, clock=core.clock, deadline=Deadline(10),
+        )  # fmt: skip
+        await core.live.run()
+        return held.held
+
+    return asyncio.run(main())
+
+
+def test_events_wait_until_nothing_was_busy_for_a_while() -> None:
+    """Bindings that come again and again are interrupted for a moment all the time."""
+    assert held_back(0, 16, 0, 0, 0, 0, 0) == [False, True, True, True, False, False, False, False]
+    assert held_back(20, 0, 20, 0, 0, 20, 0) == [True] * 7 + [False]
+
+
+def test_few_writes_hold_no_events_back() -> None:
+    assert held_back(*[15] * 10) == [False] * 11

@@ -43,8 +43,9 @@ class ApiConnection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_answer", "_begun", "_bytes", "_head_done", "_loop", "_parser", "_parts", "_retry_after",
-        "_sized", "_status", "_timer", "_transport", "context", "idle_since",
+        "_answer", "_begun", "_bytes", "_deadline", "_head_done", "_loop", "_parser", "_parts",
+        "_retry_after", "_rings_at", "_sized", "_status", "_timer", "_transport", "context",
+        "idle_since",
     )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext | None) -> None:
@@ -55,6 +56,7 @@ class ApiConnection(asyncio.Protocol):
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._status = 0
         self._answer: asyncio.Future[ApiReply] | None = None
+        self._deadline = self._rings_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._parts: list[bytes] = []
         self._bytes = 0
@@ -81,7 +83,9 @@ class ApiConnection(asyncio.Protocol):
         answer = self._answer = self._loop.create_future()
         self._begun = False
         self._bytes = 0
-        self._timer = self._loop.call_later(seconds, self._fail, TimeoutError())
+        deadline = self._deadline = self._loop.time() + seconds
+        if self._timer is None or deadline < self._rings_at:
+            self._ring_at(deadline)
         transport.write(request)
         return answer
 
@@ -114,6 +118,7 @@ class ApiConnection(asyncio.Protocol):
         """It is closed."""
         self._transport = None
         self._parser = None  # each has the other
+        self._silence()
         if error is None and self._ends_with_connection:
             self._complete(keep=False)
         elif self._begun:
@@ -186,7 +191,26 @@ class ApiConnection(asyncio.Protocol):
         """The answer that was waited for; nobody waits any more."""
         answer, self._answer = self._answer, None
         self._begun = self._head_done = False
+        return answer
+
+    # -- the time limit: setting a timer costs more than to find that it rang for an earlier request
+
+    def _ring_at(self, when: float) -> None:
+        self._silence()
+        self._rings_at = when
+        self._timer = self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        """The time of a request is over, or that of one that was answered long ago."""
+        self._timer = None
+        if self._answer is None:
+            return
+        if self._loop.time() < self._deadline:
+            self._ring_at(self._deadline)
+        else:
+            self._fail(TimeoutError())
+
+    def _silence(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        return answer

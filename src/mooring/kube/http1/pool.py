@@ -14,6 +14,7 @@ from typing import Final
 
 from mooring.kube.http1.connection import ApiConnection, ApiReply
 from mooring.kube.http1.request_bytes import ServerAddress
+from mooring.kube.http1.slots import Slots
 from mooring.kube.http1.transport_errors import NotConnected
 from mooring.kube.transport import keep_alive
 
@@ -37,7 +38,7 @@ class ConnectionPool:
         self._address = address
         self._connect_seconds = connect_seconds
         self._server_name = server_name
-        self._turns = asyncio.Semaphore(most)
+        self._slots = Slots(most)
         self._idle: list[ApiConnection] = []
         self._busy: set[ApiConnection] = set()
         self._expiry: asyncio.TimerHandle | None = None
@@ -64,10 +65,27 @@ class ConnectionPool:
             OSError: the connection broke.
             TimeoutError: it took too long.
         """
-        if self._turns.locked() or (connection := self._take(context)) is None:
-            return await self._send_later(request, context, seconds, guard)
-        async with self._turns:
-            return await self._exchange(connection, request, seconds, guard)
+        slots = self._slots
+        if not slots.take():
+            seconds = await self._wait_for_slot(seconds)
+        try:
+            connection = self._take(context)
+            if connection is None:
+                connection, seconds = await self._new_connection(context, seconds)
+            self._busy.add(connection)
+            try:
+                if guard is not None:
+                    guard()
+                return await connection.send(request, seconds)
+            except asyncio.CancelledError:
+                connection.close()
+                raise
+            finally:
+                self._busy.discard(connection)
+                if connection.usable:
+                    self._put_back(connection)
+        finally:
+            slots.give_back()
 
     def close(self) -> None:
         """Close all connections and make no more."""
@@ -79,45 +97,23 @@ class ConnectionPool:
             connection.close()
         self._idle.clear()
 
-    async def _send_later(
-        self,
-        request: bytes,
-        context: ssl.SSLContext | None,
-        seconds: float,
-        guard: Callable[[], None] | None,
-    ) -> ApiReply:
-        """Wait for one's turn, or for a new connection."""
+    async def _wait_for_slot(self, seconds: float) -> float:
+        """Wait until one may be sent; the seconds that are left."""
         deadline = self._loop.time() + seconds
         async with asyncio.timeout_at(deadline):
-            await self._turns.acquire()
-            try:
-                if self._closed:
-                    raise NotConnected(ConnectionAbortedError(ECONNABORTED, strerror(ECONNABORTED)))
-                connection = self._take(context) or await self._connect(context)
-                left = deadline - self._loop.time()
-                return await self._exchange(connection, request, left, guard)
-            finally:
-                self._turns.release()
+            await self._slots.wait()
+        return deadline - self._loop.time()
 
-    async def _exchange(
-        self,
-        connection: ApiConnection,
-        request: bytes,
-        seconds: float,
-        guard: Callable[[], None] | None,
-    ) -> ApiReply:
-        self._busy.add(connection)
-        try:
-            if guard is not None:
-                guard()
-            return await connection.send(request, seconds)
-        except asyncio.CancelledError:
-            connection.close()
-            raise
-        finally:
-            self._busy.discard(connection)
-            if connection.usable:
-                self._put_back(connection)
+    async def _new_connection(
+        self, context: ssl.SSLContext | None, seconds: float
+    ) -> tuple[ApiConnection, float]:
+        """Make a connection; it, and the seconds that are left."""
+        if self._closed:
+            raise NotConnected(ConnectionAbortedError(ECONNABORTED, strerror(ECONNABORTED)))
+        deadline = self._loop.time() + seconds
+        async with asyncio.timeout_at(deadline):
+            connection = await self._connect(context)
+        return connection, deadline - self._loop.time()
 
     def _take(self, context: ssl.SSLContext | None) -> ApiConnection | None:
         """An idle connection; those with other certificates are closed."""

@@ -170,3 +170,106 @@ def test_an_answer_that_closes_comes_before_the_request_is_through() -> None:
         assert not opened.connection.usable
 
     run(test)
+
+
+class Clock:
+    """An event loop's time that passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.timers: list[Alarm] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def create_future(self) -> asyncio.Future[ApiReply]:
+        return asyncio.get_running_loop().create_future()
+
+    def call_at(self, when: float, ring: Callable[[], None]) -> "Alarm":
+        self.timers.append(Alarm(when, ring))
+        return self.timers[-1]
+
+    def pass_by(self, seconds: float) -> None:
+        end = self.now + seconds
+        while due := [one for one in self.timers if one.pending and one.when <= end]:
+            first = min(due, key=lambda one: one.when)
+            self.now = first.when
+            first.pending = False
+            first.ring()
+        self.now = end
+
+
+class Alarm:
+    def __init__(self, when: float, ring: Callable[[], None]) -> None:
+        self.when = when
+        self.ring = ring
+        self.pending = True
+
+    def cancel(self) -> None:
+        self.pending = False
+
+
+def run_timed(test: Callable[[Opened, Clock], Awaitable[None]]) -> None:
+    async def main() -> None:
+        opened, clock = Opened(), Clock()
+        opened.connection._loop = cast("Any", clock)
+        await test(opened, clock)
+
+    asyncio.run(main())
+
+
+def test_each_request_has_the_whole_of_its_own_time() -> None:
+    async def test(opened: Opened, clock: Clock) -> None:
+        for _ in range(50):
+            asked = opened.ask()
+            clock.pass_by(29)
+            assert not asked.done()
+            opened.receive(OK)
+            assert await asked == ApiReply(200, b"ok")
+        asked = opened.ask()
+        clock.pass_by(30)
+        with pytest.raises(TimeoutError):
+            await asked
+        assert opened.transport.aborted
+
+    run_timed(test)
+
+
+def test_a_request_with_less_time_than_the_one_before_it() -> None:
+    async def test(opened: Opened, clock: Clock) -> None:
+        opened.ask()
+        opened.receive(OK)
+        asked = opened.connection.send(b"request", 1)
+        clock.pass_by(0.9)
+        assert not asked.done()
+        clock.pass_by(0.1)
+        with pytest.raises(TimeoutError):
+            await asked
+
+    run_timed(test)
+
+
+def test_a_thousand_requests_set_few_timers_and_leave_none_when_it_is_closed() -> None:
+    async def test(opened: Opened, clock: Clock) -> None:
+        for _ in range(1000):
+            asked = opened.ask()
+            clock.pass_by(0.001)
+            opened.receive(OK)
+            await asked
+        assert len(clock.timers) == 1
+        opened.connection.close()
+        opened.lose()
+        assert not any(one.pending for one in clock.timers)
+
+    run_timed(test)
+
+
+def test_an_idle_connection_is_not_ended_by_a_time_limit() -> None:
+    async def test(opened: Opened, clock: Clock) -> None:
+        opened.ask()
+        opened.receive(OK)
+        clock.pass_by(1000)
+        assert opened.connection.usable
+        assert not any(one.pending for one in clock.timers)
+
+    run_timed(test)
