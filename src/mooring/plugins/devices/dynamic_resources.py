@@ -37,7 +37,7 @@ from mooring.framework.hook import (
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
 from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod

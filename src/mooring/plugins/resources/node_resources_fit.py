@@ -33,7 +33,7 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod

@@ -9,7 +9,7 @@ from mooring.framework.binding import Binding
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook import SKIP, Hook
 from mooring.framework.verdict import Verdict
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
 from mooring.model.pod import Pod
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
