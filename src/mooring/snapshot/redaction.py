@@ -268,7 +268,12 @@ _RULES: Final[dict[type, dict[str, RedactionRule]]] = {
         "match_label_keys": _each(_key),
     },
     pod.PodSchedulingGate: {"name": _name},
-    pod.PodResourceClaim: {"name": _name},
+    pod.PodResourceClaim: {
+        "name": _name,
+        "resource_claim_name": _name,
+        "resource_claim_template_name": _name,
+    },
+    pod.PodResourceClaimStatus: {"name": _name, "resource_claim_name": _name},
     pod.PodSpec: {
         "node_name": _name,
         "scheduler_name": _scheduler,

@@ -10,6 +10,7 @@ matter, and what is remembered of a device because it does not depend on what is
 from collections.abc import Iterable
 from typing import Final
 
+from mooring.cel.device_selector import DeviceInput
 from mooring.model.devices.resource_slice import (
     Counter,
     Device,
@@ -49,10 +50,12 @@ class PooledDevice:
         slice: what the slice it is in says.
         counters: what it takes out of the pool's counters, in billionths.
         shareable: whether several allocations can have it at the same time.
+        selector_input: the device as selectors see it; made when the first is asked.
     """
 
     __slots__ = (
-        "_shares", "_taints", "counters", "device", "driver", "id", "pool", "shareable", "slice",
+        "_shares", "_taints", "counters", "device", "driver", "id", "pool", "selector_input",
+        "shareable", "slice",
     )  # fmt: skip
 
     def __init__(self, device: Device, spec: ResourceSliceSpec) -> None:
@@ -65,6 +68,7 @@ class PooledDevice:
         )
         self.shareable = bool(device.allow_multiple_allocations)
         self._taints = [one for one in device.taints or () if one.effect in _BLOCKING]
+        self.selector_input: DeviceInput | None = None
         self._shares: dict[RequestedCapacity, tuple[CapacityShare, ...] | None] = {}
 
     @property
