@@ -1,0 +1,250 @@
+"""Compiles calls of functions: picks the implementation, checks types, counts costs.
+
+Called by the compiler for every call that is not lazy.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from mooring.cel.ast import Call
+from mooring.cel.cost import CallCost, call_cost, is_one
+from mooring.cel.declarations import FUNCTIONS, OVERLOADS
+from mooring.cel.equality import NO_OVERLOAD, equal
+from mooring.cel.errors import CelValueError
+from mooring.cel.overloads import Overload
+from mooring.cel.plan import COST, Frame, Plan, Run, charge, constant
+from mooring.cel.regex import PATTERN_CALLS, Regex
+from mooring.cel.types import Type
+from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
+
+_CONVERSIONS: Final = frozenset(
+    "bool bytes double duration dyn int string timestamp type uint".split()
+)
+_PATTERNS: Final = frozenset(PATTERN_CALLS)
+_LONG: Final = 1000
+_SET_TYPES: Final = (bool, int, Uint, float, str)
+
+
+def call_plan(node: Call, plans: list[Plan]) -> Plan:
+    """The plan of a call.
+
+    Raises:
+        CelValueError, ValueError: its arguments are constant and wrong.
+    """
+    function = node.function
+    overload = node.overloads[0] if len(node.overloads) == 1 else ""
+    if function in _CONVERSIONS and len(plans) == 1 and plans[0].constant is not MISSING:
+        return constant(_implementation(node)(plans[0].constant))
+    if overload == "in_list" and plans[1].constant is not MISSING:
+        members = _members(plans[1].constant)
+        if members is not None:
+            return _membership(plans[0].run, members)
+    cost = call_cost(function, overload)
+    runs = [plan.run for plan in plans]
+    if function in _PATTERNS:
+        pattern = plans[1].constant
+        regex = Regex(pattern) if type(pattern) is str else None
+        return Plan(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
+    return Plan(_counted(_implementation(node), runs, cost))
+
+
+def _members(values: list[Value]) -> set[object] | None:
+    """The keys of a constant list, if all its elements are simple."""
+    if any(type(value) not in _SET_TYPES for value in values):
+        return None
+    members: set[object] = set()
+    for value in values:
+        members.add(inner_key(value))
+        if type(value) is not bool and not isinstance(value, str):
+            members.update(_same_number(value))
+    return members
+
+
+def _same_number(value: int | float) -> list[object]:
+    """The keys of the number as other types."""
+    if isinstance(value, float):
+        if not value.is_integer():
+            return []
+        whole = int(value)
+        keys: list[object] = [("int", whole)] if -(2**63) < whole < 2**63 else []
+        return [*keys, ("uint", Uint(whole))] if 0 <= whole < 2**64 else keys
+    keys = [("double", float(value))]
+    if isinstance(value, Uint):
+        return [*keys, ("int", int(value))] if value < 2**63 else keys
+    return [*keys, ("uint", Uint(value))] if value >= 0 else keys
+
+
+def _membership(value: Run, members: set[object]) -> Plan:
+    if not members:
+        return constant(False)
+    return Plan(lambda frame: inner_key(value(frame)) in members)
+
+
+def _pattern_call(
+    call: Callable[..., Value], regex: Regex | None, runs: list[Run], cost: CallCost
+) -> Run:
+    """Calls with regular expressions; a constant one is compiled once, and its work is counted."""
+
+    def matching(frame: Frame) -> Value:
+        args = tuple([run(frame) for run in runs])
+        if type(args[0]) is not str or type(args[1]) is not str:
+            frame[COST] += 1
+            raise CelValueError(NO_OVERLOAD)
+        if len(args) > 2 and type(args[2]) is not int:  # noqa: PLR2004 (the limit of findAll)
+            raise CelValueError(NO_OVERLOAD)
+        used = regex or Regex(args[1])
+        result = call(used, args[0], *args[2:])
+        charge(frame, used.steps)
+        frame[COST] += cost(args, result)
+        return result
+
+    return matching
+
+
+# Implementations
+
+
+def _implementation(node: Call) -> Callable[..., Value]:
+    function = node.function
+    if function == "_!=_":
+        return _not_equal
+    if len(node.overloads) == 1:
+        overload = OVERLOADS[node.overloads[0]]
+        if not overload.is_guarded or _types_are_known(node, overload):
+            return overload.call
+        return _guarded(overload)
+    overloads = FUNCTIONS[function]
+    if not overloads[0].is_guarded:
+        return overloads[0].call
+    return _dispatching(overloads)
+
+
+def _not_equal(first: Value, second: Value) -> bool:
+    try:
+        return not equal(first, second)
+    except CelValueError:
+        return True  # parity: an error is not "equal"
+
+
+def _types_are_known(node: Call, overload: Overload) -> bool:
+    return all(
+        operand.type == wanted and _is_definite(wanted)
+        for operand, wanted in zip(node.operands, overload.args, strict=True)
+    )
+
+
+def _is_definite(type_: Type) -> bool:
+    return type_.kind not in ("dyn", "any", "param") and all(map(_is_definite, type_.params))
+
+
+def _guarded(overload: Overload) -> Callable[..., Value]:
+    types, call = overload.args, overload.call
+    if all(type_.kind in ("dyn", "any", "param") for type_ in types):
+        return call
+
+    def guarded(*args: Value) -> Value:
+        if not all(map(fits, types, args)):
+            raise CelValueError(NO_OVERLOAD)
+        return call(*args)
+
+    return guarded
+
+
+def _dispatching(overloads: list[Overload]) -> Callable[..., Value]:
+    def dispatch(*args: Value) -> Value:
+        for overload in overloads:
+            if len(overload.args) == len(args) and all(map(fits, overload.args, args)):
+                return overload.call(*args)
+        raise CelValueError(NO_OVERLOAD)
+
+    return dispatch
+
+
+# Evaluation
+
+
+def _counted(call: Callable[..., Value], runs: list[Run], cost: CallCost) -> Run:
+    if len(runs) == 1:
+        return _unary(call, runs[0], cost)
+    if len(runs) == 2:  # noqa: PLR2004 (binary)
+        return _binary(call, runs[0], runs[1], cost)
+
+    def several(frame: Frame) -> Value:
+        args = tuple([run(frame) for run in runs])
+        try:
+            result = call(*args)
+        except CelValueError:
+            frame[COST] += cost(args, None)
+            raise
+        frame[COST] += cost(args, result)
+        return result
+
+    return several
+
+
+def _unary(call: Callable[..., Value], operand: Run, cost: CallCost) -> Run:
+    if is_one(cost):
+
+        def cheap(frame: Frame) -> Value:
+            frame[COST] += 1
+            return call(operand(frame))
+
+        return cheap
+
+    def unary(frame: Frame) -> Value:
+        try:
+            arg = operand(frame)
+        except CelValueError:
+            frame[COST] += 1
+            raise
+        try:
+            result = call(arg)
+        except CelValueError:
+            frame[COST] += cost((arg,), None)
+            raise
+        frame[COST] += cost((arg,), result)
+        return result
+
+    return unary
+
+
+def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -> Run:
+    always_one = is_one(cost)
+
+    def binary(frame: Frame) -> Value:
+        try:
+            first = left(frame)
+        except CelValueError:
+            _also(right, frame)
+            frame[COST] += 1
+            raise
+        try:
+            second = right(frame)
+        except CelValueError:
+            frame[COST] += 1
+            raise
+        if always_one:
+            frame[COST] += 1
+            result = call(first, second)
+            if type(result) is list and len(result) > _LONG:
+                charge(frame, len(result) // 10)
+            return result
+        try:
+            result = call(first, second)
+        except CelValueError:
+            frame[COST] += cost((first, second), None)
+            raise
+        frame[COST] += cost((first, second), result)
+        return result
+
+    return binary
+
+
+def _also(run: Run, frame: Frame) -> None:
+    """Count what the second operand costs although the first one failed."""
+    try:
+        run(frame)
+    except CelValueError:
+        pass
+
+

@@ -1,0 +1,33 @@
+"""Bounds on the size of values, beside the cost that Kubernetes counts.
+
+Called where a value can become large for little cost. Kubernetes builds such values lazily, or
+not at all in practice; here they count as too costly, so that no expression takes all memory.
+"""
+
+from typing import Final
+
+from mooring.cel.errors import CelCostError
+
+MAX_ELEMENTS: Final = 1_000_000
+MAX_CHARACTERS: Final = 10_000_000
+COST_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
+
+
+def check_size(elements: int) -> None:
+    """Refuse a list of so many elements.
+
+    Raises:
+        CelCostError: it is too long.
+    """
+    if elements > MAX_ELEMENTS:
+        raise CelCostError(COST_EXCEEDED)
+
+
+def check_length(characters: int) -> None:
+    """Refuse a string of so many characters.
+
+    Raises:
+        CelCostError: it is too long.
+    """
+    if characters > MAX_CHARACTERS:
+        raise CelCostError(COST_EXCEEDED)
