@@ -66,7 +66,7 @@ class PodSchedulingGate(KubeStruct, frozen=True, rename="camel"):
 
 
 class PodResourceClaim(KubeStruct, frozen=True, rename="camel"):
-    """A claim to devices: the pod's name for it, and the claim or the template that it is made of."""
+    """A claim to devices: the pod's name for it, and the claim, or the template it is made of."""
 
     name: str = ""
     resource_claim_name: str | None = None

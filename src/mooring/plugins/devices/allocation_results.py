@@ -44,7 +44,7 @@ def allocation_result(
     config = [*_class_configs(chosen), *_claim_configs(claim, chosen)]
     return AllocationResult(
         devices=DeviceAllocationResult(
-            results=[_result(one, new_share_id) for one in devices], config=config or None
+            results=[_result(one, new_share_id) for one in devices] or None, config=config or None
         ),
         node_selector=_node_selector(claim, devices, node),
     )

@@ -3,7 +3,8 @@
 Owns the rules for binding conditions, binding failure conditions and their time limit.
 """
 
-# parity v1.36.4: plugins/dynamicresources/dynamicresources.go isClaimReadyForBinding, isClaimTimeout
+# parity v1.36.4: plugins/dynamicresources/dynamicresources.go: isClaimReadyForBinding,
+# isClaimTimeout
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

@@ -4,6 +4,7 @@ from mooring.cel.device_selector import (
     Attribute,
     CelCompileError,
     DeviceInput,
+    DeviceSelector,
     InvalidAttribute,
     Version,
     compile_selector,
@@ -20,24 +21,44 @@ def compile_device_selector(expression: str) -> Matches:
     Raises:
         CelCompileError: the expression cannot be used.
     """
+    selector = _compiled(expression)
+    return lambda device: selector.matches(_input(device))
+
+
+def compile_scoring_selector(expression: str) -> Matches:
+    """The same for scores, which v1.36.4 computes as if no device could be shared.
+
+    Raises:
+        CelCompileError: the expression cannot be used.
+    """
+    selector = _compiled(expression)
+    return lambda device: selector.matches(
+        _made_input(device, shareable=False) if device.shareable else _input(device)
+    )
+
+
+def _compiled(expression: str) -> DeviceSelector:
     selector = compile_selector(expression)
     if selector.error is not None:
         raise CelCompileError(selector.error)
-    return lambda device: selector.matches(_input(device))
+    return selector
 
 
 def _input(device: PooledDevice) -> DeviceInput:
     """A device as selectors see it, made once."""
     if device.selector_input is None:
-        published = device.device
-        attributes, capacity = published.attributes or {}, published.capacity or {}
-        device.selector_input = DeviceInput(
-            device.driver,
-            attributes={name: _value(one) for name, one in attributes.items()},
-            capacity={name: parse_quantity(one.value) for name, one in capacity.items()},
-            allow_multiple_allocations=device.shareable,
-        )
+        device.selector_input = _made_input(device, shareable=device.shareable)
     return device.selector_input
+
+
+def _made_input(device: PooledDevice, *, shareable: bool) -> DeviceInput:
+    attributes, capacity = device.device.attributes or {}, device.device.capacity or {}
+    return DeviceInput(
+        device.driver,
+        attributes={name: _value(one) for name, one in attributes.items()},
+        capacity={name: parse_quantity(one.value) for name, one in capacity.items()},
+        allow_multiple_allocations=shareable,
+    )
 
 
 def _value(one: DeviceAttribute) -> Attribute:

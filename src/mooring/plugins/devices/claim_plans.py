@@ -7,7 +7,7 @@ the plan is data, and its functions read only what they are given.
 # parity v1.36.4: plugins/dynamicresources/dynamicresources.go bindClaim, isPodReadyForBinding
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -144,7 +144,7 @@ def _latest(
     one: ClaimReservation,
     pod: Pod,
     time: str,
-    write: "functools.partial[WriteAnswer]",
+    write: "Callable[[ClaimReservation, Pod, str, KubeObject], WriteAnswer]",
     answers: tuple[KubeObject, ...],
 ) -> WriteAnswer:
     """A write to a claim as it was written last."""
@@ -205,9 +205,8 @@ def _reserve(one: ClaimReservation, pod: Pod, time: str, claim: KubeObject) -> W
             **msgspec.to_builtins(one.allocation),
             "allocationTimestamp": time,
         }
-    elif claim.status.allocation is not None:
-        if claim.status.allocation.allocation_timestamp is None:
-            status["allocation"] = {"allocationTimestamp": time}
+    elif (known := claim.status.allocation) is not None and known.allocation_timestamp is None:
+        status["allocation"] = {"allocationTimestamp": time}
     what = "allocation and reservation" if one.allocation is not None else "reservation"
     return Write(
         verb="patch",

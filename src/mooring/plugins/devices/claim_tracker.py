@@ -22,11 +22,15 @@ from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.plugins.devices.allocated_state import AllocatedState
-from mooring.plugins.devices.cel_selectors import compile_device_selector
+from mooring.plugins.devices.cel_selectors import (
+    compile_device_selector,
+    compile_scoring_selector,
+)
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from mooring.plugins.devices.pools import DeviceInventory
 from mooring.plugins.devices.selectors import DeviceSelectors
+from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog
 from mooring.state.change_tracking import CatalogChanges
 from mooring.state.cluster import Cluster
@@ -38,14 +42,16 @@ class ClaimTracker:
     Attributes:
         inventory: the devices.
         selectors: which devices match.
+        scoring_selectors: the same for scores, where no device can be shared.
         state: which devices are in use.
         extended_resources: the resources that classes of devices provide.
         catalog: classes, slices and claims as they are stored.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, assume_cache: AssumeCache) -> None:
         self.inventory = DeviceInventory()
         self.selectors = DeviceSelectors(compile_device_selector)
+        self.scoring_selectors = DeviceSelectors(compile_scoring_selector)
         self.state = AllocatedState()
         self.extended_resources = ExtendedResourceCache()
         self.catalog = catalog
@@ -54,9 +60,12 @@ class ClaimTracker:
         #: The allocations that are counted, by the key of their claim.
         self._counted: dict[str, AllocationResult] = {}
         #: The allocations that are not in the API server yet, by the key of their claim.
-        self._in_flight: dict[str, AllocationResult] = {}
+        self._in_flight = assume_cache.in_flight
         #: The claims for extended resources, by the unique id of their pod.
         self._extended: dict[str, ResourceClaim] = {}
+        for kind, key in self._in_flight:
+            if kind is ResourceClaim:
+                self._count(key)
 
     def refresh(self) -> None:
         """Take over what changed in the cluster."""
@@ -67,7 +76,7 @@ class ClaimTracker:
         for key, old, new in self._changes.pop_changes():
             self._index(old, new)
             if new is None or new.status.allocation is not None:
-                self._in_flight.pop(key, None)
+                self._in_flight.pop((ResourceClaim, key), None)
             self._count(key)
 
     def find_class(self, name: str) -> DeviceClass | None:
@@ -80,16 +89,16 @@ class ClaimTracker:
 
     def is_in_flight(self, claim: ResourceClaim) -> bool:
         """Whether a claim is being allocated for a pod that is about to be bound."""
-        return claim.key in self._in_flight
+        return (ResourceClaim, claim.key) in self._in_flight
 
     def reserve(self, key: str, allocation: AllocationResult) -> None:
         """Count an allocation that is to be written."""
-        self._in_flight[key] = allocation
+        self._in_flight[ResourceClaim, key] = allocation
         self._count(key)
 
     def unreserve(self, key: str) -> None:
         """No longer count an allocation that was not written; harmless if it was."""
-        if self._in_flight.pop(key, None) is not None:
+        if self._in_flight.pop((ResourceClaim, key), None) is not None:
             self._count(key)
 
     def _index(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
@@ -111,7 +120,8 @@ class ClaimTracker:
         claim = self.catalog.get(ResourceClaim, key)
         allocation = claim.status.allocation if claim is not None else None
         if allocation is None:
-            allocation = self._in_flight.get(key)
+            found = self._in_flight.get((ResourceClaim, key))
+            allocation = found if isinstance(found, AllocationResult) else None
         before = self._counted.get(key)
         if before is allocation:
             return
@@ -135,6 +145,6 @@ def tracker_of(cluster: Cluster) -> ClaimTracker:
     """What is known of devices and claims of a cluster, as it is now."""
     found = _trackers.get(cluster)
     if found is None:
-        found = _trackers[cluster] = ClaimTracker(cluster.catalog)
+        found = _trackers[cluster] = ClaimTracker(cluster.catalog, cluster.assume_cache)
     found.refresh()
     return found

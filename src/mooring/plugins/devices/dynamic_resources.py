@@ -6,9 +6,9 @@ devices provides become a claim of their own on nodes without a device plugin fo
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from mooring.framework.arrays import Amounts
 from mooring.framework.binding import Binding
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.record_notes import RecordNotes
 from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
 from mooring.framework.handle import Handle
@@ -49,6 +50,7 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
 from mooring.plugins.devices.claim_plans import reservation_plan
 from mooring.plugins.devices.claim_tracker import tracker_of
+from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
 from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
@@ -98,6 +100,7 @@ class DynamicResources(
     Requeues,
     Sign,
     NormalizesByExtremes,
+    RecordNotes,
 ):
     """Finds nodes where the pod's claims have devices or can get them, and allocates these."""
 
@@ -272,6 +275,27 @@ class DynamicResources(
             return None
         return frozenset()
 
+    def record_notes(
+        self, cycle: Cycle, filtering: Filtering, post_filter: Verdict | None
+    ) -> Mapping[str, Any]:
+        """What would be written on each node, and which claims could be deallocated."""
+        state: PodDevices | None = cycle.data.get(self.name)
+        names = cycle.cluster.columns.names
+        nodes = [names[row] for row in filtering.feasible.tolist()]
+        notes = device_notes(state, nodes) if state is not None and filtering.error is None else {}
+        kinds = (DeviceClass, ResourceClaim, ResourceSlice)
+        catalog = cycle.cluster.catalog
+        if post_filter is not None and any(catalog.version(kind) for kind in kinds):
+            freed = self.deallocatable(cycle, filtering) if state is not None else []
+            stale = state.stale if state is not None and not freed else None
+            notes["postFilterDynamicResources"] = {
+                "code": post_filter.code,
+                "reasons": list(post_filter.reasons),
+                **({"deallocates": [one.key for one in freed]} if freed else {}),
+                **({"deletes": [stale.key]} if stale is not None else {}),
+            }
+        return notes
+
     def _claim_helps(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
         # parity v1.36.4: plugins/dynamicresources isSchedulableAfterClaimChange
         claims = claims_of(pod, self._handle.cluster.catalog)
@@ -283,9 +307,13 @@ class DynamicResources(
             return False
         return old is None or old.status != new.status
 
-    def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:  # noqa: ARG002
-        # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange
-        if pod.uid != new.uid:
+    def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
+        # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange, for the event
+        # UpdatePodGeneratedResourceClaim
+        if pod.uid != new.uid or (
+            old is not None
+            and old.status.resource_claim_statuses == new.status.resource_claim_statuses
+        ):
             return False
         return not isinstance(claims_of(new, self._handle.cluster.catalog), Verdict)
 

@@ -168,7 +168,7 @@ class PodDevices:
 
     @property
     def stale(self) -> ResourceClaim | None:
-        """The claim for extended resources that was made for an earlier attempt, if there is one."""
+        """The claim for extended resources that was made for an earlier attempt, if any."""
         extended = self.extended
         return extended if extended is not None and extended.name != IN_MEMORY else None
 

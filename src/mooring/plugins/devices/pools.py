@@ -109,6 +109,11 @@ class DeviceInventory:
         self._pools.clear()
         self._seen.clear()
 
+    @property
+    def slices(self) -> Iterable[PreparedSlice]:
+        """All slices."""
+        return self._prepared.values()
+
     def pools(self, node: Node) -> list[Pool]:
         """The pools with devices that a node can use, in the order in which they are searched."""
         seen = self._seen.get(node.name)
