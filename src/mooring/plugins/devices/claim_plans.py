@@ -85,6 +85,60 @@ def reservation_plan(
     )
 
 
+def deallocation_plan(claim: ResourceClaim) -> Plan:
+    """What has to be done to give back the devices of a claim that nobody uses."""
+    return Plan(doing="deallocating claims", writes=(_deallocate(claim, claim),))
+
+
+def deletion_plan(claim: ResourceClaim) -> Plan:
+    """What has to be done to remove a claim that was made for extended resources."""
+    return Plan(
+        doing="deleting claims",
+        writes=(
+            _unprotect(claim, claim),
+            Write(
+                verb="delete",
+                kind=ResourceClaim,
+                key=claim.key,
+                body={"preconditions": {"uid": claim.uid}},
+                doing=f"delete claim {claim.key}",
+            ),
+        ),
+    )
+
+
+def _deallocate(asked: ResourceClaim, claim: KubeObject) -> Write:
+    return Write(
+        verb="patch",
+        kind=ResourceClaim,
+        key=asked.key,
+        subresource="status",
+        body={
+            "metadata": {"uid": asked.uid, "resourceVersion": claim.resource_version},
+            "status": {"allocation": None, "reservedFor": None, "devices": None},
+        },
+        doing=f"deallocate claim {asked.key}",
+    )
+
+
+def _unprotect(asked: ResourceClaim, claim: KubeObject) -> Write:
+    finalizers = [one for one in claim.metadata.finalizers or () if one != FINALIZER]
+    return Write(
+        verb="patch",
+        kind=ResourceClaim,
+        key=asked.key,
+        body={
+            "metadata": {
+                "uid": asked.uid,
+                "resourceVersion": claim.resource_version,
+                "finalizers": finalizers or None,
+            }
+        },
+        doing=f"update claim {asked.key}",
+        on_conflict=functools.partial(_unprotect, asked),
+    )
+
+
 def _create(claim: ResourceClaim, pod: Pod) -> Write:
     body = {
         "apiVersion": "resource.k8s.io/v1",

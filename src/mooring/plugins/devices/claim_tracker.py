@@ -61,14 +61,22 @@ class ClaimTracker:
         self._counted: dict[str, AllocationResult] = {}
         #: The allocations that are not in the API server yet, by the key of their claim.
         self._in_flight = assume_cache.in_flight
+        #: The claims that are to be created, with the unique ids of their pods.
+        self._created: dict[str, str] = {}
         #: The claims for extended resources, by the unique id of their pod.
         self._extended: dict[str, ResourceClaim] = {}
         for kind, key in self._in_flight:
             if kind is ResourceClaim:
                 self._count(key)
 
-    def refresh(self) -> None:
+    def refresh(self, cluster: Cluster) -> None:
         """Take over what changed in the cluster."""
+        for key, pod in list(self._created.items()):
+            if (ResourceClaim, key) not in self._in_flight:
+                del self._created[key]
+            elif cluster.pod_by_uid(pod) is None:
+                # The claim may have come and gone unseen.
+                self.unreserve(key)
         version = self.catalog.version(ResourceSlice)
         if version != self._slices_version:
             self._slices_version = version
@@ -91,8 +99,16 @@ class ClaimTracker:
         """Whether a claim is being allocated for a pod that is about to be bound."""
         return (ResourceClaim, claim.key) in self._in_flight
 
-    def reserve(self, key: str, allocation: AllocationResult) -> None:
-        """Count an allocation that is to be written."""
+    def reserve(self, key: str, allocation: AllocationResult, creator: str = "") -> None:
+        """Count an allocation that is to be written.
+
+        Args:
+            key: the key of the claim.
+            allocation: what it gets.
+            creator: the unique id of the pod that it is created for; empty if it is there already.
+        """
+        if creator:
+            self._created[key] = creator
         self._in_flight[ResourceClaim, key] = allocation
         self._count(key)
 
@@ -110,8 +126,6 @@ class ClaimTracker:
                 continue
             if one is new:
                 self._extended[owner.uid] = one
-                if one.status.allocation is not None:
-                    self.unreserve(extended_key(one.namespace, owner.uid))
             elif self._extended.get(owner.uid) is one:
                 del self._extended[owner.uid]
 
@@ -133,11 +147,6 @@ class ClaimTracker:
             self._counted[key] = allocation
 
 
-def extended_key(namespace: str, pod_uid: str) -> str:
-    """A key for the claim for a pod's extended resources, which has no name yet."""
-    return f"{namespace}/<extended-resources>/{pod_uid}"
-
-
 _trackers: "weakref.WeakKeyDictionary[Cluster, ClaimTracker]" = weakref.WeakKeyDictionary()
 
 
@@ -146,5 +155,5 @@ def tracker_of(cluster: Cluster) -> ClaimTracker:
     found = _trackers.get(cluster)
     if found is None:
         found = _trackers[cluster] = ClaimTracker(cluster.catalog, cluster.assume_cache)
-    found.refresh()
+    found.refresh(cluster)
     return found

@@ -39,6 +39,7 @@ from mooring.framework.hook import (
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
 from mooring.model.devices.device_class import DeviceClass
@@ -48,7 +49,11 @@ from mooring.model.duration import Duration
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
-from mooring.plugins.devices.claim_plans import reservation_plan
+from mooring.plugins.devices.claim_plans import (
+    deallocation_plan,
+    deletion_plan,
+    reservation_plan,
+)
 from mooring.plugins.devices.claim_tracker import tracker_of
 from mooring.plugins.devices.device_notes import device_notes
 from mooring.plugins.devices.pod_claims import check_classes, claims_of
@@ -177,7 +182,7 @@ class DynamicResources(
         return Verdicts(choice, table) if choice.any() else None
 
     def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:
-        """Say whether a claim could be deallocated."""
+        """Free a claim whose devices are in the way, or remove one of an earlier attempt."""
         # parity v1.36.4: plugins/dynamicresources PostFilter: a pod that another plugin rejected
         # before has no state of this one, which ends the search with an error.
         if self.name not in cycle.data:
@@ -185,9 +190,14 @@ class DynamicResources(
         state: PodDevices | None = cycle.data[self.name]
         if state is None:
             return _NOTHING_TO_FREE
-        if self.deallocatable(cycle, filtering):
+        claims = self.deallocatable(cycle, filtering)
+        if claims:
+            # Any will do, because there is no better rule.
+            claim = claims[self._handle.choose(len(claims))]
+            cycle.cleanups.append(PluginPlan(self.name, deallocation_plan(claim)))
             return _DEALLOCATED
         if state.stale is not None:
+            cycle.cleanups.append(PluginPlan(self.name, deletion_plan(state.stale)))
             return _DELETED
         return _STILL_NOT
 
@@ -230,7 +240,8 @@ class DynamicResources(
         state.reserved = []
         for one in waiting:
             if one.allocation is not None:
-                tracker.reserve(one.claim.key, one.allocation)
+                creator = cycle.pod.uid if one.created else ""
+                tracker.reserve(one.claim.key, one.allocation, creator)
                 state.reserved.append(one.claim.key)
         claims = [*state.own_claims, *(one.claim for one in waiting if one.created)]
         return reservation_plan(

@@ -22,6 +22,7 @@ from mooring.model.pod import Pod
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
+from mooring.scheduler.effects import CleanUp, Effect
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.plugins.one_plugin import (
@@ -422,6 +423,7 @@ def test_a_node_with_devices_offers_the_resource_by_a_claim(resource: str) -> No
         published("bare", "d-0"),
     )  # fmt: skip
     plugin, pod = on(cluster), asking(resource)
+    cluster.put(pod)
     verdicts = filtered(plugin, cluster, pod)
     # It is not a lack of the resource.
     assert "bare" in accepted(made(NodeResourcesFit), cluster, pod)
@@ -487,6 +489,85 @@ def test_a_claim_of_an_earlier_attempt_is_in_the_way() -> None:
     assert verdict.reasons == ("cannot schedule extended resource claim",)
     answer = plugin.post_filter(cycle, Filtering(np.zeros(1, np.bool_)))
     assert answer.reason == "deletion of ResourceClaim completed"
+    [(plugin_name, plan)] = cycle.cleanups
+    assert plugin_name == "DynamicResources"
+    assert [written(step).verb for step in plan.writes] == ["patch", "delete"]
+    assert {written(step).key for step in plan.writes} == {"default/left"}
+
+
+def test_a_claim_whose_devices_failed_is_deallocated() -> None:
+    status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
+    failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
+    device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": [failed]}
+    pod = claiming("mine")
+    own = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+    cluster = devices()
+    plugin = on(cluster)
+    none = np.zeros(3, np.bool_)
+    for users, freed in (([own], True), ([], True), ([own, {**own, "uid": "other"}], False)):
+        cluster.put(claim("mine", **status, devices=[device], reservedFor=users))
+        cycle = begin(cluster, pod)
+        assert plugin.pre_filter(cycle) is None
+        verdicts = plugin.filter_nodes(pod, cycle.nodes)
+        assert verdicts is not None
+        assert {one.reason for one in verdicts} == {"resourceclaim not available on the node"}
+        answer = plugin.post_filter(cycle, Filtering(none, [(plugin.name, verdicts)]))
+        if not freed:
+            assert (answer.reason, cycle.cleanups) == ("still not schedulable", [])
+            continue
+        assert answer.reason == "deallocation of ResourceClaim completed"
+        [write] = (written(step) for step in cycle.cleanups[0].plan.writes)
+        assert (write.key, write.subresource) == ("default/mine", "status")
+        assert write.body["status"] == {"allocation": None, "reservedFor": None, "devices": None}
+    # Where another plugin said no before, kube-scheduler's plugin is not asked at all.
+    cluster.put(claim("mine", **status, devices=[device]))
+    cycle = begin(cluster, pod)
+    assert plugin.pre_filter(cycle) is None
+    verdicts = plugin.filter_nodes(pod, cycle.nodes)
+    assert verdicts is not None
+    answer = plugin.post_filter(cycle, Filtering(none, [("NodeName", verdicts)]))
+    assert answer.reason == "still not schedulable"
+
+
+def test_the_scheduler_has_the_claim_deallocated() -> None:
+    class NotingWorld(World):
+        def __init__(self, *objects: KubeObject) -> None:
+            self.cleanups: list[CleanUp] = []
+            super().__init__(*objects)
+
+        def do(self, effects: list[Effect]) -> None:
+            self.cleanups += [one for one in effects if isinstance(one, CleanUp)]
+            super().do(effects)
+
+    status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
+    failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
+    device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": [failed]}
+    world = NotingWorld(
+        make_node("a"), device_class(DRIVER), published("a", "a-0"),
+        claim("mine", **status, devices=[device]), claiming("mine", name="p"),
+    )  # fmt: skip
+    world.run()
+    [cleanup] = world.cleanups
+    assert (cleanup.pod.name, cleanup.profile) == ("p", "default-scheduler")
+    assert [one.plugin for one in cleanup.plans] == ["DynamicResources"]
+    # Somebody has done it: the pod is tried again.
+    world.put(claim("mine"))
+    world.wait(60)
+    assert world.where("p") == "a"
+
+
+def test_a_created_claim_that_came_and_went_unseen_is_no_longer_counted() -> None:
+    pod = asking(GPU)
+    cluster = cluster_of(
+        make_node("bare"), device_class(DRIVER, GPU), published("bare", "d-0"), pod
+    )  # fmt: skip
+    plugin = on(cluster)
+    cycle, _ = decided(plugin, cluster, pod)
+    plugin.reserve(cycle, cluster.nodes["bare"])
+    other = make_pod("other", requests={GPU: "1"})
+    assert not filtered(plugin, cluster, other)["bare"].accepted
+    cluster.remove(pod)
+    assert filtered(plugin, cluster, other)["bare"].accepted
 
 
 def test_pods_that_ask_for_other_things_are_left_alone() -> None:
