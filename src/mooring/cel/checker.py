@@ -244,18 +244,18 @@ class _Checker:
             type_ = self.check(element)
             if i in node.optional:
                 type_ = self._optional_part(element, type_)
-            joined = self._join(element, joined, type_)
+            joined = self._join(joined, type_)
         return list_of(self._fresh() if joined is None else joined)
 
     def _map(self, node: MapNode) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for key, value, optional in node.entries:
-            keys = self._join(key, keys, self.check(key))
+            keys = self._join(keys, self.check(key))
             type_ = self.check(value)
             if optional:
                 type_ = self._optional_part(value, type_)
-            values = self._join(value, values, type_)
+            values = self._join(values, type_)
         if keys is None or values is None:
             return map_of(self._fresh(), self._fresh())
         return map_of(keys, values)
@@ -266,12 +266,12 @@ class _Checker:
             self._report(node, f"expected type '{optional_of(inner)}' but found '{inner}'")
         return inner
 
-    def _join(self, node: Node, before: Type | None, type_: Type) -> Type:
+    def _join(self, before: Type | None, type_: Type) -> Type:
         if before is None:
             return type_
         if self._bindings.assignable(before, type_):
             return most_general(before, type_)
-        return self._report(node, f"expected type '{before}' but found '{type_}'")
+        return DYN  # the validators reject it, except in arguments of `format`
 
     def _struct(self, node: StructNode) -> Type:
         for _, value, _, _ in node.fields:

@@ -96,9 +96,9 @@ class _Compiler:
         plan = _extended(self.plan(node.operand), qualifier)
         if not node.test_only:
             return plan
-        # A test is an attribute without a cost of its own.
+        # parity: Kubernetes takes one unit back, of a condition even more than it cost.
         base = plan.base or plan.run
-        return Plan(selection(base, plan.qualifiers, 0).run)
+        return Plan(selection(base, plan.qualifiers, plan.own_cost - 1).run)
 
     def _index(self, node: Call, *, optional: bool) -> Plan:
         operand, index = (self.plan(arg) for arg in node.args)

@@ -21,7 +21,7 @@ from mooring.cel.errors import (
 )
 from mooring.cel.parser import ParseError, parse
 from mooring.cel.plan import COST, Run, check_cost
-from mooring.cel.quantities import CelQuantity, from_model
+from mooring.cel.quantities import CelQuantity, from_model, quantity_value
 from mooring.cel.semver import Version
 from mooring.cel.types import ANY, BOOL
 from mooring.cel.validators import validate
@@ -51,6 +51,7 @@ class InvalidAttribute:
         self.message = message
 
 
+Amount: TypeAlias = str | Quantity | CelQuantity
 Attribute: TypeAlias = int | bool | str | Version | InvalidAttribute
 
 
@@ -69,7 +70,7 @@ class DeviceInput:
         driver: str,
         *,
         attributes: Mapping[str, Attribute] | None = None,
-        capacity: Mapping[str, Quantity | CelQuantity] | None = None,
+        capacity: Mapping[str, Amount] | None = None,
         allow_multiple_allocations: bool = False,
     ) -> None:
         """Describe a device.
@@ -77,7 +78,8 @@ class DeviceInput:
         Args:
             driver: the driver's name, the domain of names without one.
             attributes: values by name or ``domain/name``.
-            capacity: amounts by name or ``domain/name``.
+            capacity: amounts by name or ``domain/name``; as the text they were written in, if
+                `isInteger` is to tell ``1`` from ``1000m`` as Kubernetes does.
             allow_multiple_allocations: whether several claims may share the device.
         """
         self.problem = next(
@@ -89,8 +91,7 @@ class DeviceInput:
             "",
         )
         amounts = {
-            name: amount if isinstance(amount, CelQuantity) else from_model(amount)
-            for name, amount in (capacity or {}).items()
+            name: _amount(amount) for name, amount in (capacity or {}).items()
         }
         self.root = CelMap(
             {
@@ -101,6 +102,12 @@ class DeviceInput:
             },
             only_strings=True,
         )
+
+
+def _amount(amount: Amount) -> CelQuantity:
+    if isinstance(amount, str):
+        return quantity_value(amount)
+    return amount if isinstance(amount, CelQuantity) else from_model(amount)
 
 
 def _by_domain(driver: str, values: Mapping[str, Value]) -> CelMap:

@@ -189,7 +189,6 @@ _MACROS: Final[dict[tuple[str, int], Callable[[int, Node, list[Node]], Node | No
     ("exists", 3): _quantifier("exists", True),
     ("exists_one", 2): _quantifier("one", False),
     ("exists_one", 3): _quantifier("one", True),
-    ("existsOne", 2): _quantifier("one", False),
     ("existsOne", 3): _quantifier("one", True),
     ("map", 2): _map,
     ("map", 3): _map,

@@ -1,7 +1,7 @@
 """The quantity library: amounts such as ``500m`` and ``2Gi``.
 
-Called through the declarations. Kubernetes keeps small amounts as integers and others as decimals,
-and only the former can be integers for `isInteger`; this module knows which are which.
+Called through the declarations and by `device_selector`. Kubernetes keeps most amounts as a whole
+number and a power of ten, the others as decimals; `isInteger` tells which, so this module does, too.
 """
 
 import re
@@ -19,20 +19,33 @@ _PARTS: Final = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?([A-Za-z]*)([+-]?[0-9
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DIGITS: Final = 18
+_FINEST: Final = -9
 
 
 class CelQuantity:
-    """An amount in billionths, and whether Kubernetes keeps it as a decimal."""
+    """An amount.
 
-    __slots__ = ("is_decimal", "nano")
+    Attributes:
+        nano: billionths.
+        scale: the power of ten that Kubernetes counts in, or None if it keeps a decimal.
+        is_sum: whether it was computed; in Kubernetes, nothing equals such a value.
+    """
+
+    __slots__ = ("is_sum", "nano", "scale")
     type_name: ClassVar[str] = "kubernetes.Quantity"
 
-    def __init__(self, nano: int, *, is_decimal: bool = False) -> None:
+    def __init__(self, nano: int, scale: int | None = 0, *, is_sum: bool = False) -> None:
         self.nano = nano
-        self.is_decimal = is_decimal
+        self.scale = scale
+        self.is_sum = is_sum
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CelQuantity) and self.nano == other.nano
+        if not isinstance(other, CelQuantity):
+            return False
+        if other.is_sum:
+            # parity v1.36.4: add and sub return pointers, apiserver/pkg/cel/library/quantity.go
+            raise CelValueError("no such overload")
+        return self.nano == other.nano
 
     __hash__ = object.__hash__
 
@@ -45,21 +58,28 @@ def quantity_value(text: str) -> CelQuantity:
     """
     amount = parse_quantity(text)
     match = _PARTS.fullmatch(text)
-    whole, fraction, suffix = (match[1], match[2] or "", match[3]) if match else ("", "", "")
-    n_digits = len(whole or "0") + len(fraction)
+    if match is None or text == "0":
+        return CelQuantity(amount.nano)
+    whole, fraction, suffix = match[1] or "0", match[2] or "", match[3]
     if suffix in _BINARY:
-        room = 15 - len(whole or "0") - _BINARY[suffix] * 3 // 10 - 1
-        is_decimal = room < 0 or "." in text and bool(fraction)
+        scale = 0
+        room = 15 - len(whole) - int(_BINARY[suffix] * 3 / 10) - 1
+        if fraction or room < 0 or amount.nano // _NANO not in _INT64:
+            return CelQuantity(amount.nano, None)
     else:
-        exponent = int(match[4] or 0) if match and suffix in ("e", "E") and match[4] else 0
-        scale = _DECIMAL.get(suffix, 0) if not exponent else exponent
-        is_decimal = n_digits > _DIGITS or scale - len(fraction) < -9  # noqa: PLR2004 (nano)
-    return CelQuantity(amount.nano, is_decimal=is_decimal)
+        exponent = int(match[4]) if suffix in ("e", "E") and match[4] else _DECIMAL.get(suffix, 0)
+        scale = exponent - len(fraction)
+        if len(whole) + len(fraction) > _DIGITS or scale < _FINEST:
+            return CelQuantity(amount.nano, None)
+    return CelQuantity(amount.nano, scale)
 
 
 def from_model(amount: Quantity) -> CelQuantity:
-    """The value for an amount of the model."""
-    return CelQuantity(amount.nano, is_decimal=amount.nano // _NANO not in _INT64)
+    """The value for an amount of the model, which no longer knows how it was written."""
+    scale = 0
+    while amount.nano % 10 ** (9 + scale):
+        scale -= 1
+    return CelQuantity(amount.nano, scale if amount.nano // _NANO in _INT64 else None)
 
 
 def _quantity(text: str) -> CelQuantity:
@@ -78,8 +98,7 @@ def _is_quantity(text: str) -> bool:
 
 
 def _is_integer(amount: CelQuantity) -> bool:
-    whole, rest = divmod(amount.nano, _NANO)
-    return not amount.is_decimal and not rest and whole in _INT64
+    return amount.scale is not None and amount.scale >= 0 and amount.nano // _NANO in _INT64
 
 
 def _as_integer(amount: CelQuantity) -> int:
@@ -92,17 +111,27 @@ def _order(first: CelQuantity, second: CelQuantity) -> int:
     return (first.nano > second.nano) - (first.nano < second.nano)
 
 
-def _sum(first: CelQuantity, second: CelQuantity | int) -> CelQuantity:
+def _sum(first: CelQuantity, second: CelQuantity | int, sign: int = 1) -> CelQuantity:
     other = second if isinstance(second, CelQuantity) else CelQuantity(second * _NANO)
-    is_decimal = first.is_decimal or other.is_decimal
-    nano = first.nano + other.nano
-    return CelQuantity(nano, is_decimal=is_decimal or nano // _NANO not in _INT64)
+    nano = first.nano + sign * other.nano
+    if first.scale is None or other.scale is None:
+        return CelQuantity(nano, None, is_sum=True)
+    if not other.nano:
+        scale = first.scale
+    elif not first.nano:
+        scale = other.scale
+    else:
+        scale = min(first.scale, other.scale)
+        unit = 10 ** (9 + scale) if scale >= _FINEST else 1
+        if any(part // unit not in _INT64 for part in (first.nano, other.nano, nano)):
+            return CelQuantity(nano, None, is_sum=True)
+    return CelQuantity(nano, scale, is_sum=True)
 
 
 def _difference(first: CelQuantity, second: CelQuantity | int) -> CelQuantity:
-    if isinstance(second, CelQuantity):
-        return _sum(first, CelQuantity(-second.nano, is_decimal=second.is_decimal))
-    return _sum(first, -second)
+    if isinstance(second, int) and second == -(2**63):
+        return _sum(first, second)  # parity v1.36.4: its negative overflows to itself
+    return _sum(first, second, -1)
 
 
 def _sign(amount: CelQuantity) -> int:

@@ -1,0 +1,1 @@
+"""Device selectors compared with the compiler that kube-scheduler uses (`main.go`)."""
