@@ -176,6 +176,8 @@ def _devices(pod: Mapping[str, Any]) -> Iterator[tuple[Place, object]]:
     for node, claim in (pod.get("extendedResourceClaims") or {}).items():
         yield Place(DEVICES, "extendedResourceClaim", node), _comparable(claim)
     yield Place(DEVICES, "bindingWait"), sorted(pod.get("bindingWait") or ())
+    for node, one in (pod.get("preBind") or {}).items():
+        yield Place(DEVICES, "preBind", node), _status(one)
     found = pod.get("postFilterDynamicResources")
     if found is not None:
         yield Place(DEVICES, "postFilter"), _status(found)

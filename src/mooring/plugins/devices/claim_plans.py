@@ -189,9 +189,16 @@ def _tell_pod(pod: Pod, one: ClaimReservation) -> Step:
 
 
 def _no_mappings(pod: str, answers: tuple[KubeObject, ...]) -> WriteAnswer:  # noqa: ARG001
-    return fail(
-        f"nil or empty request mappings, no update of pod {pod} ExtendedResourceClaimStatus"
-    )
+    return fail(no_mappings(pod))
+
+
+def no_mappings(pod: str) -> str:
+    """Why a pod cannot be bound for which a claim without requests was made.
+
+    v1.36.4 makes one for a pod with claims of its own, where a device plugin provides all of its
+    extended resources.
+    """
+    return f"nil or empty request mappings, no update of pod {pod} ExtendedResourceClaimStatus"
 
 
 def _latest(

@@ -46,6 +46,7 @@ from mooring.model.devices.device_class import DeviceClass
 from mooring.model.devices.resource_claim import ResourceClaim
 from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.duration import Duration
+from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.plugins.devices.binding_conditions import BindingConditions
@@ -113,6 +114,14 @@ class DynamicResources(
     reads = (DeviceClass, ResourceClaim, ResourceSlice)
     patches = (ResourceClaim,)
     creates = (ResourceClaim,)
+    permissions = (
+        (RESOURCE, "resourceclaims", "get"),
+        (RESOURCE, "resourceclaims", "delete"),
+        (RESOURCE, "resourceclaims/status", "patch"),
+        # v1.36: whoever allocates a claim or reserves it needs this, too.
+        (RESOURCE, "resourceclaims/binding", "update"),
+        (RESOURCE, "resourceclaims/binding", "patch"),
+    )
     filter_scope = Scope.NODES
     score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
