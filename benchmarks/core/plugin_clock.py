@@ -30,7 +30,7 @@ class PluginClock(Observer):
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, int] = defaultdict(int)
-        self.each_plugin = False
+        self.each_plugin = self.each_step = False
         self.each_score = False
         self._plugin = ""
         self._since = 0
@@ -42,7 +42,7 @@ class PluginClock(Observer):
 
     def __enter__(self) -> Self:
         self.spent.clear()
-        self.each_plugin = True
+        self.each_plugin = self.each_step = True
         return self
 
     def __exit__(
@@ -51,7 +51,7 @@ class PluginClock(Observer):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.each_plugin = False
+        self.each_plugin = self.each_step = False
 
     @contextmanager
     def asking_all(self) -> Iterator[None]:

@@ -28,8 +28,10 @@ from mooring.framework.scope import Scope
 from mooring.model.kinds import BY_NAME
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.plugins.affinity.inter_pod_affinity import InterPodAffinity
 from mooring.plugins.in_tree import default_registry
 from mooring.plugins.resources import resource_rows
+from mooring.plugins.spread.pod_topology_spread import PodTopologySpread
 from mooring.state.cluster import Cluster
 from mooring.state.row_log import RowLog
 from tests.property.random_world import (
@@ -272,6 +274,10 @@ def say_nothing(*_: object) -> None:
         (resource_rows.BalanceRows, "some", blind_some),
         (EquivalenceClass, "_change_best", say_nothing),
         (KeptPlugins, "version", lambda *_: 1),
+        (PodTopologySpread, "accepted_alike", say_nothing),
+        (PodTopologySpread, "quick_scores_alike", say_nothing),
+        (InterPodAffinity, "accepted_alike", say_nothing),
+        (InterPodAffinity, "quick_scores_alike", say_nothing),
     ],
     ids=lambda one: getattr(one, "__name__", str(one)),
 )

@@ -40,9 +40,18 @@ Plans = tuple[PluginPlan, ...]
 Entry = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+#: The points whose hooks belong to the decision.
+_DECIDING: Final = ("reserve", "permit", "preBind")
 #: No pod waits longer for a plugin, in seconds.
 # parity v1.36.4: framework/runtime/framework.go maxTimeout
 LONGEST_WAIT: Final = 15 * 60.0
+
+
+class IdleAfterSkip:
+    """A plugin whose hooks after the choice of a node do nothing for a pod that it skipped.
+
+    If it returned `hook.SKIP` from `pre_filter`, that is.
+    """
 
 
 class BindingHooks:
@@ -89,6 +98,13 @@ class BindingHooks:
             for one in points.get("postBind", ())
             if isinstance(one.plugin, hook.PostBind)
         ]
+        asked = [one for point in _DECIDING for one in points.get(point, ())]
+        # Who has to have skipped a pod so that nobody need be asked; None if that is not enough.
+        self._idle = frozenset(one.name for one in asked) if all(map(_is_idle, asked)) else None
+
+    def are_idle(self, cycle: Cycle) -> bool:
+        """Whether `reserve`, `permit` and `pre_bind_check` surely come to nothing for a pod."""
+        return self._idle is not None and self._idle <= cycle.skipped
 
     def reserve(self, cycle: Cycle, node: Node) -> Rejection | Plans:
         """Tell the plugins which node was chosen; a rejection takes everything back.
@@ -166,6 +182,10 @@ class BindingHooks:
                 blame(error, name, "pre_bind_check", cycle.pod)
             taking_part.add(name)
         return taking_part
+
+
+def _is_idle(one: PluginAtPoint) -> bool:
+    return isinstance(one.plugin, IdleAfterSkip) and not foreign.is_foreign(type(one.plugin))
 
 
 def next_binding(binding: Binding, answer: object, name: str) -> Binding | Rejection:

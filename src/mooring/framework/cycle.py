@@ -29,10 +29,12 @@ class Cycle:
 
     __slots__ = ("cleanups", "cluster", "data", "pod", "shape", "skipped", "thorough")
 
-    def __init__(self, pod: Pod, cluster: Cluster, *, thorough: bool = False) -> None:
+    def __init__(
+        self, pod: Pod, cluster: Cluster, *, thorough: bool = False, key: str = ""
+    ) -> None:
         self.thorough = thorough
         self.pod = pod
-        self.shape: Shape = cluster.shape_of(pod)
+        self.shape: Shape = cluster.shape_of(pod, key)
         self.cluster = cluster
         self.data: dict[str, Any] = {}
         self.skipped: set[str] = set()

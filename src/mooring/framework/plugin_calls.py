@@ -5,14 +5,14 @@ become `Verdicts` or whole numbers. Called by the runtime. An illegal answer is 
 names the plugin.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mooring.framework import foreign, hook
-from mooring.framework.arrays import Amounts, Floats, Mask, Scores
+from mooring.framework.arrays import Amounts, Floats, Scores
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
 from mooring.framework.declarations import filter_scope
@@ -25,10 +25,6 @@ from mooring.model.pod import Pod
 
 #: The best normalised score.
 MAX_SCORE = 100
-#: Gives normalized scores at once, each times a weight.
-QuickScores = Callable[[Cycle, Nodes, int], Amounts | None]
-#: Gives at once those of some nodes that are accepted.
-QuickMask = Callable[[Cycle, Mask], Mask]
 
 
 #: The hooks in whose place a quick answer is.
@@ -42,12 +38,12 @@ class AskScore(Protocol):
     Attributes:
         name: the plugin's name.
         normalizes: whether raw scores are not yet those from 0 to 100.
-        quick: gives the normalized scores at once (see `QuickScore`); None if it cannot.
+        quick: gives the normalized scores at once; None if it cannot.
     """
 
     name: str
     normalizes: bool
-    quick: QuickScores | None
+    quick: QuickScore | None
 
     def raw(self, cycle: Cycle, nodes: Nodes) -> Amounts:
         """The raw scores for the nodes."""
@@ -63,10 +59,10 @@ def filter_asker(plugin: hook.Filter | hook.FilterNodes, name: str) -> AskFilter
     return _SingularFilter(plugin, name)
 
 
-def quick_filter(plugin: hook.Hook) -> QuickMask | None:
-    """The way to ask a filter for the nodes it accepts at once; None if it cannot tell them."""
+def quick_filter(plugin: hook.Hook) -> QuickFilter | None:
+    """The filter that tells the nodes it accepts at once; None if it cannot."""
     if isinstance(plugin, QuickFilter) and not _has_foreign(plugin, _OF_FILTER):
-        return plugin.accepted
+        return plugin
     return None
 
 
@@ -142,8 +138,8 @@ class _RawScore:
             foreign.entry(plugin.normalize) if isinstance(plugin, hook.Normalize) else None
         )
         self.normalizes = self._normalize is not None
-        self.quick: QuickScores | None = (
-            plugin.quick_scores
+        self.quick: QuickScore | None = (
+            plugin
             if isinstance(plugin, QuickScore) and not _has_foreign(plugin, _OF_SCORE)
             else None
         )
@@ -184,7 +180,7 @@ class _ScaledScore:
     """Scores from 0 to the plugin's `max_score`."""
 
     normalizes = False
-    quick: QuickScores | None = None
+    quick: QuickScore | None = None
 
     def __init__(self, plugin: hook.Score | hook.ScoreNodes, name: str) -> None:
         self.name = name

@@ -47,6 +47,7 @@ class Runtime:
         ongoing: the scheduler's pods that wait and preemptions in progress.
 
     Attributes:
+        cluster: the same.
         name: the profile's scheduler name.
         points: the plugins at each extension point.
         plugins: all of them by name.
@@ -66,7 +67,7 @@ class Runtime:
         choose: Callable[[int], int] = lambda _: 0,
         ongoing: Ongoing = NOTHING_ONGOING,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._now_ns = now_ns
         self._choose = choose
         self._ongoing = ongoing
@@ -124,22 +125,22 @@ class Runtime:
             for one in points.get("preFilter", ())
             if isinstance(one.plugin, hook.WhatIf)
         ]
-        pre_filters = PreFilterWalk(self._cluster, askers.pre_filters)
-        self.filter_walk = FilterWalk(self._cluster, pre_filters, self.filters, what_ifs)
+        pre_filters = PreFilterWalk(self.cluster, askers.pre_filters)
+        self.filter_walk = FilterWalk(self.cluster, pre_filters, self.filters, what_ifs)
         self.score_walk = ScoreWalk(askers.pre_scores, askers.scores)
-        self._classes = equivalence_classes(self._cluster, points, askers)
+        self._classes = equivalence_classes(self.cluster, points, askers)
         preempts = _preempt_rules(plugins)
         foreign_say = preempts or any(
             map(asks_foreign_code, (one.plugin for at_point in points.values() for one in at_point))
         )
-        self._unschedulable = None if foreign_say else UnschedulableTemplates(self._cluster)
+        self._unschedulable = None if foreign_say else UnschedulableTemplates(self.cluster)
         post_filters = [
             (one.name, self._post_filter(one.plugin))
             for one in points.get("postFilter", ())
             if isinstance(one.plugin, hook.PostFilter)
         ]
         self.post_filter_walk = PostFilterWalk(
-            self._cluster, post_filters, preempts, self._ongoing.preemptions
+            self.cluster, post_filters, preempts, self._ongoing.preemptions
         )
 
     def decide_from_kept(self, cycle: Cycle, observer: Observer) -> Decision | None:
@@ -148,8 +149,9 @@ class Runtime:
         Raises:
             PluginError: a plugin failed.
         """
-        if self._unschedulable is not None:
-            found = self._unschedulable.find(cycle, observer)
+        unschedulable = self._unschedulable
+        if unschedulable is not None and unschedulable.known:
+            found = unschedulable.find(cycle, observer)
             if found is not None:
                 return found
         return self._classes.decide(cycle, observer) if self._classes is not None else None
@@ -170,7 +172,7 @@ class Runtime:
     ) -> Callable[[Cycle, Filtering], Preemption | Verdict]:
         if not foreign.is_foreign(plugin.post_filter):
             return plugin.post_filter
-        search, cluster = guarded(self, plugin.post_filter), self._cluster
+        search, cluster = guarded(self, plugin.post_filter), self.cluster
 
         def ask(cycle: Cycle, filtering: Filtering) -> Preemption | Verdict:
             pod = cycle.pod  # it is asked for before the plugin could change it
@@ -180,11 +182,6 @@ class Runtime:
         return ask
 
     # -- what plugins may ask (see `Handle`)
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster's state."""
-        return self._cluster
 
     @property
     def now_ns(self) -> Callable[[], int]:

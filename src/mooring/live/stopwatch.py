@@ -69,7 +69,7 @@ class Stopwatch(Observer):
     def begun(self, cycle: Cycle) -> None:  # noqa: ARG002
         """Find out whether this decision is measured."""
         self._number += 1
-        self._on = self._number % self._every == 0
+        self._on = self.each_step = self._number % self._every == 0
         self._point = ""
 
     def started(self, point: str) -> None:

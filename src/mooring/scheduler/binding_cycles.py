@@ -17,6 +17,7 @@ ends in exactly one report.
 # parity v1.36.4: schedule_one.go bindingCycle, handleBindingCycleError
 
 from collections.abc import Callable, Set
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -47,6 +48,7 @@ from mooring.scheduler.queued_pod import QueuedPod
 from mooring.scheduler.waiting_pods import WaitingPod, WaitingPods
 from mooring.state.cluster import Cluster
 
+_NO_WAITS: Final[Waits] = {}
 #: Told of a pod whose placement was undone, as it was counted: its room is free.
 PlacementUndone = Callable[[Pod, float], None]
 
@@ -95,7 +97,7 @@ class BindingCycles:
     def place(self, queued: QueuedPod, cycle: Cycle, node: Node, now: float) -> list[Effect]:
         """Give a pod its node in the state, and see whether the plugins agree."""
         pod = queued.pod
-        self._cluster.assume(pod, node.name)
+        self._cluster.assume(pod, node.name, key=queued.key)
         try:
             # If a plugin forked the state, only the node that is there now shows the pod.
             answer = self._ask_plugins(queued, cycle, self._cluster.nodes[node.name])
@@ -125,6 +127,8 @@ class BindingCycles:
         """
         hooks = self._decider.runtimes[queued.profile].binding_hooks
         observer = self._decider.observers.get(queued.profile, NOBODY)
+        if not observer.each_step and hooks.are_idle(cycle):
+            return Placement(queued, cycle, node, hooks), _NO_WAITS
         observer.started(RESERVE)
         try:
             plans = hooks.reserve(cycle, node)
@@ -150,8 +154,9 @@ class BindingCycles:
 
     def _bind(self, placement: Placement, now: float) -> Effect:
         self._queue.done(placement.queued)
-        self._binding[placement.pod.uid] = BindingCycle(placement, now)
-        return placement.bind()
+        effect = placement.bind()
+        self._binding[effect.binding.uid] = BindingCycle(placement, now)
+        return effect
 
     def settle(self, now: float, enough: Callable[[], bool]) -> list[Effect]:
         """Bind the pods that were allowed meanwhile, put those back that were not.

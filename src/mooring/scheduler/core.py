@@ -202,13 +202,13 @@ class Core:
 
     def _schedule(self, queued: QueuedPod, now: float) -> SchedulingCycle:
         pod = queued.pod
-        if pod.deleting:
+        if pod.metadata.deletion_timestamp is not None:
             self.queue.done(queued)
             return []
         try:
-            if self.cluster.nominations:
+            if self.cluster.nominations.by_pod:
                 pod = self._with_nominated_node(pod)
-            decision = yield from self._decider.decide(pod)
+            decision = yield from self._decider.decide(queued, pod)
         except Exception as error:  # noqa: BLE001 - one pod must not end all scheduling
             return self._failed_attempts.broke(queued, error, now)
         node = self._decider.node(decision)

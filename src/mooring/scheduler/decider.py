@@ -15,6 +15,7 @@ from mooring.framework.pod_importance import equally_good
 from mooring.framework.runtime import Runtime
 from mooring.model.node import Node
 from mooring.model.pod import Pod
+from mooring.scheduler.queued_pod import QueuedPod
 
 #: Chooses one of so many equals.
 Choose = Callable[[int], int]
@@ -35,12 +36,17 @@ class Decider(NamedTuple):
     extended: Callable[[Pod], bool] | None = None
     observers: Mapping[str, Observer] = {}
 
-    def decide(self, pod: Pod) -> DecisionCycle:
-        """One decision, by the plugins of the pod's profile."""
+    def decide(self, queued: QueuedPod, pod: Pod) -> DecisionCycle:
+        """One decision, by the plugins of the pod's profile.
+
+        Args:
+            queued: the pod's entry of the queue.
+            pod: the pod, with the node that it is nominated to by now.
+        """
         extended = self.extended is not None and self.extended(pod)
-        profile = pod.scheduler_name
-        observer = self.observers.get(profile, NOBODY)
-        return decide(self.runtimes[profile], pod, observer, extended=extended)
+        observer = self.observers.get(queued.profile, NOBODY)
+        runtime = self.runtimes[queued.profile]
+        return decide(runtime, pod, observer, extended=extended, key=queued.key)
 
     def observer(self, pod: Pod) -> Observer:
         """Who watches decisions about a pod, and what follows them."""
@@ -49,9 +55,10 @@ class Decider(NamedTuple):
     def node(self, decision: Decision) -> Node | None:
         """The node that a pod gets; None if there is none."""
         best = decision.best
-        if not len(best):
+        count = len(best)
+        if not count:
             return None
-        row = int(best[self.choose(len(best)) if len(best) > 1 else 0])
+        row = int(best[self.choose(count) if count > 1 else 0])
         return decision.cycle.cluster.columns.nodes[row]
 
     def candidate(self, decision: Decision) -> Candidate | None:

@@ -54,9 +54,11 @@ class InFlightPods:
 
     def finish(self, queued: QueuedPod) -> bool:
         """It is not any more; says whether it was."""
-        helped = queued in self._helped
-        self._helped.discard(queued)
-        return self._started.pop(queued, None) is not None or helped
+        started = self._started.pop(queued, None) is not None
+        if queued in self._helped:
+            self._helped.remove(queued)
+            return True
+        return started
 
     def record(self, event: ClusterEvent, only: QueuedPod | None = None) -> None:
         """An event happened; if `only` is given, to that pod alone."""

@@ -45,18 +45,20 @@ class Placement(msgspec.Struct, frozen=True, gc=False):
 
     def bind(self) -> Bind:
         """The effect that binds the pod."""
-        queued, pod, node = self.queued, self.queued.pod, self.node
+        queued, node = self.queued, self.node
+        pod = queued.pod
+        metadata = pod.metadata
         binding = Binding(
-            namespace=pod.namespace,
-            name=pod.name,
-            uid=pod.uid,
+            namespace=metadata.namespace or "default",
+            name=metadata.name,
+            uid=metadata.uid or "",
             node_name=node.name,
             pod=pod,
             node=node,
         )
         first = queued.first_tried if queued.first_tried is not None else queued.since
         return Bind(
-            pod, binding, self.cycle, pod.scheduler_name, queued.attempts, first,
+            pod, binding, self.cycle, queued.profile, queued.attempts, first,
             self.plans, self.pre_binds, self.hooks,
         )  # fmt: skip
 

@@ -140,8 +140,10 @@ class Queue:
 
     def pop(self, now: float) -> QueuedPod | None:
         """Take the next pod, None if none is ready; it is in flight until `done` or `requeue`."""
-        self._sub_queues.flush(now)
-        queued = self._sub_queues.pop()
+        sub_queues = self._sub_queues
+        if now >= sub_queues.due:
+            sub_queues.flush(now)
+        queued = sub_queues.pop()
         if queued is not None:
             queued.sub_queue = SubQueue.IN_FLIGHT
             queued.attempts += 1

@@ -55,6 +55,7 @@ class SubQueues:
         incoming: how often pods came to a sub-queue and why: its name in metrics, the reason.
         rejected: how many of the pods each plugin rejected: plugin, profile.
         unschedulable: those that wait for a cluster event.
+        due: before that, `flush` has nothing to do; it may find that there is nothing then, either.
     """
 
     def __init__(
@@ -71,8 +72,7 @@ class SubQueues:
         self._error_backoff: Heap[QueuedPod] = Heap()
         self.unschedulable = UnschedulablePods()
         self._gated = 0
-        # Before that, `flush` has nothing to do; it may find that there is nothing then, either.
-        self._due = math.inf
+        self.due = math.inf
 
     # -- moves
 
@@ -107,7 +107,7 @@ class SubQueues:
         self._gated += queued.sub_queue is SubQueue.GATED
         deadline = self._settings.deadline(queued)
         self.unschedulable.put(queued, deadline)
-        self._due = min(self._due, deadline)
+        self.due = min(self.due, deadline)
         self.incoming["unschedulable", event] += 1
 
     def pop(self) -> QueuedPod | None:
@@ -146,11 +146,11 @@ class SubQueues:
 
     def flush(self, now: float) -> None:
         """Move the pods whose backoff is over and those that were unschedulable for too long."""
-        if now < self._due:
+        if now < self.due:
             return
         self._move_due(now)
         due = self.next_time()
-        self._due = math.inf if due is None else due
+        self.due = math.inf if due is None else due
 
     def _move_due(self, now: float) -> None:
         for heap in (self._backoff, self._error_backoff):
@@ -222,7 +222,7 @@ class SubQueues:
             queued.sub_queue = SubQueue.ERROR_BACKOFF
             self._error_backoff.put(queued, (queued.backoff_until,))
         self.incoming["backoff", event] += 1
-        self._due = min(self._due, queued.backoff_until + WINDOW)
+        self.due = min(self.due, queued.backoff_until + WINDOW)
 
     def _backoff_place(self, queued: QueuedPod) -> Place:
         return (queued.backoff_until, *self._order(queued.pod, queued.since))

@@ -79,7 +79,8 @@ class Cluster:
         self._has_pods = has_pods
         self._usage: dict[str, NodeUsage] = {}
         self._pods: SharedDict[str, PodInfo] = SharedDict()
-        self._by_uid: SharedDict[str, PodInfo] = SharedDict()
+        # The keys of the pods.
+        self._by_uid: SharedDict[str, str] = SharedDict()
         self._assumed: SharedDict[str, AssumedPod] = SharedDict()
         self._claims: SharedDict[str, int] = SharedDict()
         self.open_what_ifs: list[Any] = []
@@ -232,20 +233,28 @@ class Cluster:
         if key in self._assumed.entries:
             del self._assumed.writable()[key]
 
-    def assume(self, pod: Pod, node_name: str, annotations: Mapping[str, str] | None = None) -> Pod:
+    def assume(
+        self,
+        pod: Pod,
+        node_name: str,
+        annotations: Mapping[str, str] = {},
+        *,
+        key: str = "",
+    ) -> Pod:
         """Count a pod on a node before the API server confirms it.
 
         Args:
             pod: the pod, not yet bound.
             node_name: where it will run.
             annotations: the annotations that the binding will add.
+            key: the pod's key, if the caller has it at hand.
 
         Returns:
             The pod as it is counted.
         """
-        key = pod.key
-        assumption = AssumedPod(pod, node_name, annotations or {})
-        placed = pod.placed(node_name, assumption.annotations)
+        key = key or pod.key
+        assumption = AssumedPod(pod, node_name, annotations)
+        placed = pod.placed(node_name, annotations)
         known = self._pods.entries.get(key)
         if known is not None and known.pod is pod and not pod.spec.node_name:
             # Mostly: a pod that waits here, and nothing is taken back for it.
@@ -339,19 +348,25 @@ class Cluster:
 
     def pod_by_uid(self, uid: str) -> Pod | None:
         """A pod by its unique id, if it is known and not finished."""
-        info = self._by_uid.entries.get(uid)
-        return info.pod if info is not None else None
+        key = self._by_uid.entries.get(uid)
+        return self._pods.entries[key].pod if key is not None else None
 
-    def shape_of(self, pod: Pod) -> Shape:
+    def shape_of(self, pod: Pod, key: str = "") -> Shape:
         """The compiled description of a pod, shared with all pods of the same template.
 
         It is at hand for the pods of this cluster; for others it is worked out.
 
+        Args:
+            pod: the pod.
+            key: its key, if the caller has it at hand.
+
         Raises:
             QuantityError: an amount in the pod is no quantity.
         """
-        info = self._pods.entries.get(pod.key)
-        return info.shape if info is not None and info.pod is pod else self.shapes.of_stranger(pod)
+        info = self._pods.entries.get(key or pod.key)
+        if info is None or info.pod is not pod:
+            return self.shapes.of_stranger(pod)
+        return info.compiled or info.shape
 
     def pods_on(self, row: int) -> tuple[Pod, ...]:
         """The pods on a node."""
@@ -413,8 +428,6 @@ class Cluster:
             row = self.columns.row_of.get(node_name)
             if row is not None:
                 self.columns.touch(row)
-        if pod.uid:
-            self._by_uid.writable()[pod.uid] = info
         return True
 
     def _replace(self, key: str, info: PodInfo | None) -> None:
@@ -436,6 +449,8 @@ class Cluster:
             if old is not None:
                 del self._pods.writable()[key]
             return
+        if pod.uid:
+            self._by_uid.writable()[pod.uid] = key
         if after:
             self._come(key, info, after)
             return
@@ -443,12 +458,11 @@ class Cluster:
         if pod.status.nominated_node_name:
             self.nominations.put(pod, pod.status.nominated_node_name)
         self._pods.writable()[key] = info
-        if pod.uid:
-            self._by_uid.writable()[pod.uid] = info
 
     def _come(self, key: str, info: PodInfo, node_name: str) -> None:
         """A pod that was on no node is on one."""
-        self.nominations.remove(key)
+        if self.nominations.by_pod:
+            self.nominations.remove(key)
         usage = self._usage.get(node_name)
         if usage is None or usage.owner is not self.columns.table.owner:
             usage = self._owned_usage(node_name)
@@ -457,9 +471,6 @@ class Cluster:
         if row is not None:
             self._count(row, info, 1)
         self._pods.writable()[key] = info
-        uid = info.pod.metadata.uid
-        if uid:
-            self._by_uid.writable()[uid] = info
 
     def _leave(self, key: str, node_name: str) -> None:
         usage = self._owned_usage(node_name)
@@ -477,7 +488,9 @@ class Cluster:
         columns.count_pod(row, shape.spec, sign)
         for port in shape.host_ports:
             columns.count_port(row, port, sign)
-        self.pod_counts.count(shape, row, sign, terminating=info.pod.deleting)
+        self.pod_counts.count(
+            shape, row, sign, terminating=info.pod.metadata.deletion_timestamp is not None
+        )
         for term in shape.anti_affinity:
             self.anti_affinity.count(term.key, term, 0, row, sign)
         for term in shape.affinity:

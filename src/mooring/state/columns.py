@@ -23,7 +23,7 @@ from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS, MemoryBounds
 from mooring.state.node_images import ImageState, NodeImages
 from mooring.state.node_labels import Ids, LabelColumn, NodeLabels
-from mooring.state.resource_columns import Ints, ResourceColumns, add_wrapped
+from mooring.state.resource_columns import LIMIT, Ints, ResourceColumns, wrapped
 from mooring.state.row_log import RowLog
 from mooring.state.table import GrowingColumn, Table
 from mooring.state.usage import NodeUsage
@@ -319,8 +319,14 @@ class Columns:
     def count_pod(self, row: int, spec: CompiledSpec, sign: int) -> None:
         """Count a pod's requests, the amounts that matter for scoring, and the pod itself."""
         self._used.add_all(row, spec.taken, sign)
-        add_wrapped(self._nonzero_cpu, row, sign * spec.nonzero_cpu)
-        add_wrapped(self._nonzero_memory, row, sign * spec.nonzero_memory)
+        for column, amount in (
+            (self._nonzero_cpu, spec.nonzero_cpu),
+            (self._nonzero_memory, spec.nonzero_memory),
+        ):
+            if column.shared:
+                column.writable()
+            total = column.cells[row] + sign * amount
+            column.cells[row] = total if -LIMIT <= total < LIMIT else wrapped(total)
         self.touch(row)
 
     def count_port(self, row: int, port: Port, sign: int) -> None:

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 #: Resources that nearly all nodes and pods have; each has an array of its own.
 _COMMON = (CPU, MEMORY, "ephemeral-storage", PODS)
 #: Amounts are whole numbers of 64 bits.
-_LIMIT = 2**63
+LIMIT = 2**63
 
 
 class ResourceColumns:
@@ -71,9 +71,9 @@ class ResourceColumns:
                     column.writable()
                 cells = column.cells
                 total = cells[row] + sign * amount
-                cells[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
+                cells[row] = total if -LIMIT <= total < LIMIT else wrapped(total)
             else:
-                self._set_rare(name, row, _wrapped(self.at(name, row) + sign * amount))
+                self._set_rare(name, row, wrapped(self.at(name, row) + sign * amount))
 
     def replace(self, row: int, old: Resources, new: Resources) -> None:
         """A row has other amounts than before."""
@@ -111,17 +111,8 @@ class ResourceColumns:
         return column
 
 
-def add_wrapped(column: GrowingColumn, row: int, amount: int) -> None:
-    """Add to one number of 64 bits."""
-    if column.shared:
-        column.writable()
-    cells = column.cells
-    total = cells[row] + amount
-    cells[row] = total if -_LIMIT <= total < _LIMIT else _wrapped(total)
-
-
-def _wrapped(total: int) -> int:
+def wrapped(total: int) -> int:
     """A sum in 64 bits; it wraps around, as in kube-scheduler."""
-    if -_LIMIT <= total < _LIMIT:
+    if -LIMIT <= total < LIMIT:
         return total
-    return (total + _LIMIT) % (2 * _LIMIT) - _LIMIT
+    return (total + LIMIT) % (2 * LIMIT) - LIMIT

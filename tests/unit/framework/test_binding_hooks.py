@@ -10,6 +10,7 @@ from mooring.errors import PluginError
 from mooring.framework.binding_hooks import BindingHooks, blame, blamed
 from mooring.framework.cycle import Cycle
 from mooring.framework.extension_points import PluginAtPoint
+from mooring.plugins.volumes.volume_binding import VolumeBinding, VolumeBindingArgs
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 
@@ -99,3 +100,28 @@ def test_an_error_of_our_kind_that_is_foreign_code_is_told_by_one_of_ours(
     assert type(found) is PluginError
     assert str(found) == f"plugin mine failed in permit for pod default/web: {text}"
     assert (found.plugin, found.hook, found.pod) == ("mine", "permit", "default/web")
+
+
+class Mine(VolumeBinding):
+    """What it does for pods that it skips is its own business."""
+
+
+class TestIdle:
+    def hooks(self, *more: hook.Hook) -> BindingHooks:
+        plugins = [VolumeBinding(VolumeBindingArgs()), *more]
+        return BindingHooks({"reserve": [PluginAtPoint(one.name, one) for one in plugins]})
+
+    def cycle(self, *skipped: str) -> Cycle:
+        cycle = Cycle(make_pod("p"), Cluster())
+        cycle.skipped.update(skipped)
+        return cycle
+
+    def test_nobody_is_asked_about_a_pod_that_all_have_skipped(self) -> None:
+        assert self.hooks().are_idle(self.cycle("VolumeBinding"))
+        assert not self.hooks().are_idle(self.cycle())
+        assert BindingHooks({}).are_idle(self.cycle())
+
+    @pytest.mark.parametrize("plugin", [Reserving(None), Mine(VolumeBindingArgs())])
+    def test_a_plugin_of_somebody_else_is_always_asked(self, plugin: hook.Hook) -> None:
+        skipped = self.cycle("VolumeBinding", plugin.name)
+        assert not self.hooks(plugin).are_idle(skipped)

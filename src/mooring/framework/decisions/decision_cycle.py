@@ -37,7 +37,12 @@ T = TypeVar("T")
 
 
 def decide(
-    runtime: Runtime, pod: Pod, observer: Observer = NOBODY, *, extended: bool = False
+    runtime: Runtime,
+    pod: Pod,
+    observer: Observer = NOBODY,
+    *,
+    extended: bool = False,
+    key: str = "",
 ) -> DecisionCycle:
     """Find the best nodes for a pod.
 
@@ -46,13 +51,24 @@ def decide(
         pod: the pod.
         observer: told of each step; a thorough one makes it ask what changes nothing any more.
         extended: whether extenders take part for this pod.
+        key: the pod's key, if the caller has it at hand.
 
     Raises:
         PluginError: a plugin failed.
         PolicyError: a `Preempt` hook failed.
     """
     try:
-        decision = yield from _decide(runtime, pod, observer, extended=extended)
+        cycle = Cycle(pod, runtime.cluster, thorough=observer.thorough, key=key)
+        observer.begun(cycle)
+        named = pod.spec.node_name or pod.status.nominated_node_name
+        every_plugin = observer.thorough or observer.each_plugin or observer.each_score
+        usual = runtime.cluster.columns.nodes and not (extended or named or every_plugin)
+        decision = runtime.decide_from_kept(cycle, observer) if usual else None
+        if decision is None:
+            cycle.restart()
+            decision = yield from _in_full(runtime, cycle, observer, extended=extended)
+            if usual and not len(decision.best):
+                runtime.note_unschedulable(decision)
     except BaseException:
         observer.failed()
         raise
@@ -70,21 +86,15 @@ def without_extenders(cycle: Generator[AskExtenders, Any, T]) -> T:
     raise MooringError("extenders were asked although none take part")
 
 
-def _decide(runtime: Runtime, pod: Pod, observer: Observer, *, extended: bool) -> DecisionCycle:
-    cycle = Cycle(pod, runtime.cluster, thorough=observer.thorough)
-    observer.begun(cycle)
-    columns = runtime.cluster.columns
+def _in_full(
+    runtime: Runtime, cycle: Cycle, observer: Observer, *, extended: bool
+) -> DecisionCycle:
+    """Ask everybody who may have something to say."""
+    pod, columns = cycle.pod, runtime.cluster.columns
     if not len(columns):
         # parity v1.36.4: schedule_one.go schedulePod: nobody is asked
         nothing = np.zeros(0, np.bool_)
         return Decision(cycle, Filtering(nothing), np.flatnonzero(nothing))
-    named = pod.spec.node_name or pod.status.nominated_node_name
-    usual = not (extended or named or observer.wants_all)
-    if usual:
-        decision = runtime.decide_from_kept(cycle, observer)
-        if decision is not None:
-            return decision
-        cycle.restart()
     filtering = runtime.filter_walk.run(cycle, observer)
     rows = filtering.feasible
     if filtering.error is not None:
@@ -106,10 +116,7 @@ def _decide(runtime: Runtime, pod: Pod, observer: Observer, *, extended: bool) -
         rows = filtering.feasible
     if not len(rows) and best is None:
         result = yield from _make_room(runtime, cycle, filtering, observer, extended=extended)
-        decision = Decision(cycle, filtering, rows, post_filter_result=result)
-        if usual:
-            runtime.note_unschedulable(decision)
-        return decision
+        return Decision(cycle, filtering, rows, post_filter_result=result)
     if len(rows) == 1 and best is None:
         best = rows
     if best is not None and (not observer.thorough or not len(rows)):

@@ -110,6 +110,20 @@ class _NormalizedScore(NamedTuple):
     raw: Amounts
 
 
+class Possible(NamedTuple):
+    """The nodes on which the pods of a class fit.
+
+    Attributes:
+        mask: (n,) which they are; not to be changed.
+        rows: their rows, in ascending order.
+        filtering: the same as what came out of the filters.
+    """
+
+    mask: Mask
+    rows: Rows
+    filtering: Filtering
+
+
 class EquivalenceClass:
     """The pods that all kept plugins sign alike.
 
@@ -123,13 +137,13 @@ class EquivalenceClass:
         nbytes: about how much memory it takes.
         total: (n,) the sum of the weighted scores; `NOWHERE` where a pod does not fit.
         skipped: the kept plugins that have nothing to say to these pods in `pre_filter`.
+        possible: the nodes on which a pod fits; None until somebody has looked for them.
     """
 
     __slots__ = (
-        "_best", "_feasible", "_feasible_mask", "_filtering", "_highest", "_is_known", "_kept",
-        "_normalized", "_row_filters", "_row_scores", "_seen", "_static", "_static_cells", "_sum",
-        "_total_cells", "_usable", "_version", "is_current", "nbytes", "signature", "skipped",
-        "total",
+        "_best", "_highest", "_is_known", "_kept", "_normalized", "_row_filters", "_row_scores",
+        "_seen", "_static", "_static_cells", "_sum", "_total_cells", "_usable", "_version",
+        "is_current", "nbytes", "possible", "signature", "skipped", "total",
     )  # fmt: skip
 
     def __init__(self, signature: Hashable, kept: KeptPlugins) -> None:
@@ -138,11 +152,6 @@ class EquivalenceClass:
         self._kept = kept
         self._is_known = False
         self.forget()
-
-    def is_first(self) -> bool:
-        """Whether this is the first of its pods: there may be no other, so nothing is kept yet."""
-        known, self._is_known = self._is_known, True
-        return not known
 
     def forget(self) -> None:
         """Keep nothing; it is worked out again when the class is used next."""
@@ -157,20 +166,23 @@ class EquivalenceClass:
         self._row_filters: list[RowAnswers] = []
         self._row_scores: list[tuple[int, RowAnswers]] = []
         self._normalized: list[_NormalizedScore] = []
-        self._feasible: Rows | None = None
-        self._filtering: Filtering | None = None
-        self._feasible_mask: Mask | None = None
+        self.possible: Possible | None = None
         self._sum: Amounts | None = None
         # A list as soon as single rows come and go.
         self._best: Best | None = None
         self._highest = 0
 
     def catch_up(self, cycle: Cycle) -> bool:
-        """Look again at what changed; false if its pods are to be decided without it.
+        """Look again at what changed; false if the pod is to be decided without it.
+
+        So is the first of its pods: there may be no other, and nothing is kept yet.
 
         Raises:
             PluginError: a plugin failed.
         """
+        if not self._is_known:
+            self._is_known = True
+            return False
         columns = cycle.cluster.columns
         if self._version != self._kept.version(columns):
             return self._build(cycle)
@@ -179,7 +191,7 @@ class EquivalenceClass:
             return self._usable
         rows = log.since(self._seen)
         try:
-            if rows is None or len(rows) >= len(columns):
+            if rows is None or len(rows) >= len(columns.nodes):
                 self._look_at_some(np.arange(len(columns)))
             elif len(rows) <= _FEW:
                 for row in rows:
@@ -193,39 +205,59 @@ class EquivalenceClass:
         self._seen = log.end
         return True
 
-    @property
-    def feasible(self) -> Rows:
-        """The rows of the nodes on which the pods fit, in ascending order."""
-        found = self._feasible
-        if found is None:
-            found = self._feasible = self.feasible_mask.nonzero()[0]
+    def find_possible(self) -> Possible:
+        """Look for the nodes on which the pods fit."""
+        mask = self.total >= 0
+        rows: Rows = mask.nonzero()[0]
+        found = self.possible = Possible(mask, rows, passed(rows, len(mask)))
         return found
 
-    @property
-    def filtering(self) -> Filtering:
-        """The same as what came out of the filters."""
-        found = self._filtering
-        if found is None:
-            found = self._filtering = passed(self.feasible, len(self.total))
-        return found
+    def nodes(self, cycle: Cycle, mask: Mask | None) -> Nodes:
+        """The nodes in a mask; None for all on which the pods fit."""
+        if mask is not None:
+            return cycle.nodes.masked(mask)
+        rows = (self.possible or self.find_possible()).rows
+        return cycle.nodes.subset(rows) if len(rows) < len(self.total) else cycle.nodes
 
-    @property
-    def feasible_mask(self) -> Mask:
-        """(n,) the nodes on which the pods fit; not to be changed."""
-        found = self._feasible_mask
-        if found is None:
-            found = self._feasible_mask = self.total >= 0
-        return found
+    def best_of(self, cycle: Cycle, mask: Mask | None) -> Best:
+        """The rows of the best of the nodes in a mask, in ascending order; None for all that fit.
 
-    def totals(self, nodes: Nodes) -> Amounts:
-        """(n_nodes,) the sums of the scores of possible nodes, some or all of the `feasible`."""
+        Not to be changed, and valid until a row changes.
+        """
+        if self._normalized:
+            return self.best_with(self.nodes(cycle, mask))
+        total = self.total
+        if mask is not None:
+            rows: Rows = ((total == np.maximum.reduce(total)) & mask).nonzero()[0]
+            # The best of all are the best of some if these have any of them.
+            return rows if len(rows) else _highest(np.where(mask, total, NOWHERE))
+        best = self._best
+        if best is None:
+            self._highest = int(np.maximum.reduce(total))
+            best = self._best = (total == self._highest).nonzero()[0]
+        return best
+
+    def best_with(self, nodes: Nodes, more: Amounts | None = None) -> Best:
+        """The rows of the best of some or all of the `possible` nodes.
+
+        Args:
+            nodes: the nodes.
+            more: (n_nodes,) what other plugins' scores add.
+        """
         rows = nodes.rows
-        total = nodes.take(self.total)
-        if not self._normalized:
-            return total
-        whole = rows is None or rows is self._feasible
+        totals = self.total if rows is None else self.total.take(rows)
+        if self._normalized:
+            totals = totals + self._normalized_sum(nodes, rows)
+        if more is not None:
+            totals = totals + more
+        places = _highest(totals)
+        return places if rows is None else rows.take(places)
+
+    def _normalized_sum(self, nodes: Nodes, rows: Rows | None) -> Amounts:
+        """(n_nodes,) the sums of the scores that are normalized."""
+        whole = rows is None or (self.possible is not None and rows is self.possible.rows)
         if whole and self._sum is not None:
-            return total + self._sum
+            return self._sum
         added = np.zeros(len(nodes), np.int64)
         cycle = nodes.cycle
         for asker, weight, raw in self._normalized:
@@ -235,25 +267,7 @@ class EquivalenceClass:
                 blame(error, asker.name, "normalize", cycle.pod)
         if whole:
             self._sum = added
-        return total + added
-
-    @property
-    def by_total(self) -> bool:
-        """Whether `total` is all that counts."""
-        return not self._normalized
-
-    @property
-    def best(self) -> Best:
-        """The rows with the highest total, in ascending order, if there is a feasible one.
-
-        Not to be changed, and valid until a row changes.
-        """
-        best = self._best
-        if best is None:
-            total = self.total
-            self._highest = int(np.maximum.reduce(total))
-            best = self._best = (total == self._highest).nonzero()[0]
-        return best
+        return added
 
     def _change_best(self, row: int, before: int, total: int) -> None:
         """The total of one row is another: mostly that of a node that got a pod is lower now."""
@@ -391,7 +405,7 @@ class EquivalenceClass:
             self._total_cells[row] = total
             self._change_best(row, before, total)
             if (total < 0) != (before < 0):
-                self._feasible = self._filtering = self._feasible_mask = self._sum = None
+                self.possible = self._sum = None
 
     def _look_at_some(self, rows: Rows) -> None:
         totals = self._static.take(rows)
@@ -420,9 +434,15 @@ class EquivalenceClass:
             totals[left] = found
             same = (fitted == (totals >= 0)).all()
         if not same:
-            self._feasible = self._filtering = self._feasible_mask = self._sum = None
+            self.possible = self._sum = None
         self.total[rows] = totals
         self._best = None
+
+
+def _highest(totals: Amounts) -> Rows:
+    """Where the highest total is."""
+    places: Rows = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    return places
 
 
 def _bytes_of(cycle: Cycle) -> int:

@@ -9,24 +9,32 @@ rejects or narrows, a filter that fails, and a pod that fits nowhere, as that ne
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mooring.framework.arrays import Amounts, Mask, Rows
+from mooring.framework.arrays import Mask
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import Best, Decision
-from mooring.framework.decisions.equivalence_class import NOWHERE, EquivalenceClass, KeptPlugins
-from mooring.framework.decisions.filter_walk import FilterWalk
-from mooring.framework.decisions.observer import FILTER, PRE_FILTER, SCORE, Observer
-from mooring.framework.decisions.score_walk import ScoreWalk
+from mooring.framework.decisions.equivalence_class import EquivalenceClass, KeptPlugins
+from mooring.framework.decisions.filter_walk import narrowed
+from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, SCORE, Observer
+from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
+from mooring.framework.decisions.relevant_plugins import (
+    AskedPlugins,
+    AskedScore,
+    RelevantPlugins,
+)
+from mooring.framework.decisions.score_walk import ScoreWalk, weighted
 from mooring.framework.filtering import Filtering
 from mooring.framework.hook_answers import legal_signature
 from mooring.model.pod import Pod
 from mooring.state.columns import Columns
 from mooring.state.compiled_spec import CompiledSpec
+
+_NOBODY: Final[frozenset[str]] = frozenset()
 
 
 class Signer(NamedTuple):
@@ -44,6 +52,20 @@ class Signer(NamedTuple):
     by_spec: bool
 
 
+class OtherPlugins(NamedTuple):
+    """The plugins of a profile whose answers are not kept.
+
+    Attributes:
+        pre_filters: asks those that prepare filters; None if there are none.
+        pre_scores: asks those that prepare scores; None if there are none.
+        asked: the filters and scores.
+    """
+
+    pre_filters: PreFilterWalk | None
+    pre_scores: ScoreWalk | None
+    asked: AskedPlugins
+
+
 class _Known(NamedTuple):
     """What is known of pods with the same spec.
 
@@ -51,11 +73,13 @@ class _Known(NamedTuple):
         changes: how often an object had changed then.
         signature: what plugins sign for all of them; None if one cannot sign them.
         found: their class, if that is all that is signed.
+        relevant: the other plugins that may have something to say.
     """
 
     changes: int
     signature: Hashable | None
     found: EquivalenceClass | None
+    relevant: RelevantPlugins
 
 
 class EquivalenceClasses:
@@ -64,27 +88,20 @@ class EquivalenceClasses:
     Args:
         kept: the plugins whose answers are kept.
         signers: the same plugins; each has to sign a pod.
-        filters: asks all other pre-filter plugins and filters.
-        scores: asks all other scores.
+        others: all other plugins.
     """
 
-    def __init__(
-        self,
-        kept: KeptPlugins,
-        signers: Sequence[Signer],
-        filters: FilterWalk,
-        scores: ScoreWalk,
-    ) -> None:
+    def __init__(self, kept: KeptPlugins, signers: Sequence[Signer], others: OtherPlugins) -> None:
         self._kept = kept
         self._of_spec = [one for one in signers if one.by_spec]
         self._of_pod = [one for one in signers if not one.by_spec]
-        self._filters = filters
-        self._scores = scores
+        self._others = others
         self._classes: dict[Hashable, EquivalenceClass] = {}
         # Not held: a spec is as large as its author likes, and goes with its last pod.
         self._by_spec: WeakKeyDictionary[CompiledSpec, _Known] = WeakKeyDictionary()
         # How many bytes each of them keeps, the one used longest ago first.
         self._used: OrderedDict[EquivalenceClass, int] = OrderedDict()
+        self._used_last: EquivalenceClass | None = None
         self._bytes = 0
 
     def decide(self, cycle: Cycle, observer: Observer) -> Decision | None:
@@ -93,84 +110,93 @@ class EquivalenceClasses:
         Raises:
             PluginError: a plugin failed.
         """
-        if cycle.cluster.nominations:
+        if cycle.cluster.nominations.by_pod:
             return None
-        found = self._class_of(cycle)
+        known = self._known(cycle)
+        found = self._class_of(known, cycle.pod) if self._of_pod else known.found
         if found is None:
             return None
-        usable = not found.is_first() and found.catch_up(cycle)
-        self._note_use(found, cycle.cluster.columns)
+        usable = found.catch_up(cycle)
+        if found is not self._used_last or found.nbytes != self._used[found]:
+            self._note_use(found, cycle.cluster.columns)
         if not usable:
             return None
-        if not len(found.feasible):
+        fits, feasible, filtering = found.possible or found.find_possible()
+        left = len(feasible)
+        if not left:
             return None
         cycle.skipped |= found.skipped
         # Nothing more is told before the decision stands: else it would be told twice.
-        observer.started(PRE_FILTER)
-        if not self._filters.prepare(cycle, observer):
+        told = observer.each_step
+        if told:
+            observer.started(PRE_FILTER)
+        pre_filters = self._others.pre_filters
+        if pre_filters is not None and not pre_filters.leave_all(cycle, observer):
             return None
-        fits = found.feasible_mask
-        mask = self._filters.narrow(cycle, fits)
+        filters, scores = known.relevant.of(cycle)
+        mask = narrowed(filters, cycle, fits) if filters else fits
         if mask is None:
             return None
-        if mask is fits:
-            mask = None
-            filtering, left = found.filtering, len(found.feasible)
-        else:
+        if mask is not fits:
             filtering = Filtering(mask)
             left = int(np.count_nonzero(mask))
             if not left:
                 return None
-        observer.pre_filtered(None, None)
-        observer.started(FILTER)
-        observer.filtered(filtering)
+        if told:
+            observer.pre_filtered(None, None)
+            observer.started(FILTER)
+            observer.filtered(filtering)
         if left == 1:
             return Decision(cycle, filtering, filtering.feasible)  # nobody scores the only node
-        observer.started(SCORE)
-        best = self._best(found, cycle, mask)
-        observer.scored(None)
+        if told:
+            observer.started(SCORE)
+        some = None if mask is fits else mask
+        best = self._best(found, cycle, scores, some) if scores else found.best_of(cycle, some)
+        if told:
+            observer.scored(None)
         return Decision(cycle, filtering, best)
 
-    def _best(self, found: EquivalenceClass, cycle: Cycle, mask: Mask | None) -> Best:
+    def _best(
+        self,
+        found: EquivalenceClass,
+        cycle: Cycle,
+        scores: Sequence[AskedScore],
+        mask: Mask | None,
+    ) -> Best:
         """The rows of the best nodes among those in a mask; None for all that are feasible."""
-        nodes = cycle.nodes
-        if mask is not None:
-            nodes = nodes.masked(mask)
-        elif len(found.feasible) < len(found.total):
-            nodes = nodes.subset(found.feasible)
-        more = self._scores.weighted(cycle, nodes)
-        if more is None and found.by_total:
-            if mask is None:
-                return found.best
-            total = found.total
-            best: Rows = ((total == np.maximum.reduce(total)) & mask).nonzero()[0]
-            # The best of all are the best of some if these have any of them.
-            return best if len(best) else _highest(np.where(mask, total, NOWHERE))
-        totals = found.totals(nodes)
-        if more is not None:
-            totals = totals + more
-        places = _highest(totals)
-        rows = nodes.rows
-        return places if rows is None else rows.take(places)
+        nodes = found.nodes(cycle, mask)
+        pre_scores = self._others.pre_scores
+        skipped = pre_scores.prepare(cycle, nodes, NOBODY) if pre_scores is not None else _NOBODY
+        more = weighted(scores, cycle, nodes, skipped)
+        return found.best_of(cycle, mask) if more is None else found.best_with(nodes, more)
 
     # -- which class
 
-    def _class_of(self, cycle: Cycle) -> EquivalenceClass | None:
-        """The pod's class; None if a plugin cannot sign the pod."""
+    def _known(self, cycle: Cycle) -> _Known:
+        """What is known of pods with the pod's spec."""
         # To make a signature takes longer than the rest of the decision.
         changes = cycle.cluster.catalog.changes
-        known = self._by_spec.get(cycle.shape.spec)
+        spec = cycle.shape.spec
+        known = self._by_spec.get(spec)
         if (
             known is None
             or known.changes != changes
-            or (known.found and not known.found.is_current)
+            or (known.found is not None and not known.found.is_current)
         ):
-            signature = _signature(self._of_spec, cycle.pod)
+            pod = cycle.pod
+            # Pods of groups are rejected as such.
+            grouped = pod.spec.scheduling_group is not None
+            signature = None if grouped else _signature(self._of_spec, pod)
             found = self._class_with(signature) if not self._of_pod else None
-            known = self._by_spec[cycle.shape.spec] = _Known(changes, signature, found)
-        if not self._of_pod or known.signature is None:
-            return known.found
-        own = _signature(self._of_pod, cycle.pod)
+            relevant = RelevantPlugins(self._others.asked)
+            known = self._by_spec[spec] = _Known(changes, signature, found, relevant)
+        return known
+
+    def _class_of(self, known: _Known, pod: Pod) -> EquivalenceClass | None:
+        """The class of a pod that is signed itself as well; None if a plugin cannot sign it."""
+        if known.signature is None:
+            return None
+        own = _signature(self._of_pod, pod)
         return self._class_with((known.signature, own)) if own is not None else None
 
     def _class_with(self, signature: Hashable | None) -> EquivalenceClass | None:
@@ -183,6 +209,7 @@ class EquivalenceClasses:
 
     def _note_use(self, found: EquivalenceClass, columns: Columns) -> None:
         used = self._used
+        self._used_last = found
         before = used.get(found)
         if before is None:
             found.is_current = True
@@ -216,9 +243,3 @@ def _signature(signers: Sequence[Signer], pod: Pod) -> Hashable | None:
             blame(error, name, "sign", pod)
         signatures.append(signature)
     return tuple(signatures)
-
-
-def _highest(totals: Amounts) -> Rows:
-    """Where the highest total is."""
-    places: Rows = (totals == np.maximum.reduce(totals)).nonzero()[0]
-    return places

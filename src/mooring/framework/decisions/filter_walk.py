@@ -5,8 +5,7 @@ preemption asks about one node at a time. All of them ask here, so they get the 
 that are nominated to a node count there. It chooses nothing and never waits.
 """
 
-from collections.abc import Mapping, Sequence, Set
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 import numpy as np
@@ -18,10 +17,10 @@ from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.observer import FILTER, NOBODY, PRE_FILTER, Observer
 from mooring.framework.decisions.pre_filter_walk import PreFilterWalk
+from mooring.framework.decisions.relevant_plugins import AskedFilter
 from mooring.framework.filtering import Filtering, PreFilterResult, Rejection
 from mooring.framework.handle import AskFilter
 from mooring.framework.nodes import Nodes
-from mooring.framework.plugin_calls import QuickMask
 from mooring.framework.verdict import Verdicts, fail
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
@@ -44,7 +43,6 @@ class FilterWalk:
         pre_filters: asks the pre-filter plugins.
         filters: the filters.
         what_ifs: the plugins that follow pods which are added and removed in thought.
-        quick: by name the filters that `narrow` asks at once (see `QuickFilter`).
     """
 
     def __init__(
@@ -53,13 +51,11 @@ class FilterWalk:
         pre_filters: PreFilterWalk,
         filters: Sequence[AskFilter],
         what_ifs: Sequence[tuple[str, hook.WhatIf]],
-        quick: Mapping[str, QuickMask] = MappingProxyType({}),
     ) -> None:
         self._cluster = cluster
         self._pre_filters = pre_filters
         self._filters = filters
         self._what_ifs = what_ifs
-        self._to_narrow = [(one, quick.get(one.name)) for one in filters]
         self._asking = False
 
     def run(self, cycle: Cycle, observer: Observer = NOBODY, rows: Rows | None = None) -> Filtering:
@@ -104,44 +100,6 @@ class FilterWalk:
         filtering = Filtering(mask, answers, pre_filter_result=result, special=special)
         observer.filtered(filtering)
         return filtering
-
-    def prepare(self, cycle: Cycle, observer: Observer) -> bool:
-        """Ask the pre-filter plugins alone; false if they reject the pod or name nodes.
-
-        Raises:
-            PluginError: a plugin failed.
-        """
-        whole, result, rejecting, _ = self._pre_filters.run(cycle, observer)
-        return whole is None and result is None and not rejecting
-
-    def narrow(self, cycle: Cycle, possible: Mask) -> Mask | None:
-        """Ask the filters alone about nodes that are possible.
-
-        Args:
-            cycle: the decision, after `prepare`.
-            possible: (n,) the nodes.
-
-        Returns:
-            The same mask if all of them pass, one without those that a filter rejects, or None if
-            a filter failed.
-
-        Raises:
-            PluginError: a plugin failed.
-        """
-        mask = possible
-        for asker, quick in self._to_narrow:
-            if quick is not None:
-                try:
-                    mask = quick(cycle, mask)
-                except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                    blame(error, asker.name, "filter", cycle.pod)
-            elif asker.name not in cycle.skipped:
-                verdicts = _ask(asker, cycle, cycle.nodes, mask)
-                if verdicts is not None:
-                    if any(one.error for one in verdicts.table):
-                        return None
-                    mask = mask & (verdicts.choice == 0)
-        return mask
 
     def prepared(self, pod: Pod) -> Cycle:
         """A decision in which every pre-filter plugin was asked and no filter yet.
@@ -273,6 +231,37 @@ class FilterWalk:
         """A filter that asks all filters would ask itself for ever."""
         if self._asking:
             raise MooringError("a filter must not use the handle to filter a node")
+
+
+def narrowed(filters: Iterable[AskedFilter], cycle: Cycle, possible: Mask) -> Mask | None:
+    """Ask filters about nodes that are possible, after the pre-filter plugins.
+
+    Args:
+        filters: the filters.
+        cycle: the decision.
+        possible: (n,) the nodes.
+
+    Returns:
+        The same mask if all of them pass, one without those that a filter rejects, or None if a
+        filter failed.
+
+    Raises:
+        PluginError: a plugin failed.
+    """
+    mask = possible
+    for asker, _, quick in filters:
+        if quick is not None:
+            try:
+                mask = quick(cycle, mask)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                blame(error, asker.name, "filter", cycle.pod)
+        elif asker.name not in cycle.skipped:
+            verdicts = _ask(asker, cycle, cycle.nodes, mask)
+            if verdicts is not None:
+                if any(one.error for one in verdicts.table):
+                    return None
+                mask = mask & (verdicts.choice == 0)
+    return mask
 
 
 def _nodes(cycle: Cycle, rows: Rows | None) -> Nodes:

@@ -5,14 +5,18 @@ and its pods; a foreign one that looks up other objects is not. Called by the ru
 plugins; what comes of it is used in every decision.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from mooring.framework import foreign, hook
 from mooring.framework.decisions.equivalence_class import KeptFilter, KeptPlugins, KeptScore
-from mooring.framework.decisions.equivalence_classes import EquivalenceClasses, Signer
-from mooring.framework.decisions.filter_walk import FilterWalk
+from mooring.framework.decisions.equivalence_classes import (
+    EquivalenceClasses,
+    OtherPlugins,
+    Signer,
+)
 from mooring.framework.decisions.pre_filter_walk import AskPreFilter, PreFilterWalk
+from mooring.framework.decisions.relevant_plugins import AskedFilter, AskedPlugins, AskedScore
 from mooring.framework.decisions.row_answers import SkipsSigned
 from mooring.framework.decisions.score_walk import AskPreScore, ScoreWalk
 from mooring.framework.declarations import kinds_to_watch, score_scope
@@ -59,23 +63,36 @@ def equivalence_classes(
     others = (one for name, one in plugins.items() if name not in kept)
     if not kept or weights * MAX_SCORE >= _MOST or any(map(_would_be_asked_twice, others)):
         return None
-    filters = [one for one in askers.filters if one.name not in kept]
-    quick = {one.name: ask for one in filters if (ask := quick_filter(plugins[one.name]))}
-    asked_before = [one for one in askers.pre_filters if one[0] not in {*kept, *quick}]
     return EquivalenceClasses(
         _kept_plugins(cluster, points, askers, kept),
         [_signer(name, one) for name, one in kept.items()],
-        FilterWalk(
-            cluster,
-            PreFilterWalk(cluster, asked_before),
-            filters,
-            (),
-            quick,
-        ),
-        ScoreWalk(
-            [one for one in askers.pre_scores if one[0] not in kept],
-            [one for one in askers.scores if one[0].name not in kept],
-        ),
+        _other_plugins(cluster, plugins, askers, kept),
+    )
+
+
+def _other_plugins(
+    cluster: Cluster, plugins: Mapping[str, hook.Hook], askers: Askers, kept: Collection[str]
+) -> OtherPlugins:
+    filters = [
+        AskedFilter(one, quick, quick.accepted if quick else None)
+        for one in askers.filters
+        if one.name not in kept
+        for quick in (quick_filter(plugins[one.name]),)
+    ]
+    scores = [
+        AskedScore(one, weight, one.quick, one.quick.quick_scores if one.quick else None)
+        for one, weight in askers.scores
+        if one.name not in kept
+    ]
+    # Quick answers need no preparation.
+    quick_filters = {one.asker.name for one in filters if one.quick is not None}
+    quick_scores = {one.asker.name for one in scores if one.quick is not None}
+    pre_filters = [one for one in askers.pre_filters if one[0] not in {*kept, *quick_filters}]
+    pre_scores = [one for one in askers.pre_scores if one[0] not in {*kept, *quick_scores}]
+    return OtherPlugins(
+        PreFilterWalk(cluster, pre_filters) if pre_filters else None,
+        ScoreWalk(pre_scores, ()) if pre_scores else None,
+        AskedPlugins(filters, scores),
     )
 
 

@@ -38,16 +38,15 @@ class Observer:
             it, some of the candidates are enough.
         each_plugin: it is to be told of each plugin as well, which costs a little time.
         each_score: it wants to know what each plugin gave to each node.
+        each_step: it wants to be told of each step of a decision that follows from what is kept,
+            and of Reserve and Permit where no plugin has anything to say; asked after `begun`.
+            Without it, it is told of the decision alone.
     """
 
     thorough: bool = False
     each_plugin: bool = False
     each_score: bool = False
-
-    @property
-    def wants_all(self) -> bool:
-        """Whether every plugin has to be asked, because the result alone is not enough."""
-        return self.thorough or self.each_plugin or self.each_score
+    each_step: bool = True
 
     def begun(self, cycle: Cycle) -> None:
         """A decision begins."""
@@ -106,5 +105,11 @@ class Observer:
         """A post-filter plugin answered; nobody has reviewed it yet."""
 
 
+class _Nobody(Observer):
+    """Wants to be told of nothing."""
+
+    each_step = False
+
+
 #: Nobody watches.
-NOBODY: Final = Observer()
+NOBODY: Final = _Nobody()

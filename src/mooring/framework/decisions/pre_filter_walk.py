@@ -89,6 +89,15 @@ class PreFilterWalk:
                 answers.take(name, answer)
         return answers.together(self._cluster) if answers is not None else _ALL_NODES
 
+    def leave_all(self, cycle: Cycle, observer: Observer) -> bool:
+        """Ask each plugin; whether none rejects the pod or names nodes.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        whole, result, rejecting, _ = self.run(cycle, observer)
+        return whole is None and result is None and not rejecting
+
     def _ask_others(
         self, cycle: Cycle, observer: Observer, first: int, answers: "_Answers"
     ) -> None:

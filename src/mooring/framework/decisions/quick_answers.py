@@ -5,10 +5,16 @@ there at verdicts with reasons or at the scores of each plugin. Both ways give t
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from mooring.framework.arrays import Amounts, Mask
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
+
+#: Gives those of some nodes that are accepted.
+QuickMask = Callable[[Cycle, Mask], Mask]
+#: Gives normalized scores, each times a weight.
+QuickScores = Callable[[Cycle, Nodes, int], Amounts | None]
 
 
 class QuickFilter(ABC):
@@ -26,6 +32,14 @@ class QuickFilter(ABC):
             The same mask if all of them are accepted, or another one.
         """
 
+    def accepted_alike(self, cycle: Cycle) -> QuickMask | None:  # noqa: ARG002 - for all alike
+        """What to ask in the place of `accepted` about all pods like this one.
+
+        Those are the pods with the same shape and owners, until an object changes or a pod with an
+        affinity term that no other has comes to a node. None if all nodes accept them.
+        """
+        return self.accepted
+
 
 class QuickScore(ABC):
     """A score that can tell the normalized scores without the raw ones of each node."""
@@ -37,3 +51,10 @@ class QuickScore(ABC):
         Returns:
             (n_nodes,) the scores, each times the weight; None if all nodes get the same.
         """
+
+    def quick_scores_alike(self, cycle: Cycle) -> QuickScores | None:  # noqa: ARG002 - for all alike
+        """What to ask in the place of `quick_scores` about all pods like this one.
+
+        See `QuickFilter.accepted_alike`. None if all nodes get the same.
+        """
+        return self.quick_scores

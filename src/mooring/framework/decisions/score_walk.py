@@ -3,7 +3,7 @@
 Called by the decision cycle with at least one node. Extenders' scores are added there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from mooring.framework.arrays import Amounts, Rows
 from mooring.framework.binding_hooks import blame
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.decision import PluginScore, Scoring
-from mooring.framework.decisions.observer import NOBODY, SCORE, Observer
+from mooring.framework.decisions.observer import SCORE, Observer
+from mooring.framework.decisions.relevant_plugins import AskedScore
 from mooring.framework.nodes import Nodes
 from mooring.framework.plugin_calls import AskScore
 
@@ -33,8 +34,6 @@ class ScoreWalk:
     ) -> None:
         self._pre_scores = pre_scores
         self._scores = scores
-        quick = {asker.name for asker, _ in scores if asker.quick is not None}
-        self._not_quick = [one for one in pre_scores if one[0] not in quick]
 
     def run(self, cycle: Cycle, rows: Rows, observer: Observer) -> Scoring:
         """Score the possible nodes.
@@ -56,31 +55,6 @@ class ScoreWalk:
         scoring = Scoring(rows, scores, total)
         observer.scored(scoring)
         return scoring
-
-    def weighted(self, cycle: Cycle, nodes: Nodes) -> Amounts | None:
-        """(n_nodes,) the weighted sums of the scores; None if they are the same for all nodes.
-
-        Up to a number that is the same for all nodes.
-
-        Raises:
-            PluginError: a plugin failed.
-        """
-        skipped = _prepare(self._not_quick, cycle, nodes, NOBODY)
-        total: Amounts | None = None
-        for asker, weight in self._scores:
-            if asker.name in skipped:
-                continue
-            try:
-                if asker.quick is not None:
-                    score = asker.quick(cycle, nodes, weight)
-                else:
-                    score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
-                    score = score if weight == 1 else score * weight
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                blame(error, asker.name, "score", cycle.pod)
-            if score is not None:
-                total = score if total is None else total + score
-        return total
 
     def _ask(
         self, cycle: Cycle, nodes: Nodes, observer: Observer, skipped: set[str]
@@ -110,22 +84,49 @@ class ScoreWalk:
         Raises:
             PluginError: a plugin failed.
         """
-        return _prepare(self._pre_scores, cycle, nodes, observer)
+        told = observer.each_plugin
+        skipped = set()
+        for name, prepare in self._pre_scores:
+            if told:
+                observer.asking(name)
+            try:
+                if prepare(cycle, nodes) is hook.SKIP:
+                    skipped.add(name)
+            except Exception as error:  # noqa: BLE001
+                blame(error, name, "pre_score", cycle.pod)
+            if told:
+                observer.score_answered(name)
+        return skipped
 
 
-def _prepare(
-    pre_scores: Sequence[AskPreScore], cycle: Cycle, nodes: Nodes, observer: Observer
-) -> set[str]:
-    told = observer.each_plugin
-    skipped = set()
-    for name, prepare in pre_scores:
-        if told:
-            observer.asking(name)
+def weighted(
+    scores: Iterable[AskedScore], cycle: Cycle, nodes: Nodes, skipped: Set[str]
+) -> Amounts | None:
+    """(n_nodes,) the weighted sums of scores; None if they are the same for all nodes.
+
+    Up to a number that is the same for all nodes.
+
+    Args:
+        scores: the scores.
+        cycle: the decision.
+        nodes: the nodes.
+        skipped: the plugins that had nothing to say in `pre_score`.
+
+    Raises:
+        PluginError: a plugin failed.
+    """
+    total: Amounts | None = None
+    for asker, weight, _, quick in scores:
+        if asker.name in skipped:
+            continue
         try:
-            if prepare(cycle, nodes) is hook.SKIP:
-                skipped.add(name)
-        except Exception as error:  # noqa: BLE001
-            blame(error, name, "pre_score", cycle.pod)
-        if told:
-            observer.score_answered(name)
-    return skipped
+            if quick is not None:
+                score = quick(cycle, nodes, weight)
+            else:
+                score = asker.normalized(cycle, nodes, asker.raw(cycle, nodes))
+                score = score if weight == 1 else score * weight
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            blame(error, asker.name, "score", cycle.pod)
+        if score is not None:
+            total = score if total is None else total + score
+    return total

@@ -30,21 +30,22 @@ class UnschedulableTemplates:
 
     Args:
         cluster: the state.
+
+    Attributes:
+        known: the decision about the last pod of each.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._version: tuple[int, int, int] | None = None
-        self._known: dict[_Key, Decision] = {}
+        self.known: dict[_Key, Decision] = {}
 
     def find(self, cycle: Cycle, observer: Observer) -> Decision | None:
         """The decision about a pod that surely fits nowhere, like the last one of its template."""
-        if not self._known:
-            return None
         if self._version != self._cluster.changes or self._cluster.nominations:
-            self._known.clear()
+            self.known.clear()
             return None
-        known = self._known.get(_key(cycle))
+        known = self.known.get(_key(cycle))
         if known is None:
             return None
         result = known.post_filter_result
@@ -59,13 +60,13 @@ class UnschedulableTemplates:
             return
         if _has_claims_of_its_own(decision.cycle.pod):
             return
-        if self._version != self._cluster.changes or len(self._known) >= _MOST:
-            self._known.clear()
+        if self._version != self._cluster.changes or len(self.known) >= _MOST:
+            self.known.clear()
             self._version = self._cluster.changes
         found = result.preemption
         if found is not None:
             result = result._replace(preemption=replace(found, potential=(), rejected={}))
-        self._known[_key(decision.cycle)] = decision._replace(
+        self.known[_key(decision.cycle)] = decision._replace(
             filtering=rejected(decision.filtering), post_filter_result=result
         )
 

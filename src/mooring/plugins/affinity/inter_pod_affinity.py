@@ -14,7 +14,12 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Choice, Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
+from mooring.framework.decisions.quick_answers import (
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -25,7 +30,7 @@ from mooring.model.node import Node
 from mooring.model.pod import Pod
 from mooring.model.workloads import Namespace
 from mooring.plugins.affinity.details import too_far, too_near, unwanted
-from mooring.plugins.affinity.questions import DomainQuestion, PodsWithTerm, Questions
+from mooring.plugins.affinity.questions import DomainQuestion, PodQuestions, PodsWithTerm, Questions
 from mooring.plugins.affinity.remedies import inter_pod_affinity_remedies
 from mooring.plugins.affinity.requeue_hints import (
     RequiredTerms,
@@ -255,16 +260,27 @@ class InterPodAffinity(
         cluster, shape = cycle.cluster, cycle.shape
         if not (shape.affinity or shape.anti_affinity or cluster.anti_affinity):
             return possible
-        asked = self._questions.of(shape)
+        return self._accepted(self._questions.of(shape), cycle, possible)
+
+    def accepted_alike(self, cycle: Cycle) -> QuickMask | None:
+        """Asks about all pods to which the same terms count."""
+        asked = self._questions.of(cycle.shape)
+        if not (asked.apart or asked.together):
+            return None
+        return functools.partial(self._accepted, asked)
+
+    def _accepted(self, asked: PodQuestions, cycle: Cycle, possible: Mask) -> Mask:
         for one in asked.apart:
             found = self._answer(one)
             if found.has_pods:
                 possible = possible > found.nodes_with_pods  # these, but not those
+        if not asked.together:
+            return possible
         answers = [self._answer(one) for one in asked.together]
         if asked.first and not any(one.has_pods for one in answers):
             # The first pod that matches its own affinity may go anywhere.
             for one in asked.together:
-                column = cluster.columns.labels(one.topology_key)
+                column = cycle.cluster.columns.labels(one.topology_key)
                 if not column.is_complete:
                     possible = possible & (column.ids > 0)
         else:
@@ -278,8 +294,25 @@ class InterPodAffinity(
         cluster, shape = cycle.cluster, cycle.shape
         if not (shape.preferred or cluster.preferred or cluster.affinity):
             return None
-        answers = [self._answer(one) for one in self._questions.of(shape).wanted]
-        answers = [one for one in answers if one.has_pods]
+        return self._quick_scores(self._questions.of(shape).wanted, cycle, nodes, weight)
+
+    def quick_scores_alike(self, cycle: Cycle) -> QuickScores | None:
+        """Asks about all pods to which the same terms count."""
+        wanted = self._questions.of(cycle.shape).wanted
+        return functools.partial(self._quick_scores, wanted) if wanted else None
+
+    def _quick_scores(
+        self,
+        wanted: Sequence[DomainQuestion],
+        cycle: Cycle,  # noqa: ARG002 - it is that of the nodes
+        nodes: Nodes,
+        weight: int,
+    ) -> Amounts | None:
+        answers = []
+        for one in wanted:
+            found = self._answer(one)
+            if found.has_pods:
+                answers.append(found)
         if not answers:
             return None
         if len(answers) == 1 and nodes.rows is None:
@@ -287,8 +320,8 @@ class InterPodAffinity(
             low, high = sums.lowest, sums.highest
             if not sums.every_node_counts:  # those without the label have 0
                 low, high = min(low, 0), max(high, 0)
-            found = _weighted_shares(sums.sums, low, high, weight)
-            return found.take(sums.ids) if found is not None else None
+            shares = _weighted_shares(sums.sums, low, high, weight)
+            return shares.take(sums.ids) if shares is not None else None
         raw = functools.reduce(np.add, [one.sums.take(nodes.take(one.ids)) for one in answers])
         low, high = int(np.minimum.reduce(raw)), int(np.maximum.reduce(raw))
         return _weighted_shares(raw, low, high, weight)

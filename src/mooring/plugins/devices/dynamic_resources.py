@@ -15,6 +15,7 @@ import numpy as np
 
 from mooring.framework.arrays import Amounts
 from mooring.framework.binding import Binding
+from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
 from mooring.framework.decisions.record_notes import RecordNotes
 from mooring.framework.decisions.row_answers import NormalizesByExtremes
@@ -107,6 +108,7 @@ class DynamicResources(
     Sign,
     NormalizesByExtremes,
     RecordNotes,
+    IdleAfterSkip,
 ):
     """Finds nodes where the pod's claims have devices or can get them, and allocates these."""
 

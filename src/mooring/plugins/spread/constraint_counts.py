@@ -216,7 +216,7 @@ class ShownDomains:
             then, rows, found = known
             if then == version and rows is nodes.rows:
                 return found
-        found = _domains_shown(column, nodes, ignored)
+        found = domains_shown(column, nodes, ignored)
         if ignored is None:
             if len(self._last) >= _MOST_SHOWN:
                 self._last.clear()
@@ -224,7 +224,8 @@ class ShownDomains:
         return found
 
 
-def _domains_shown(column: LabelColumn, nodes: Nodes, ignored: Mask | None) -> int:
+def domains_shown(column: LabelColumn, nodes: Nodes, ignored: Mask | None = None) -> int:
+    """How many domains of a label nodes are in, ignored ones left out."""
     ids = nodes.take(column.ids)
     empty = column.place("")
     if empty > 0:

@@ -3,8 +3,9 @@
 The numbers of matching pods on each node are kept by the state; a decision sums them by domain.
 """
 
+import functools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -12,7 +13,12 @@ import numpy as np
 from mooring.framework import hook
 from mooring.framework.arrays import Amounts, Choice, Floats, Mask
 from mooring.framework.cycle import Cycle
-from mooring.framework.decisions.quick_answers import QuickFilter, QuickScore
+from mooring.framework.decisions.quick_answers import (
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
 from mooring.framework.details.rejected_nodes import RejectedNodes
 from mooring.framework.handle import Handle
 from mooring.framework.nodes import Nodes
@@ -116,6 +122,22 @@ class _SpreadScores:
     def __init__(self, scores: Amounts, ignored: Mask | None) -> None:
         self.raw = scores
         self.ignored = ignored
+
+
+class _Asked(NamedTuple):
+    """The constraints of one action that pods have.
+
+    Attributes:
+        constraints: the constraints.
+        strict: whether nodes that lack one of the labels are left out.
+        itself: of each required constraint, whether such a pod is one of those to be spread.
+        key: equal for pods to which the same nodes and pods count.
+    """
+
+    constraints: tuple[SpreadConstraint, ...]
+    strict: bool
+    itself: tuple[bool, ...]
+    key: Hashable
 
 
 class PodTopologySpread(
@@ -298,33 +320,58 @@ class PodTopologySpread(
 
     def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
         """The nodes that the filter leaves."""
-        constraints = self._constraints_of(cycle.pod, cycle.shape, DO_NOT_SCHEDULE)
-        if constraints:
-            standing = self._standing_of(cycle, constraints, strict=True)
-            for one in standing.each:
-                possible = one.accepted(cycle, possible)
+        ask = self.accepted_alike(cycle)
+        return possible if ask is None else ask(cycle, possible)
+
+    def accepted_alike(self, cycle: Cycle) -> QuickMask | None:
+        """Asks about all pods with these constraints."""
+        asked = self._asked(cycle, DO_NOT_SCHEDULE)
+        return None if asked is None else functools.partial(self._accepted, asked)
+
+    def _accepted(self, asked: _Asked, cycle: Cycle, possible: Mask) -> Mask:
+        standing = self._standing_of(cycle, asked)
+        for one, itself in zip(standing.each, asked.itself, strict=True):
+            possible = one.accepted(cycle, possible, itself=itself)
         return possible
 
     def quick_scores(self, cycle: Cycle, nodes: Nodes, weight: int) -> Amounts | None:
         """The normalized scores, from a small table if that is possible."""
-        constraints = self._constraints_of(cycle.pod, cycle.shape, SCHEDULE_ANYWAY)
-        if not constraints:
-            return None
-        standing = self._standing_of(cycle, constraints, strict=self._is_strict(cycle.pod))
+        ask = self.quick_scores_alike(cycle)
+        return None if ask is None else ask(cycle, nodes, weight)
+
+    def quick_scores_alike(self, cycle: Cycle) -> QuickScores | None:
+        """Asks about all pods with these constraints."""
+        asked = self._asked(cycle, SCHEDULE_ANYWAY)
+        return None if asked is None else functools.partial(self._quick_scores, asked)
+
+    def _quick_scores(
+        self, asked: _Asked, cycle: Cycle, nodes: Nodes, weight: int
+    ) -> Amounts | None:
+        standing = self._standing_of(cycle, asked)
         places = standing.places(cycle.cluster)
         if places is not None:
             return standing.scores(cycle, nodes, places, weight)
         self.pre_score(cycle, nodes)
         return self.normalize(cycle, nodes, self.score_nodes(cycle.pod, nodes)) * weight
 
-    def _standing_of(
-        self, cycle: Cycle, constraints: tuple[SpreadConstraint, ...], *, strict: bool
-    ) -> StandingConstraints:
-        """What is kept for pods that have constraints."""
-        pod, shape, columns = cycle.pod, cycle.shape, cycle.cluster.columns
+    def _asked(self, cycle: Cycle, action: str) -> _Asked | None:
+        """The constraints of one action that a pod has; None if it has none."""
+        pod, shape = cycle.pod, cycle.shape
+        constraints = self._constraints_of(pod, shape, action)
+        if not constraints:
+            return None
+        required = action == DO_NOT_SCHEDULE
+        strict = required or self._is_strict(pod)
         key = (constraints, node_selection_key(pod, shape), tolerations_key(pod, shape), strict)
+        itself = tuple([one.matches(shape.labels) for one in constraints]) if required else ()
+        return _Asked(constraints, strict, itself, key)
+
+    def _standing_of(self, cycle: Cycle, asked: _Asked) -> StandingConstraints:
+        """What is kept for pods that have constraints."""
+        columns = cycle.cluster.columns
 
         def make() -> StandingConstraints:
+            constraints, strict, _, _ = asked
             domains = [
                 self._domains(cycle, constraints, place, strict=strict)
                 for place in range(len(constraints))
@@ -335,7 +382,7 @@ class PodTopologySpread(
             ]
             return StandingConstraints(cycle, constraints, domains, sums, strict=strict)
 
-        return self._standing.get(columns, key, make)
+        return self._standing.get(columns, asked.key, make)
 
     # -- what helps
 

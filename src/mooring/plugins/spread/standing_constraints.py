@@ -10,13 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from mooring.framework.arrays import Amounts, Floats, Mask
+from mooring.framework.arrays import Amounts, Floats, Mask, Rows
 from mooring.framework.cycle import Cycle
 from mooring.framework.nodes import Nodes
 from mooring.plugins.domain_sums import DomainSums
 from mooring.plugins.spread.constraint_counts import (
     EligibleDomains,
-    ShownDomains,
+    domains_shown,
     every_node_has_labels,
     lowest_count,
     spread_pods,
@@ -50,11 +50,17 @@ class StandingConstraint:
         self._ids: Ids = domains.ids
         self._is_complete = domains.is_complete
 
-    def accepted(self, cycle: Cycle, possible: Mask) -> Mask:
-        """Those of some nodes to whose domains one more pod may come."""
+    def accepted(self, cycle: Cycle, possible: Mask, *, itself: bool) -> Mask:
+        """Those of some nodes to whose domains one more pod may come.
+
+        Args:
+            cycle: the decision.
+            possible: (n,) the nodes.
+            itself: whether the pod is one of those to be spread.
+        """
         counts, constraint = self.sums.catch_up(cycle.cluster), self.constraint
         limit = constraint.max_skew + lowest_count(counts, constraint)
-        limit -= constraint.matches(cycle.shape.labels)
+        limit -= itself
         if self._is_complete and counts.domains and counts.highest <= limit:
             return possible
         by_domain = counts.sums <= limit
@@ -90,6 +96,8 @@ class StandingConstraints:
         self.each = tuple(map(StandingConstraint, constraints, domains, sums))
         #: The places of all nodes in a table of scores; None if there are better ways.
         self._places: NodePlaces | None = None
+        #: In how many domains the possible nodes were last, and their rows.
+        self._shown: tuple[Rows | None, int] | None = None
         columns = cycle.cluster.columns
         hosts = [one for one in constraints if one.topology_key == HOSTNAME]
         others = [one for one in self.each if one.constraint.topology_key != HOSTNAME]
@@ -104,7 +112,6 @@ class StandingConstraints:
         if self._domains is not None:
             self._column = columns.labels(self._domains.constraint.topology_key)
             ids, size = self._column.ids, len(self._column.values)
-            self._shown = ShownDomains()
         pods = spread_pods(cycle.shape.namespace, hosts[0]) if hosts else None
         self._places = NodePlaces(ids, size, pods)
 
@@ -126,7 +133,10 @@ class StandingConstraints:
         by_pods: Sequence[float] = (0.0,)
         if domains is not None:
             sums = domains.sums.catch_up(cycle.cluster).sums
-            size = self._shown.count(self._column, nodes, None)
+            rows = nodes.rows
+            if self._shown is None or self._shown[0] is not rows:
+                self._shown = rows, domains_shown(self._column, nodes)
+            size = self._shown[1]
             by_domain = domain_values(sums, self._column, domains.constraint, size)
         if host is not None:
             most = len(places.nodes) // len(by_domain)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from mooring.framework.arrays import Amounts
+from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
 from mooring.framework.hook import (
     SKIP,
@@ -103,6 +104,7 @@ class VolumeBinding(
     VolumeDetails,
     VolumeRemedies,
     Sign,
+    IdleAfterSkip,
 ):
     """Finds nodes where the pod's claims have volumes or can get them, and holds on to these."""
 

@@ -1,0 +1,129 @@
+"""Which plugins are asked about pods with one spec, of those whose answers are not kept.
+
+Most pods have no rules of their own and nobody's rules are about them. Plugins with quick answers
+say so once (`quick_answers`), and the next pods of the template are decided without asking them.
+Used by `equivalence_classes`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mooring.framework.binding_hooks import blame
+from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.quick_answers import (
+    QuickFilter,
+    QuickMask,
+    QuickScore,
+    QuickScores,
+)
+from mooring.framework.handle import AskFilter
+from mooring.framework.plugin_calls import AskScore
+from mooring.model.meta import OwnerReference
+from mooring.state.shapes import LabelKey
+
+
+class AskedFilter(NamedTuple):
+    """A filter that is asked.
+
+    Attributes:
+        asker: the way to ask it.
+        plugin: the filter, if it has quick answers.
+        quick: the way to ask for these.
+    """
+
+    asker: AskFilter
+    plugin: QuickFilter | None = None
+    quick: QuickMask | None = None
+
+
+class AskedScore(NamedTuple):
+    """A score that is asked.
+
+    Attributes:
+        asker: the way to ask it.
+        weight: its weight.
+        plugin: the score, if it has quick answers.
+        quick: the way to ask for these.
+    """
+
+    asker: AskScore
+    weight: int
+    plugin: QuickScore | None = None
+    quick: QuickScores | None = None
+
+
+class AskedPlugins(NamedTuple):
+    """The plugins that are asked about a pod."""
+
+    filters: Sequence[AskedFilter]
+    scores: Sequence[AskedScore]
+
+
+class RelevantPlugins:
+    """The plugins that may have something to say about pods with one spec.
+
+    Holds until an object changes.
+
+    Args:
+        every: all plugins whose answers are not kept.
+    """
+
+    __slots__ = ("_every", "_found", "_labels", "_owners", "_terms")
+
+    def __init__(self, every: AskedPlugins) -> None:
+        self._every = every
+        self._found: AskedPlugins | None = None
+        self._labels: LabelKey | None = None
+        self._owners: Sequence[OwnerReference] | None = None
+        self._terms = -1
+
+    def of(self, cycle: Cycle) -> AskedPlugins:
+        """Those for one of the pods.
+
+        Raises:
+            PluginError: a plugin failed.
+        """
+        cluster, labels = cycle.cluster, cycle.shape.label_key
+        owners = cycle.pod.metadata.owner_references
+        terms = cluster.anti_affinity.version + cluster.affinity.version + cluster.preferred.version
+        if self._labels is not labels or self._terms != terms or self._owners != owners:
+            # Plugins are not asked whether to ask them before a second pod comes that is alike:
+            # there may be none, as in a StatefulSet.
+            self._labels, self._terms, self._owners, self._found = labels, terms, owners, None
+            return self._every
+        found = self._found
+        if found is None:
+            filters, scores = self._every
+            found = self._found = AskedPlugins(_filters(filters, cycle), _scores(scores, cycle))
+        return found
+
+
+def _filters(filters: Sequence[AskedFilter], cycle: Cycle) -> list[AskedFilter]:
+    """Those that are to be asked about pods like this one, and how."""
+    found = []
+    for one in filters:
+        if one.plugin is None:
+            found.append(one)
+            continue
+        try:
+            quick = one.plugin.accepted_alike(cycle)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            blame(error, one.asker.name, "filter", cycle.pod)
+        if quick is not None:
+            found.append(one._replace(quick=quick))
+    return found
+
+
+def _scores(scores: Sequence[AskedScore], cycle: Cycle) -> list[AskedScore]:
+    found = []
+    for one in scores:
+        if one.plugin is None:
+            found.append(one)
+            continue
+        try:
+            quick = one.plugin.quick_scores_alike(cycle)
+        except Exception as error:  # noqa: BLE001
+            blame(error, one.asker.name, "score", cycle.pod)
+        if quick is not None:
+            found.append(one._replace(quick=quick))
+    return found
