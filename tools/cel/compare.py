@@ -30,7 +30,7 @@ from tools.cel.generator import Generator
 from tools.cel.handmade import EXPRESSIONS
 
 HERE: Final = Path(__file__).parent
-CORPUS: Final = HERE.parents[1] / "tests/parity/vectors/selectors.ndjson.gz"
+CORPUS: Final = HERE.parents[1] / "tests/parity/selectors.ndjson.gz"
 Case = dict[str, Any]
 
 

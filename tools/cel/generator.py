@@ -12,7 +12,19 @@ _STRINGS: Final = [
     '"a,b,c"', '" x "', '"Ünï✓"', 'r"\\d+"', '"^a"', '"[0-9]+"', '"\\u00e9"', '"1"', '"true"',
     '"2024-02-29T12:00:00Z"', '"1h30m"', '"""triple "q" """', '"-5"', '"3.5"', '"aXbXc"', '"X"',
 ]  # fmt: skip
-_INTS: Final = ["0", "1", "2", "3", "-1", "7", "42", "100", "0x1F", "9223372036854775807", "-9223372036854775808"]
+_INTS: Final = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "7",
+    "42",
+    "100",
+    "0x1F",
+    "9223372036854775807",
+    "-9223372036854775808",
+]
 _UINTS: Final = ["0u", "1u", "2u", "3u", "18446744073709551615u", "0xFFu"]
 _DOUBLES: Final = ["0.0", "1.0", "1.5", "-2.25", "1e3", "3.0", ".5", "1e300", "100000000.0"]
 _BYTES: Final = ['b""', 'b"a"', "b'abc'", 'b"\\xff"', 'b"\\101"']
@@ -26,7 +38,12 @@ _QUANTITIES: Final = [
     'device.capacity["gpu.example.com"].memory', 'device.capacity["gpu.example.com"].cores',
     'device.capacity["other.example.com"].share', 'device.capacity["nic.example.com"].bandwidth',
 ]  # fmt: skip
-_SEMVERS: Final = ['semver("1.2.3")', 'semver("1.2.3-rc.1")', 'semver("535.104.6")', 'semver("v1.2", true)']
+_SEMVERS: Final = [
+    'semver("1.2.3")',
+    'semver("1.2.3-rc.1")',
+    'semver("535.104.6")',
+    'semver("v1.2", true)',
+]
 _ATTRIBUTES: Final = [
     'device.attributes["gpu.example.com"].model', 'device.attributes["gpu.example.com"].index',
     'device.attributes["gpu.example.com"].healthy', 'device.attributes["gpu.example.com"]["uuid"]',
@@ -74,7 +91,9 @@ class Generator:
     def _make(self, kind: str, depth: int) -> str:
         pick = self._random
         if pick.random() < 0.02:
-            kind = pick.choice([*SCALARS, "any", "list:int", "map", "null", "optional:int", "bytes"])
+            kind = pick.choice(
+                [*SCALARS, "any", "list:int", "map", "null", "optional:int", "bytes"]
+            )
         known = [name for name, of in self._variables if of == kind]
         if known and pick.random() < 0.4:
             return pick.choice(known)
@@ -115,8 +134,24 @@ class Generator:
         comparison = pick.choice(["<", "<=", ">", ">=", "==", "!="])
 
         def compared() -> str:
-            of = pick.choice(["int", "uint", "double", "string", "bytes", "duration", "timestamp", "int", "string"])
-            other = pick.choice(["int", "uint", "double"]) if of in ("int", "uint", "double") and comparison not in ("==", "!=") else of
+            of = pick.choice(
+                [
+                    "int",
+                    "uint",
+                    "double",
+                    "string",
+                    "bytes",
+                    "duration",
+                    "timestamp",
+                    "int",
+                    "string",
+                ]
+            )
+            other = (
+                pick.choice(["int", "uint", "double"])
+                if of in ("int", "uint", "double") and comparison not in ("==", "!=")
+                else of
+            )
             return f"{make(of, d)} {comparison} {make(other, d)}"
 
         def equal() -> str:

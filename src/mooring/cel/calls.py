@@ -3,6 +3,7 @@
 Called by the compiler for every call that is not lazy.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -10,7 +11,7 @@ from mooring.cel.ast import Call
 from mooring.cel.cost import CallCost, call_cost, is_one
 from mooring.cel.declarations import FUNCTIONS, OVERLOADS
 from mooring.cel.equality import NO_OVERLOAD, equal
-from mooring.cel.errors import CelValueError
+from mooring.cel.errors import CelRuntimeError, CelValueError
 from mooring.cel.overloads import Overload
 from mooring.cel.plan import COST, Frame, Plan, Run, charge, constant
 from mooring.cel.regex import PATTERN_CALLS, Regex
@@ -18,7 +19,7 @@ from mooring.cel.types import Type
 from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
 
 _CONVERSIONS: Final = frozenset(
-    "bool bytes double duration dyn int string timestamp type uint".split()
+    ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"]
 )
 _PATTERNS: Final = frozenset(PATTERN_CALLS)
 _LONG: Final = 1000
@@ -90,7 +91,7 @@ def _pattern_call(
         if type(args[0]) is not str or type(args[1]) is not str:
             frame[COST] += 1
             raise CelValueError(NO_OVERLOAD)
-        if len(args) > 2 and type(args[2]) is not int:  # noqa: PLR2004 (the limit of findAll)
+        if len(args) > 2 and type(args[2]) is not int:
             raise CelValueError(NO_OVERLOAD)
         used = regex or Regex(args[1])
         result = call(used, args[0], *args[2:])
@@ -166,7 +167,7 @@ def _dispatching(overloads: list[Overload]) -> Callable[..., Value]:
 def _counted(call: Callable[..., Value], runs: list[Run], cost: CallCost) -> Run:
     if len(runs) == 1:
         return _unary(call, runs[0], cost)
-    if len(runs) == 2:  # noqa: PLR2004 (binary)
+    if len(runs) == 2:
         return _binary(call, runs[0], runs[1], cost)
 
     def several(frame: Frame) -> Value:
@@ -194,8 +195,8 @@ def _unary(call: Callable[..., Value], operand: Run, cost: CallCost) -> Run:
     def unary(frame: Frame) -> Value:
         try:
             arg = operand(frame)
-        except CelValueError:
-            frame[COST] += 1
+        except CelValueError as error:
+            _count_failed(frame, cost, (_FAILED,), error)
             raise
         try:
             result = call(arg)
@@ -214,14 +215,14 @@ def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -
     def binary(frame: Frame) -> Value:
         try:
             first = left(frame)
-        except CelValueError:
+        except CelValueError as error:
             _also(right, frame)
-            frame[COST] += 1
+            _count_failed(frame, cost, (_FAILED, None), error)
             raise
         try:
             second = right(frame)
-        except CelValueError:
-            frame[COST] += 1
+        except CelValueError as error:
+            _count_failed(frame, cost, (first, _FAILED), error)
             raise
         if always_one:
             frame[COST] += 1
@@ -240,11 +241,26 @@ def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -
     return binary
 
 
+_FAILED: Final = object()
+
+
+def _count_failed(
+    frame: Frame, cost: CallCost, args: tuple[Value, ...], error: CelValueError
+) -> None:
+    """Count a call one of whose arguments is an error.
+
+    Raises:
+        CelRuntimeError: in Kubernetes, counting panics, which nothing forgives.
+    """
+    try:
+        frame[COST] += cost(args, None)
+    except TypeError:
+        raise CelRuntimeError(f"internal error: {error}") from error
+    except AttributeError:
+        frame[COST] += 1
+
+
 def _also(run: Run, frame: Frame) -> None:
     """Count what the second operand costs although the first one failed."""
-    try:
+    with contextlib.suppress(CelValueError):
         run(frame)
-    except CelValueError:
-        pass
-
-

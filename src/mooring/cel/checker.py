@@ -347,5 +347,3 @@ def _qualified(node: Node) -> str | None:
     if not isinstance(node, Ident):
         return None
     return ".".join([node.name, *reversed(parts)])
-
-

@@ -4,7 +4,7 @@ Called once per expression. Parts that are the same for every device are compute
 finds errors in them as Kubernetes does; everything else is a function of a frame (see `plan`).
 """
 
-from typing import Final
+from typing import Any, Final
 
 from mooring.cel.ast import (
     Call,
@@ -33,6 +33,7 @@ from mooring.cel.plan import (
     constant,
     is_key,
     selection,
+    tested,
     without_own_cost,
 )
 from mooring.cel.values import MISSING, CelMap, Optional, Value, inner_key, type_name
@@ -98,7 +99,10 @@ class _Compiler:
             return plan
         # parity: Kubernetes takes one unit back, of a condition even more than it cost.
         base = plan.base or plan.run
-        return Plan(selection(base, plan.qualifiers, plan.own_cost - 1).run)
+        # Inside of a condition it is not even seen as a test.
+        branch = selection(base, plan.qualifiers, 0).run
+        run = selection(base, plan.qualifiers, plan.own_cost - 1).run
+        return Plan(tested(run), branch=branch)
 
     def _index(self, node: Call, *, optional: bool) -> Plan:
         operand, index = (self.plan(arg) for arg in node.args)
@@ -157,7 +161,7 @@ class _Compiler:
         parts = [(self.plan(key), self.plan(value), opt) for key, value, opt in node.entries]
 
         def build(frame: Frame) -> Value:
-            entries = {}
+            entries: dict[Any, Value] = {}
             for key_plan, value_plan, optional in parts:
                 key = inner_key(key_plan.run(frame))
                 value = value_plan.run(frame)
@@ -300,5 +304,3 @@ def _first_present(first: Run, second: Run, *, unwrap: bool) -> Run:
         return optional.value if unwrap else optional
 
     return run
-
-

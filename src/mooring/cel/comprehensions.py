@@ -6,6 +6,7 @@ counted, as in Kubernetes, and `all` and `exists` may forgive it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 from mooring.cel.ast import Call, Comprehension, Ident, ListNode, Literal, MapNode, Node
 from mooring.cel.cost import LIST
@@ -37,9 +38,9 @@ class Loop:
         values = self.range(frame)
         two = bool(self.node.iter_var2)
         if type(values) is list:
-            return list(enumerate(values)) if two else [(value, None) for value in values]
+            return enumerate(values) if two else zip(values, repeat(None), strict=False)
         if type(values) is CelMap:
-            return [(key, values.find(key) if two else None) for key in values.keys()]  # noqa: SIM118
+            return [(key, values.find(key) if two else None) for key in values.key_values()]
         raise CelValueError(f"got '{type_name(values)}', expected iterable type")
 
 
@@ -76,7 +77,7 @@ def _map_step(
     loop: Loop, step: Call, plan: PlanNode
 ) -> tuple[Callable[[Frame, CelMap], None], int]:
     value = plan(step.args[-1]).run
-    if len(step.args) == 2:  # noqa: PLR2004 (map and entries)
+    if len(step.args) == 2:
 
         def update(frame: Frame, target: CelMap) -> None:
             entries = value(frame)
@@ -105,7 +106,8 @@ def _quantifier(loop: Loop, predicate: Run, *, decisive: bool) -> Run:
     def run(frame: Frame) -> bool:
         problem: CelValueError | None = None
         decided = False
-        for frame[first], frame[second] in loop.items(frame):
+        items = loop.items(frame)
+        for frame[first], frame[second] in items:
             frame[COST] += condition_cost
             if decided:
                 break
@@ -135,7 +137,8 @@ def _exactly_one(loop: Loop, predicate: Run) -> Run:
     def run(frame: Frame) -> bool:
         problem: CelValueError | None = None
         count = 0
-        for frame[first], frame[second] in loop.items(frame):
+        items = loop.items(frame)
+        for frame[first], frame[second] in items:
             try:
                 value = predicate(frame)
                 if value is True:
@@ -167,7 +170,8 @@ def _gathered(
     def run(frame: Frame) -> Value:
         problem: CelValueError | None = None
         gathered = new({})
-        for frame[first], frame[second] in loop.items(frame):
+        items = loop.items(frame)
+        for frame[first], frame[second] in items:
             try:
                 accepted = True if accept is None else accept(frame)
                 if accepted is True:

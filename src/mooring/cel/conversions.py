@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Final
 
 from mooring.cel.errors import CelValueError
+from mooring.cel.limits import Bounds
 from mooring.cel.overloads import Functions, function, unguarded
 from mooring.cel.times import (
     parse_duration,
@@ -32,11 +33,13 @@ from mooring.cel.types import (
 )
 from mooring.cel.values import Duration, Timestamp, TypeValue, Uint, Value, type_name
 
-_INT64: Final = range(-(2**63), 2**63)
-_UINT64: Final = range(2**64)
+_INT64: Final = Bounds(-(2**63), 2**63)
+_UINT64: Final = Bounds(0, 2**64)
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]{1,400}", re.ASCII)
 _FLOAT: Final = re.compile(
-    r"(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", re.ASCII
+    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)"
+    r"(?:[eE][+-]?[0-9](?:_?[0-9])*)?",
+    re.ASCII,
 )
 _INFINITY: Final = re.compile(r"[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _HEX_FLOAT: Final = re.compile(
@@ -119,7 +122,7 @@ def print_double(number: float) -> str:
     power = len(digits) + int(exponent) - 1
     if number == 0 or -4 <= power < 21 and power < max(6, 0):  # noqa: RUF021
         return f"{Decimal(repr(number)):f}".removesuffix(".0")
-    if -4 <= power < 6:  # noqa: PLR2004 (as Go's %g)
+    if -4 <= power < 6:
         return f"{Decimal(repr(number)):f}".removesuffix(".0")
     mantissa = str(digits[0]) + ("." + "".join(map(str, digits[1:])) if len(digits) > 1 else "")
     return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"

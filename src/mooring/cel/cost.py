@@ -7,10 +7,10 @@ when it runs an expression, so that the same expressions exceed the limit.
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from mooring.cel.semver import Version
+from mooring.cel.named_formats import NamedFormat
 from mooring.cel.network import Cidr, Ip
 from mooring.cel.quantities import CelQuantity
-from mooring.cel.named_formats import NamedFormat
+from mooring.cel.semver import Version
 from mooring.cel.urls import Url
 from mooring.cel.values import MISSING, CelMap, Optional, Value
 
@@ -55,7 +55,7 @@ def _traversal(value: Value) -> int:
     if kind is list:
         return sum(map(_traversal, value))
     if kind is CelMap:
-        return sum(_traversal(key) + _traversal(value.find(key)) for key in value.keys())  # noqa: SIM118
+        return sum(_traversal(key) + _traversal(value.find(key)) for key in value.key_values())
     return 1
 
 

@@ -7,6 +7,7 @@ and the compiler; nothing here changes after import.
 from typing import Final
 
 from mooring.cel import (
+    authorization,
     conversions,
     lists,
     named_formats,
@@ -47,7 +48,7 @@ from mooring.cel.values import TypeValue
 
 _LIBRARIES: Final = (
     operators, conversions, times, optionals, network, urls, lists, strings, quantities, semver,
-    named_formats,
+    named_formats, authorization,
 )  # fmt: skip
 
 
@@ -77,7 +78,6 @@ _NAMED: Final[dict[str, Type]] = {
     "bool": BOOL,
     "bytes": BYTES,
     "double": DOUBLE,
-    "duration": DURATION,
     "google.protobuf.Duration": DURATION,
     "google.protobuf.Timestamp": TIMESTAMP,
     "int": INT,
@@ -88,7 +88,6 @@ _NAMED: Final[dict[str, Type]] = {
     "null_type": NULL,
     "optional_type": optional_of(DYN),
     "string": STRING,
-    "timestamp": TIMESTAMP,
     "type": TYPE,
     "uint": UINT,
     "kubernetes.DRADevice": DEVICE,

@@ -6,7 +6,9 @@
 Called by whoever allocates devices, which also keeps compiled selectors; nothing is cached here.
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from mooring.cel.checker import check
@@ -39,6 +41,7 @@ __all__ = [
     "compile_selector",
 ]
 
+_RECURSION_LIMIT: Final = 10_000
 _EMPTY: Final = CelMap({})
 
 
@@ -90,9 +93,7 @@ class DeviceInput:
             ),
             "",
         )
-        amounts = {
-            name: _amount(amount) for name, amount in (capacity or {}).items()
-        }
+        amounts = {name: _amount(amount) for name, amount in (capacity or {}).items()}
         self.root = CelMap(
             {
                 "driver": driver,
@@ -181,10 +182,22 @@ def compile_selector(expression: str) -> DeviceSelector:
     and column, and `DeviceSelector.matches` raises `CelCompileError` with that text.
     """
     try:
-        run, size = _compile(expression)
+        with _deep_recursion():
+            run, size = _compile(expression)
     except CelCompileError as error:
         return DeviceSelector(expression, None, 0, str(error))
     return DeviceSelector(expression, run, size, None)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Room for expressions nested as deeply as Kubernetes allows (the parser limits the depth)."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _compile(expression: str) -> tuple[Run, int]:
@@ -194,9 +207,7 @@ def _compile(expression: str) -> tuple[Run, int]:
         if issues:
             raise _failed(expression, issues)
         if root.type not in (BOOL, ANY):
-            raise CelCompileError(
-                f"must evaluate to bool or the unknown type, not {root.type}"
-            )
+            raise CelCompileError(f"must evaluate to bool or the unknown type, not {root.type}")
         return compile_node(root)
     except ParseError as error:
         raise _failed(expression, [error.issue]) from error

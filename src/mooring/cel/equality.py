@@ -103,7 +103,7 @@ def _equal_lists(first: list[Value], second: list[Value]) -> bool:
 def _equal_maps(first: CelMap, second: CelMap) -> bool:
     if len(first.entries) != len(second.entries):
         return False
-    for key in first.keys():  # noqa: SIM118 (a map of expressions, no dict)
+    for key in first.key_values():
         other = second.find(key)
         if other is MISSING or not _not_different(first.find(key), other):
             return False
@@ -165,9 +165,10 @@ def is_comparable(value: Value) -> bool:
     return type_name(value) in _COMPARABLE
 
 
-_COMPARABLE = frozenset(
-    "bool int uint double string bytes google.protobuf.Duration google.protobuf.Timestamp".split()
+_COMPARABLE_NAMES = (
+    "bool int uint double string bytes google.protobuf.Duration google.protobuf.Timestamp "
 )
+_COMPARABLE = frozenset(_COMPARABLE_NAMES.split())
 
 
 def is_zero(value: Value) -> bool:
@@ -178,7 +179,9 @@ def is_zero(value: Value) -> bool:
         return value.nanos == _YEAR_ONE
     if type(value) is CelMap:
         return not value.entries
-    return value is None or (isinstance(value, bool | int | float | str | bytes | list) and not value)
+    return value is None or (
+        isinstance(value, bool | int | float | str | bytes | list) and not value
+    )
 
 
 _YEAR_ONE = -62135596800 * 10**9

@@ -1,11 +1,11 @@
 """What can go wrong with an expression.
 
-    MooringError
-    └── CelError
-        ├── CelCompileError   the expression is wrong; nothing was evaluated
-        └── CelRuntimeError   the expression failed for one device
-            ├── CelValueError a value was wrong; `||`, `&&`, `all` and `exists` may absorb it
-            └── CelCostError  the evaluation cost more than Kubernetes allows; nothing absorbs it
+MooringError
+└── CelError
+    ├── CelCompileError   the expression is wrong; nothing was evaluated
+    └── CelRuntimeError   the expression failed for one device
+        ├── CelValueError a value was wrong; `||`, `&&`, `all` and `exists` may absorb it
+        └── CelCostError  the evaluation cost more than Kubernetes allows; nothing absorbs it
 """
 
 from typing import NamedTuple

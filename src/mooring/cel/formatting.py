@@ -80,14 +80,13 @@ def _clause(text: str, pos: int) -> tuple[Clause, int]:
         if pos >= len(text):
             raise FormatError("could not find end of precision specifier")
         digits = text[start:pos]
-        if not digits or len(digits) > 18:  # noqa: PLR2004 (no 64-bit number is longer)
+        if not digits or len(digits) > 18:
             raise FormatError("error while converting precision to integer")
         precision = int(digits)
     letter = text[pos]
     if letter not in "sdfebxXo":
         raise FormatError(
-            "could not parse formatting clause: unrecognized formatting clause "
-            f'"{letter}"'
+            f'could not parse formatting clause: unrecognized formatting clause "{letter}"'
         )
     return Clause(letter, precision), pos + 1
 
@@ -160,7 +159,7 @@ def _double(clause: Clause, number: float) -> str:
         return f"{number:,.{clause.precision}f}"
     mantissa, _, exponent = f"{number:.{clause.precision}e}".partition("e")
     power = f"{int(exponent):03d}" if exponent.startswith("-") else f"{int(exponent):02d}"
-    return f"{mantissa}\u202f×\u202f10{power.translate(_SUPERSCRIPTS)}"  # noqa: RUF001
+    return f"{mantissa}×10{power.translate(_SUPERSCRIPTS)}"
 
 
 def _text(value: Value) -> str:
@@ -168,7 +167,7 @@ def _text(value: Value) -> str:
     if kind == "list":
         return f"[{', '.join(map(_member, value))}]"
     if kind == "map":
-        pairs = sorted((_key(key), _member(value.find(key))) for key in value.keys())  # noqa: SIM118
+        pairs = sorted((_key(key), _member(value.find(key))) for key in value.key_values())
         return "{" + ", ".join(f"{key}:{member}" for key, member in pairs) + "}"
     if value is None:
         return "null"

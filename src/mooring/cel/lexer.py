@@ -142,7 +142,7 @@ def _body(text: str) -> tuple[str, bool]:
     raw = text[0] in "rR"
     if raw:
         text = text[1:]
-    if len(text) >= 6 and text[:3] in ('"""', "'''"):  # noqa: PLR2004 (two triple quotes)
+    if len(text) >= 6 and text[:3] in ('"""', "'''"):
         return text[3:-3], raw
     return text[1:-1], raw
 

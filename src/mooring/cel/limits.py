@@ -4,13 +4,26 @@ Called where a value can become large for little cost. Kubernetes builds such va
 not at all in practice; here they count as too costly, so that no expression takes all memory.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mooring.cel.errors import CelCostError
 
 MAX_ELEMENTS: Final = 1_000_000
 MAX_CHARACTERS: Final = 10_000_000
 COST_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
+
+
+class Bounds(NamedTuple):
+    """Whole numbers from `low` up to, but not including, `high`.
+
+    Unlike a range, it tells at once whether it has an instance of a subclass of int.
+    """
+
+    low: int
+    high: int
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and self.low <= number < self.high
 
 
 def check_size(elements: int) -> None:

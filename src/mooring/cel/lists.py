@@ -32,6 +32,8 @@ _COMPARABLE: Final = {
     "int": INT, "uint": UINT, "double": DOUBLE, "bool": BOOL, "duration": DURATION,
     "timestamp": TIMESTAMP, "string": STRING, "bytes": BYTES,
 }  # fmt: skip
+#: So many values a device may have for all its attributes.
+_MAX_INCLUDED: Final = 48
 _SUMMABLE: Final[dict[str, tuple[Type, Value]]] = {
     "int": (INT, 0),
     "uint": (UINT, Uint(0)),
@@ -123,8 +125,12 @@ def _sort_by_keys(values: list[Value], keys: list[Value]) -> list[Value]:
     kind = type_name(keys[0])
     if any(type_name(key) != kind for key in keys):
         raise CelValueError("list elements must have the same type")
-    order = functools.cmp_to_key(lambda i, j: _order(keys[i], keys[j]) or 0)
-    return [values[i] for i in sorted(range(len(values)), key=order)]
+
+    def order_of(i: int, j: int) -> int:
+        return _order(keys[i], keys[j]) or 0
+
+    indices = sorted(range(len(values)), key=functools.cmp_to_key(order_of))
+    return [values[i] for i in indices]
 
 
 def _sort(values: Value) -> list[Value]:
@@ -162,6 +168,19 @@ def _equivalent(first: list[Value], second: list[Value]) -> bool:
     return _contains_all(first, second) and _contains_all(second, first)
 
 
+def _includes(target: Value, wanted: Value) -> bool:
+    if type(target) is not list:
+        return same(target, wanted)
+    for i, value in enumerate(target):
+        if i >= _MAX_INCLUDED:
+            raise CelValueError(
+                f"'includes' function cannot be applied to lists longer than {_MAX_INCLUDED} values"
+            )
+        if same(value, wanted):
+            return True
+    return False
+
+
 def _for_comparable(
     id_: str, call: Callable[[list[Value]], Value], result: Type | None = None
 ) -> list[Overload]:
@@ -184,6 +203,8 @@ FUNCTIONS: Final[Functions] = {
     "min": _for_comparable("list_{0}_min_{0}", _extreme("min", 1)),
     "indexOf": [method("list_a_index_of_int", [list_of(_A), _A], INT, _index_of)],
     "lastIndexOf": [method("list_a_last_index_of_int", [list_of(_A), _A], INT, _last_index_of)],
+    # Known to kube-scheduler although the feature it belongs to, DRAListTypeAttributes, is off.
+    "includes": [method("dra_includes_dyn_dyn", [DYN, DYN], BOOL, _includes)],
     "slice": [method("list_slice", [_LIST, INT, INT], _LIST, _slice)],
     "flatten": [
         unguarded(method("list_flatten", [list_of(_LIST)], _LIST, _flatten)),

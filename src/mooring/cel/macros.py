@@ -6,7 +6,17 @@ Called by the parser for every call. Expansions are those of cel-go, so that cos
 from collections.abc import Callable
 from typing import Final
 
-from mooring.cel.ast import Call, Comprehension, Ident, ListNode, Literal, MapNode, Node, Select, copy
+from mooring.cel.ast import (
+    Call,
+    Comprehension,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    copy,
+)
 from mooring.cel.errors import Issue
 
 #: The variable that a comprehension accumulates in; users cannot write it.
@@ -110,7 +120,7 @@ def _loop(
 def _map(pos: int, target: Node, args: list[Node]) -> Node:
     variables = _variables(args, False, _IDENTIFIER)
     step = _call(pos, "_+_", _accu(pos), ListNode(pos, [args[-1]]))
-    filter_ = args[1] if len(args) == 3 else None  # noqa: PLR2004 (variable, filter, transform)
+    filter_ = args[1] if len(args) == 3 else None
     return _loop(pos, target, variables, step, filter_, ListNode(pos, []))
 
 
@@ -123,7 +133,7 @@ def _filter(pos: int, target: Node, args: list[Node]) -> Node:
 def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
     def macro(pos: int, target: Node, args: list[Node]) -> Node:
         variables = _variables(args, True, _SIMPLE_NAME)
-        filter_ = args[2] if len(args) == 4 else None  # noqa: PLR2004 (2 variables, filter, transform)
+        filter_ = args[2] if len(args) == 4 else None
         if kind == "list":
             step = _call(pos, "_+_", _accu(pos), ListNode(pos, [args[-1]]))
             return _loop(pos, target, variables, step, filter_, ListNode(pos, []))

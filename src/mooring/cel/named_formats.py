@@ -23,9 +23,7 @@ _BASE64: Final = re.compile(
     r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 )
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIME: Final = re.compile(
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
-)
+_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 _LABEL_LENGTH: Final = 63
 _SUBDOMAIN_LENGTH: Final = 253
 
@@ -76,7 +74,7 @@ def _dns(pattern: re.Pattern[str], length: int, *, prefix: bool = False) -> _Che
 
 def _qualified_name(text: str) -> list[str]:
     parts = text.split("/")
-    if len(parts) > 2:  # noqa: PLR2004 (prefix and name)
+    if len(parts) > 2:
         return ["a qualified name must consist of a name and an optional prefix"]
     problems: list[str] = []
     if len(parts) > 1:
@@ -126,10 +124,10 @@ def _is_date(text: str) -> bool:
 
 def _is_datetime(text: str) -> bool:
     parts = text.lower().split("t")
-    if len(text) < 4 or len(parts) < 2 or not _is_date(parts[0]):  # noqa: PLR2004 (date and time)
+    if len(text) < 4 or len(parts) < 2 or not _is_date(parts[0]):
         return False
     match = _TIME.fullmatch(parts[1])
-    return bool(match) and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
+    return match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 _FORMATS: Final = {

@@ -25,7 +25,7 @@ class Ip:
     @property
     def size(self) -> int:
         """The number of bytes."""
-        return 4 if self.address.version == 4 else 16  # noqa: PLR2004 (IPv4)
+        return 4 if self.address.version == 4 else 16
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ip) and self.address == other.address
@@ -76,7 +76,7 @@ def _address(text: str) -> _Address:
 
 def _network(text: str) -> Cidr:
     body, slash, bits = text.rpartition("/")
-    if not slash or not bits.isdigit() or not bits.isascii() or len(bits) > 3:  # noqa: PLR2004
+    if not slash or not bits.isdigit() or not bits.isascii() or len(bits) > 3:
         raise CelValueError(f'network address parse error during conversion from string: "{text}"')
     address = _address(body)
     if (len(bits) > 1 and bits[0] == "0") or int(bits) > address.max_prefixlen:

@@ -10,7 +10,7 @@ from typing import Final
 
 from mooring.cel.equality import NO_OVERLOAD, compare, equal, same
 from mooring.cel.errors import CelValueError
-from mooring.cel.limits import check_size
+from mooring.cel.limits import Bounds, check_size
 from mooring.cel.overloads import Functions, Overload, function, method, unguarded
 from mooring.cel.times import duration, timestamp
 from mooring.cel.types import (
@@ -31,8 +31,8 @@ from mooring.cel.types import (
 )
 from mooring.cel.values import MISSING, CelMap, Duration, Timestamp, Uint, Value, type_name
 
-_INT64: Final = range(-(2**63), 2**63)
-_UINT64: Final = range(2**64)
+_INT64: Final = Bounds(-(2**63), 2**63)
+_UINT64: Final = Bounds(0, 2**64)
 
 
 def _no_overload() -> CelValueError:

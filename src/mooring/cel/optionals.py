@@ -47,7 +47,7 @@ def insert(target: CelMap, *update: Value) -> CelMap:
         CelValueError: a key is in the map already.
     """
     added = CelMap({inner_key(update[0]): update[1]}) if len(update) > 1 else update[0]
-    for key in added.keys():
+    for key in added.key_values():
         if target.find(key) is not MISSING:
             raise CelValueError(f"insert failed: key {key} already exists")
     return CelMap({**target.entries, **added.entries})
@@ -58,14 +58,10 @@ _OPTIONAL: Final = optional_of(_V)
 _MAP: Final = map_of(param("K"), _V)
 FUNCTIONS: Final[Functions] = {
     "optional.of": [function("optional_of", [_V], _OPTIONAL, Optional)],
-    "optional.ofNonZeroValue": [
-        function("optional_ofNonZeroValue", [_V], _OPTIONAL, _of_non_zero)
-    ],
+    "optional.ofNonZeroValue": [function("optional_ofNonZeroValue", [_V], _OPTIONAL, _of_non_zero)],
     "optional.none": [function("optional_none", [], _OPTIONAL, lambda: NONE)],
     "value": [method("optional_value", [_OPTIONAL], _V, _value)],
-    "hasValue": [
-        method("optional_hasValue", [_OPTIONAL], BOOL, lambda o: o.value is not MISSING)
-    ],
+    "hasValue": [method("optional_hasValue", [_OPTIONAL], BOOL, lambda o: o.value is not MISSING)],
     "or": [method("optional_or_optional", [_OPTIONAL, _OPTIONAL], _OPTIONAL, _lazy)],
     "orValue": [method("optional_orValue_value", [_OPTIONAL, _V], _V, _lazy)],
     "first": [method("list_first", [list_of(_V)], _OPTIONAL, _first)],

@@ -4,28 +4,28 @@ Called by the checker's entry, once per expression. Recursive descent with the l
 each rule of its grammar may be entered 250 times at once, whatever the nesting looks like.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from mooring.cel.ast import Call, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 from mooring.cel.errors import Issue
 from mooring.cel.lexer import LexError, Token, tokenize, unquote, unquote_bytes
+from mooring.cel.limits import Bounds
 from mooring.cel.macros import MacroError, expand
 from mooring.cel.values import Uint
 
 MAX_CODE_POINTS: Final = 100_000
 _MAX_DEPTH: Final = 250
-_RESERVED: Final = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null"
-    " return true var void while".split()
+_RESERVED_WORDS = (
+    "as break const continue else false for function if import in let loop package "
+    "namespace null return true var void while "
 )
+_RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 _RELATIONS: Final = {
     "<": "_<_", "<=": "_<=_", ">": "_>_", ">=": "_>=_", "==": "_==_", "!=": "_!=_", "in": "@in",
 }  # fmt: skip
 _SUMS: Final = {"+": "_+_", "-": "_-_"}
 _PRODUCTS: Final = {"*": "_*_", "/": "_/_", "%": "_%_"}
-_INT: Final = range(-(2**63), 2**63)
+_INT: Final = Bounds(-(2**63), 2**63)
 
 
 class ParseError(Exception):
@@ -102,13 +102,6 @@ class _Parser:
         if self._depth[rule] > _MAX_DEPTH:
             raise ParseError(Issue(pos, _TOO_DEEP))
 
-    @contextmanager
-    def _level(self, rule: str, pos: int) -> Iterator[None]:
-        before = self._depth[rule]
-        self._enter(rule, pos)
-        yield
-        self._depth[rule] = before
-
     def _height(self, *nodes: Node) -> int:
         return max((self._heights.get(id(node), 0) for node in nodes), default=0)
 
@@ -171,8 +164,7 @@ class _Parser:
         while (kind := self._peek()) in _RELATIONS:
             token = self._next()
             self._enter("relation", token.pos)
-            with self._level("relation", token.pos):
-                right = self._sum()
+            right = self._sum()
             node = self._binary(token, _RELATIONS[kind], node, right)
         self._depth["relation"] = before["relation"]
         return node
@@ -189,8 +181,7 @@ class _Parser:
             if kind in _PRODUCTS:
                 token = self._next()
                 self._enter("calc", token.pos)
-                with self._level("calc", token.pos):
-                    right = self._unary()
+                right = self._unary()
                 node = self._binary(token, _PRODUCTS[kind], node, right)
                 continue
             if total is not None and sum_token is not None:
@@ -220,9 +211,7 @@ class _Parser:
         if count % 2 == 0:
             return node
         function = "!_" if token.kind == "!" else "-_"
-        return self._high(
-            Call(token.pos, function, None, [node]), self._height(node), token.pos
-        )
+        return self._high(Call(token.pos, function, None, [node]), self._height(node), token.pos)
 
     def _member(self) -> Node:
         before = self._depth["member"]
@@ -257,9 +246,7 @@ class _Parser:
         index = self._expr()
         self._expect("]")
         height = 1 + self._height(operand, index)
-        return self._high(
-            Call(bracket.pos, function, None, [operand, index]), height, bracket.pos
-        )
+        return self._high(Call(bracket.pos, function, None, [operand, index]), height, bracket.pos)
 
     def _call(
         self, pos: int, function: str, target: Node | None, args: list[Node], height: int
@@ -312,9 +299,7 @@ class _Parser:
             raise ParseError(Issue(start.pos, f"reserved identifier: {token.text}"))
         if parenthesis := self._accept("("):
             args = self._arguments()
-            return self._call(
-                parenthesis.pos, prefix + token.text, None, args, self._height(*args)
-            )
+            return self._call(parenthesis.pos, prefix + token.text, None, args, self._height(*args))
         return Ident(token.pos, prefix + token.text)
 
     def _list(self, bracket: Token) -> Node:
@@ -409,4 +394,4 @@ def _digits(text: str) -> int:
     if text.startswith("0x"):
         return int(text, 16)
     text = text.lstrip("0") or "0"
-    return int(text) if len(text) < 30 else 2**64  # noqa: PLR2004 (too long for any literal)
+    return int(text) if len(text) < 30 else 2**64

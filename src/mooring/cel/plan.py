@@ -1,7 +1,8 @@
 """The compiled form of a part of an expression.
 
 Made by the compiler. A frame is a list: the cost so far, the device, the work that has no
-cost in Kubernetes, and a slot for each variable of a comprehension. Costs only grow, so they are compared with the limit in loops and at the end.
+cost in Kubernetes, and a slot for each variable of a comprehension. Costs only grow, so they are
+compared with the limit in loops and at the end.
 """
 
 from collections.abc import Callable
@@ -40,6 +41,7 @@ class Plan(NamedTuple):
         base: for a selection, what it selects from.
         qualifiers: for a selection, the path.
         own_cost: for a selection, what it costs beside its base and qualifiers.
+        branch: how to evaluate it as a branch of a condition or as an index, if that differs.
     """
 
     run: Run
@@ -47,6 +49,7 @@ class Plan(NamedTuple):
     base: Run | None = None
     qualifiers: tuple[Qualifier, ...] = ()
     own_cost: int = 0
+    branch: Run | None = None
 
 
 def constant(value: Value) -> Plan:
@@ -61,6 +64,8 @@ def selection(base: Run, qualifiers: tuple[Qualifier, ...], own_cost: int) -> Pl
 
 def without_own_cost(plan: Plan) -> Run:
     """A selection as a branch of a condition or an index, where it costs one less."""
+    if plan.branch is not None:
+        return plan.branch
     if plan.base is None or not plan.own_cost:
         return plan.run
     return _path(plan.base, plan.qualifiers, 0)
@@ -137,11 +142,21 @@ def _any_path(base: Run, qualifiers: tuple[Qualifier, ...], own_cost: int) -> Ru
     return path
 
 
+def tested(run: Run) -> Run:
+    """``has(a.?b.c)`` asks whether the optional has a value."""
+
+    def test(frame: Frame) -> Value:
+        value = run(frame)
+        return value.value is not MISSING if type(value) is Optional else value
+
+    return test
+
+
 def _follow(frame: Frame, value: Value, qualifiers: tuple[Qualifier, ...]) -> Value:
     is_optional = type(value) is Optional
     if is_optional:
         if value.value is MISSING:
-            return _tested(value, qualifiers)
+            return value
         value = value.value
     for qualifier in qualifiers:
         key = qualifier.key
@@ -154,17 +169,12 @@ def _follow(frame: Frame, value: Value, qualifiers: tuple[Qualifier, ...]) -> Va
         if is_optional:
             value = find(value, key)
             if value is MISSING:
-                return _tested(NONE, qualifiers)
+                return NONE
             frame[COST] += 1
             continue
         frame[COST] += 1
         value = find(value, key) is not MISSING if qualifier.test_only else select(value, key)
-    return _tested(Optional(value), qualifiers) if is_optional else value
-
-
-def _tested(optional: Optional, qualifiers: tuple[Qualifier, ...]) -> Value:
-    """``has(a.?b.c)`` asks whether the optional has a value."""
-    return optional.value is not MISSING if qualifiers[-1].test_only else optional
+    return Optional(value) if is_optional else value
 
 
 _KEYS: Final = frozenset({str, int, Uint, bool, float})

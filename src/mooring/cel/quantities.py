@@ -1,20 +1,21 @@
 """The quantity library: amounts such as ``500m`` and ``2Gi``.
 
 Called through the declarations and by `device_selector`. Kubernetes keeps most amounts as a whole
-number and a power of ten, the others as decimals; `isInteger` tells which, so this module does, too.
+number and a power of ten, the others as decimals; `isInteger` tells which, and so does this module.
 """
 
 import re
 from typing import ClassVar, Final
 
 from mooring.cel.errors import CelValueError
+from mooring.cel.limits import Bounds
 from mooring.cel.overloads import Functions, function, method
 from mooring.cel.types import BOOL, DOUBLE, INT, QUANTITY, STRING
 from mooring.errors import QuantityError
 from mooring.model.quantity import Quantity, parse_quantity
 
 _NANO: Final = 10**9
-_INT64: Final = range(-(2**63), 2**63)
+_INT64: Final = Bounds(-(2**63), 2**63)
 _PARTS: Final = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?([A-Za-z]*)([+-]?[0-9]*)", re.ASCII)
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -150,9 +151,7 @@ FUNCTIONS: Final[Functions] = {
     "quantity": [function("string_to_quantity", [STRING], QUANTITY, _quantity)],
     "isQuantity": [function("is_quantity_string", [STRING], BOOL, _is_quantity)],
     "sign": [function("quantity_sign", [QUANTITY], INT, _sign)],
-    "isGreaterThan": [
-        method("quantity_is_greater_than", _TWO, BOOL, lambda a, b: a.nano > b.nano)
-    ],
+    "isGreaterThan": [method("quantity_is_greater_than", _TWO, BOOL, lambda a, b: a.nano > b.nano)],
     "isLessThan": [method("quantity_is_less_than", _TWO, BOOL, lambda a, b: a.nano < b.nano)],
     "compareTo": [method("quantity_compare_to", _TWO, INT, _order)],
     "asApproximateFloat": [method("quantity_get_float", [QUANTITY], DOUBLE, _approximate)],

@@ -109,7 +109,8 @@ class Regex:
             seen: set[int] = set()
             position = _position(text, at)
             for place, began in pending:
-                if self._expand(place, position, seen, into := []):
+                into: list[int] = []
+                if self._expand(place, position, seen, into):
                     threads += [(thread, began) for thread in into]
                     found = (began, at)
                     break
@@ -160,14 +161,16 @@ class Regex:
                 self._member[key] = known
         return known
 
-    def _closed(self, pending: tuple[int, ...], position: _Position) -> tuple[tuple[int, ...], bool]:
+    def _closed(
+        self, pending: tuple[int, ...], position: _Position
+    ) -> tuple[tuple[int, ...], bool]:
         """The places that wait for a character, and whether there is a match."""
         key = (pending, position)
         known = self._closures.get(key)
         if known is None:
             threads: list[int] = []
             seen: set[int] = set()
-            matched = any([self._expand(p, position, seen, threads) for p in pending])
+            matched = any(self._expand(p, position, seen, threads) for p in pending)
             known = (tuple(sorted(threads)), matched)
             if len(self._closures) > _MAX_CACHED:
                 self._closures.clear()

@@ -107,7 +107,6 @@ class _Parser:
         self._pos = 0
         self._flags = _Flags()
         self._groups = [_Open(self._flags, [], Sequence())]
-        self._names: set[str] = set()
         self._repeated = False
 
     def parse(self) -> Part:
@@ -169,9 +168,6 @@ class _Parser:
         outer = self._flags
         if pattern.startswith("(?", pos):
             if name := _GROUP_NAME.match(pattern, pos):
-                if name[1] in self._names:
-                    raise _error("duplicate capture group name", name[1])
-                self._names.add(name[1])
                 self._pos = name.end()
             elif flags := _FLAGS.match(pattern, pos):
                 if not flags[1] and not flags[2] and flags[4] == ")":
@@ -291,7 +287,7 @@ class _Parser:
         )
         if hexadecimal:
             digits = (hexadecimal[1] or hexadecimal[2]).lstrip("0") or "0"
-            if len(digits) <= 6 and int(digits, 16) <= 0x10FFFF:  # noqa: PLR2004
+            if len(digits) <= 6 and int(digits, 16) <= 0x10FFFF:
                 self._pos = hexadecimal.end()
                 return chr(int(digits, 16))
         self._pos += 2
@@ -385,7 +381,7 @@ def _badly_written(match: re.Match[str]) -> bool:
 
 
 def _bound(text: str) -> int:
-    return int(text) if len(text) < 8 else _MAX_REPEAT + 1  # noqa: PLR2004 (no valid one is longer)
+    return int(text) if len(text) < 8 else _MAX_REPEAT + 1
 
 
 def _check_repeats(part: Part) -> None:

@@ -77,7 +77,7 @@ def _normalized(text: str) -> Version:
             if not stripped or stripped[0] not in "0123456789":
                 stripped = f"0{stripped}"
             parts[i] = stripped
-    if len(parts) < 3:  # noqa: PLR2004 (major, minor, patch)
+    if len(parts) < 3:
         if re.search(r"[+-]", parts[-1]):
             raise ValueError("short version cannot contain PreRelease/Build meta data")
         parts += ["0"] * (3 - len(parts))

@@ -11,6 +11,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from mooring.cel.errors import CelValueError
+from mooring.cel.limits import Bounds
 from mooring.cel.overloads import Functions, method
 from mooring.cel.types import DURATION, INT, STRING, TIMESTAMP
 from mooring.cel.values import Duration, Timestamp
@@ -19,9 +20,9 @@ SECOND: Final = 10**9
 _MIN_SECONDS: Final = -62135596800
 _MAX_SECONDS: Final = 253402300799
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_INT: Final = range(-(2**63), 2**63)
+_INT: Final = Bounds(-(2**63), 2**63)
 _UNITS: Final = {
-    "ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 10**6,  # noqa: RUF001 (both letters)
+    "ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 10**6,
     "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND,
 }  # fmt: skip
 _PART: Final = re.compile(r"(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([^0-9.]+)")
@@ -66,7 +67,7 @@ def parse_duration(text: str) -> Duration:
     total, pos = 0, 0
     while pos < len(body):
         match = _PART.match(body, pos)
-        if match is None or match[4] not in _UNITS or len(match[0]) > 100:  # noqa: PLR2004 (no number is longer)
+        if match is None or match[4] not in _UNITS or len(match[0]) > 100:
             raise ValueError(text)
         unit = _UNITS[match[4]]
         fraction = match[2] or match[3] or ""
@@ -100,7 +101,7 @@ def parse_timestamp(text: str) -> Timestamp:
     offset = 0
     if match[8]:
         zone_hours, zone_minutes = int(match[9]), int(match[10])
-        if zone_hours > 24 or zone_minutes > 60:  # noqa: PLR2004 (Go allows both ends)
+        if zone_hours > 24 or zone_minutes > 60:
             raise ValueError(text)
         offset = (zone_hours * 3600 + zone_minutes * 60) * (-1 if match[8] == "-" else 1)
     # Year 0 is a leap year, like 400.

@@ -142,7 +142,7 @@ def _host(scheme: str, host: str) -> str:
 
 def _unescaped_host(host: str) -> str:
     for match in _ESCAPED.finditer(host):
-        if match[1] and int(match[1][0], 16) < 8 and match[1] != "25":  # noqa: PLR2004 (ASCII)
+        if match[1] and int(match[1][0], 16) < 8 and match[1] != "25":
             raise _UrlError(f"invalid URL escape {match[0]!r}")
     plain = _ESCAPED.sub("", host)
     if any(char.isascii() and char not in _HOST for char in plain):
@@ -174,7 +174,7 @@ def _path(text: str) -> str:
         pieces += map(_escaped, text[at : match.start()])
         byte = int(match[1], 16)
         char = chr(byte)
-        pieces.append(char if byte < 128 and char in _PATH else f"%{match[1].upper()}")  # noqa: PLR2004
+        pieces.append(char if byte < 128 and char in _PATH else f"%{match[1].upper()}")
         at = match.end()
     pieces += map(_escaped, text[at:])
     return "".join(pieces)
@@ -235,7 +235,5 @@ FUNCTIONS: Final[Functions] = {
     ],
     "getPort": [method("url_get_port", [URL], STRING, lambda url: _split_port(url.host)[1])],
     "getEscapedPath": [method("url_get_escaped_path", [URL], STRING, lambda url: url.path)],
-    "getQuery": [
-        method("url_get_query", [URL], map_of(STRING, list_of(STRING)), _query)
-    ],
+    "getQuery": [method("url_get_query", [URL], map_of(STRING, list_of(STRING)), _query)],
 }

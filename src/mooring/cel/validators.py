@@ -102,12 +102,10 @@ def _mismatch(node: Node, wanted: Type, found: Type) -> Issue:
     return Issue(node.pos, f"expected type '{wanted}' but found '{found}'")
 
 
-class _WrongArgument(Exception):
+class _ArgumentError(Exception):
     def __init__(self, node: Node, letter: str) -> None:
         super().__init__()
-        self.issue = Issue(
-            node.pos, f"error during formatting: {refusal(letter, node.type.name)}"
-        )
+        self.issue = Issue(node.pos, f"error during formatting: {refusal(letter, node.type.name)}")
 
 
 def _format(node: Call) -> list[Issue]:
@@ -127,14 +125,14 @@ def _format(node: Call) -> list[Issue]:
         n_used += 1
         bad = _unfit(args[index], ALLOWED[clause.letter], nested=clause.letter == "s")
         if bad is not None:
-            raise _WrongArgument(bad, clause.letter)
+            raise _ArgumentError(bad, clause.letter)
         return ""
 
     try:
         walk(target.value, len(args), use)
     except FormatError as error:
         return [Issue(node.pos, str(error))]
-    except _WrongArgument as error:
+    except _ArgumentError as error:
         return [error.issue]
     if len(args) > n_used:
         message = (

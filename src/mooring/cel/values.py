@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final, TypeAlias
 
 from mooring.cel.errors import CelRuntimeError
+from mooring.cel.limits import Bounds
 from mooring.cel.types import Type
 
 #: Any value of an expression.
@@ -75,7 +76,7 @@ class CelMap:
 
     def __init__(
         self,
-        entries: dict[Hashable, Value],
+        entries: dict[Any, Value],
         default: Value = MISSING,
         *,
         only_strings: bool = False,
@@ -105,13 +106,13 @@ class CelMap:
             return self.find(key) is not MISSING
         return type(key) is str and key in self.entries
 
-    def keys(self) -> Iterator[Value]:
+    def key_values(self) -> Iterator[Value]:
         """The keys as values."""
         return (key[1] if isinstance(key, tuple) else key for key in self.entries)
 
 
-_INT: Final = range(-(2**63), 2**63)
-_UINT: Final = range(2**64)
+_INT: Final = Bounds(-(2**63), 2**63)
+_UINT: Final = Bounds(0, 2**64)
 
 
 def inner_key(key: Value) -> Hashable:
@@ -213,6 +214,6 @@ def fits(type_: Type, value: Value) -> bool:
     if kind == "list":
         return not value or fits(type_.params[0], value[0])
     if kind == "map":
-        for key in value.keys():  # noqa: SIM118 (a map of expressions, no dict)
+        for key in value.key_values():
             return fits(type_.params[0], key) and fits(type_.params[1], value.find(key))
     return True
