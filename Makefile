@@ -17,7 +17,7 @@ QUICK := tests/parity/test_vectors.py $(patsubst %,tests/property/test_%.py,colu
 COVERAGE := $(if $(filter true,$(CI)),--cov --cov-report=term --cov-fail-under=94)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity agreement bench-extender bench-scheduler bench-core bench-simulator bench-check bench-all bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
+.PHONY: help setup demo test quick lint types layers unit e2e cov fmt kube parity selectors agreement bench-extender bench-scheduler bench-core bench-simulator bench-check bench-all bench-embedded bench-memory bench-faults bench-hostile soak conformance release-check docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ parity: setup ## compare with kube-scheduler's own answers; VECTORS=FILES for ot
 	$(BIN)/python -m tools.parity $(VECTORS) $(ARGS)
 
 CASES ?= 10000
+
+selectors: setup ## compare device selectors with kube-scheduler; CASES=10000 random ones (needs Go)
+	$(BIN)/python -m tools.cel.compare --count $(CASES) $(ARGS)
 
 agreement: setup ## do explain and run say the same? CASES=10000 random ones
 	$(BIN)/python -m tools.agreement --cases $(CASES) $(ARGS)

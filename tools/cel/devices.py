@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from mooring.cel.device_selector import DeviceInput, InvalidAttribute
-from mooring.cel.semver import Version
+from mooring.cel.libraries.semver import Version
 
 DEVICES: Final[dict[str, dict[str, Any]]] = {
     "gpu": {

@@ -12,7 +12,7 @@ from mooring.cel.types import ERROR, Type
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class AstNode:
     """Base of all nodes; the checker fills `type`."""
 
     pos: int
@@ -20,14 +20,14 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
-class Literal(Node):
+class Literal(AstNode):
     """A constant."""
 
     value: Any
 
 
 @dataclass(slots=True, eq=False)
-class Ident(Node):
+class Ident(AstNode):
     """A name; `constant` is set by the checker for the name of a type."""
 
     name: str
@@ -35,71 +35,71 @@ class Ident(Node):
 
 
 @dataclass(slots=True, eq=False)
-class Select(Node):
+class Select(AstNode):
     """``operand.field``, or has(operand.field) with `test_only`.
 
     `constant` is set by the checker where it all is the name of a type.
     """
 
-    operand: Node
+    operand: AstNode
     field: str
     test_only: bool = False
     constant: Any = dataclasses.field(default=None, init=False)
 
 
 @dataclass(slots=True, eq=False)
-class Call(Node):
+class Call(AstNode):
     """A function, operator or method; the checker fills `overloads` with the ids that may apply."""
 
     function: str
-    target: Node | None
-    args: list[Node]
+    target: AstNode | None
+    args: list[AstNode]
     overloads: list[str] = dataclasses.field(default_factory=list, init=False)
 
     @property
-    def operands(self) -> list[Node]:
+    def operands(self) -> list[AstNode]:
         """Target (if any) and arguments."""
         return self.args if self.target is None else [self.target, *self.args]
 
 
 @dataclass(slots=True, eq=False)
-class ListNode(Node):
+class ListNode(AstNode):
     """A list literal; `optional` has the indices of ``?element``."""
 
-    elements: list[Node]
+    elements: list[AstNode]
     optional: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
-class MapNode(Node):
+class MapNode(AstNode):
     """A map literal of key, value and whether the entry is ``?key: value``."""
 
-    entries: list[tuple[Node, Node, bool]]
+    entries: list[tuple[AstNode, AstNode, bool]]
 
 
 @dataclass(slots=True, eq=False)
-class StructNode(Node):
+class StructNode(AstNode):
     """A message literal."""
 
     name: str
-    fields: list[tuple[str, Node, bool, int]]
+    fields: list[tuple[str, AstNode, bool, int]]
 
 
 @dataclass(slots=True, eq=False)
-class Comprehension(Node):
+class Comprehension(AstNode):
     """What macros over ranges, and bindings, expand to."""
 
-    iter_range: Node
+    iter_range: AstNode
     iter_var: str
     iter_var2: str
     accu_var: str
-    accu_init: Node
-    condition: Node
-    step: Node
-    result: Node
+    accu_init: AstNode
+    condition: AstNode
+    step: AstNode
+    result: AstNode
 
 
-def copy(node: Node) -> Node:
+def copy(node: AstNode) -> AstNode:
     """A deep copy (macros that use a node twice need one for each place)."""
     if isinstance(node, Literal):
         return Literal(node.pos, node.value)
@@ -125,7 +125,7 @@ def copy(node: Node) -> Node:
     )  # fmt: skip
 
 
-def children(node: Node) -> list[Node]:
+def children(node: AstNode) -> list[AstNode]:
     """The nodes directly below."""
     if isinstance(node, Select):
         return [node.operand]

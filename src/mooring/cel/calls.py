@@ -3,7 +3,6 @@
 Called by the compiler for every call that is not lazy.
 """
 
-import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -12,10 +11,11 @@ from mooring.cel.cost import CallCost, call_cost, is_one
 from mooring.cel.declarations import FUNCTIONS, OVERLOADS
 from mooring.cel.equality import NO_OVERLOAD, equal
 from mooring.cel.errors import CelRuntimeError, CelValueError
+from mooring.cel.libraries.quantities import CelQuantity
+from mooring.cel.libraries.semver import Version
 from mooring.cel.overloads import Overload
-from mooring.cel.plan import COST, Frame, Plan, Run, charge, constant
+from mooring.cel.plan import COST, Compiled, Frame, Run, charge, constant
 from mooring.cel.regex import PATTERN_CALLS, Regex
-from mooring.cel.types import Type
 from mooring.cel.values import MISSING, Uint, Value, fits, inner_key
 
 _CONVERSIONS: Final = frozenset(
@@ -23,10 +23,21 @@ _CONVERSIONS: Final = frozenset(
 )
 _PATTERNS: Final = frozenset(PATTERN_CALLS)
 _LONG: Final = 1000
+#: Types of values that one look at the value tells.
+PYTHON_TYPES: Final[dict[str, type]] = {
+    "bool": bool,
+    "bytes": bytes,
+    "double": float,
+    "int": int,
+    "kubernetes.Quantity": CelQuantity,
+    "kubernetes.Semver": Version,
+    "string": str,
+    "uint": Uint,
+}
 _SET_TYPES: Final = (bool, int, Uint, float, str)
 
 
-def call_plan(node: Call, plans: list[Plan]) -> Plan:
+def call_plan(node: Call, plans: list[Compiled]) -> Compiled:
     """The plan of a call.
 
     Raises:
@@ -45,8 +56,8 @@ def call_plan(node: Call, plans: list[Plan]) -> Plan:
     if function in _PATTERNS:
         pattern = plans[1].constant
         regex = Regex(pattern) if type(pattern) is str else None
-        return Plan(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
-    return Plan(_counted(_implementation(node), runs, cost))
+        return Compiled(_pattern_call(PATTERN_CALLS[function], regex, runs, cost))
+    return Compiled(_counted(_implementation(node), runs, cost))
 
 
 def _members(values: list[Value]) -> set[object] | None:
@@ -75,10 +86,10 @@ def _same_number(value: int | float) -> list[object]:
     return [*keys, ("uint", Uint(value))] if value >= 0 else keys
 
 
-def _membership(value: Run, members: set[object]) -> Plan:
+def _membership(value: Run, members: set[object]) -> Compiled:
     if not members:
         return constant(False)
-    return Plan(lambda frame: inner_key(value(frame)) in members)
+    return Compiled(lambda frame: inner_key(value(frame)) in members)
 
 
 def _pattern_call(
@@ -87,7 +98,7 @@ def _pattern_call(
     """Calls with regular expressions; a constant one is compiled once, and its work is counted."""
 
     def matching(frame: Frame) -> Value:
-        args = tuple([run(frame) for run in runs])
+        args = _evaluated(frame, runs, cost)
         if type(args[0]) is not str or type(args[1]) is not str:
             frame[COST] += 1
             raise CelValueError(NO_OVERLOAD)
@@ -111,7 +122,7 @@ def _implementation(node: Call) -> Callable[..., Value]:
         return _not_equal
     if len(node.overloads) == 1:
         overload = OVERLOADS[node.overloads[0]]
-        if not overload.is_guarded or _types_are_known(node, overload):
+        if not overload.is_guarded:
             return overload.call
         return _guarded(overload)
     overloads = FUNCTIONS[function]
@@ -127,21 +138,20 @@ def _not_equal(first: Value, second: Value) -> bool:
         return True  # parity: an error is not "equal"
 
 
-def _types_are_known(node: Call, overload: Overload) -> bool:
-    return all(
-        operand.type == wanted and _is_definite(wanted)
-        for operand, wanted in zip(node.operands, overload.args, strict=True)
-    )
-
-
-def _is_definite(type_: Type) -> bool:
-    return type_.kind not in ("dyn", "any", "param") and all(map(_is_definite, type_.params))
-
-
 def _guarded(overload: Overload) -> Callable[..., Value]:
     types, call = overload.args, overload.call
     if all(type_.kind in ("dyn", "any", "param") for type_ in types):
         return call
+    kinds = tuple(PYTHON_TYPES.get(type_.name) for type_ in types)
+    if None not in kinds:
+
+        def quickly_guarded(*args: Value) -> Value:
+            for arg, kind in zip(args, kinds, strict=True):
+                if type(arg) is not kind:
+                    raise CelValueError(NO_OVERLOAD)
+            return call(*args)
+
+        return quickly_guarded
 
     def guarded(*args: Value) -> Value:
         if not all(map(fits, types, args)):
@@ -171,7 +181,7 @@ def _counted(call: Callable[..., Value], runs: list[Run], cost: CallCost) -> Run
         return _binary(call, runs[0], runs[1], cost)
 
     def several(frame: Frame) -> Value:
-        args = tuple([run(frame) for run in runs])
+        args = _evaluated(frame, runs, cost)
         try:
             result = call(*args)
         except CelValueError:
@@ -216,8 +226,8 @@ def _binary(call: Callable[..., Value], left: Run, right: Run, cost: CallCost) -
         try:
             first = left(frame)
         except CelValueError as error:
-            _also(right, frame)
-            _count_failed(frame, cost, (_FAILED, None), error)
+            second = _evaluated_anyway(right, frame)
+            _count_failed(frame, cost, (_FAILED, second), error)
             raise
         try:
             second = right(frame)
@@ -260,7 +270,32 @@ def _count_failed(
         frame[COST] += 1
 
 
-def _also(run: Run, frame: Frame) -> None:
-    """Count what the second operand costs although the first one failed."""
-    with contextlib.suppress(CelValueError):
-        run(frame)
+def _evaluated_anyway(run: Run, frame: Frame) -> Value:
+    """Evaluate the second of two operands although the first one failed, because it costs."""
+    try:
+        return run(frame)
+    except CelValueError:
+        return _FAILED
+
+
+def _evaluated(frame: Frame, runs: list[Run], cost: CallCost) -> tuple[Value, ...]:
+    """The arguments of a call.
+
+    Raises:
+        CelValueError: one failed. Of two, the other one is evaluated nevertheless.
+    """
+    args: list[Value] = []
+    problem: CelValueError | None = None
+    for run in runs:
+        try:
+            args.append(run(frame))
+        except CelValueError as error:
+            problem = problem or error
+            args.append(_FAILED)
+            if len(runs) > 2:
+                break
+    if problem is not None:
+        if len(args) == len(runs):
+            _count_failed(frame, cost, tuple(args), problem)
+        raise problem
+    return tuple(args)

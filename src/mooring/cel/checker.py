@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mooring.cel.ast import (
+    AstNode,
     Call,
     Comprehension,
     Ident,
     ListNode,
     Literal,
     MapNode,
-    Node,
     Select,
     StructNode,
     children,
@@ -33,8 +33,8 @@ from mooring.cel.types import (
     NULL,
     STRING,
     UINT,
-    Bindings,
     Type,
+    TypeBindings,
     is_dyn,
     is_dyn_or_error,
     list_of,
@@ -48,7 +48,7 @@ from mooring.cel.types import (
 from mooring.cel.values import Uint
 
 
-def check(root: Node) -> list[Issue]:
+def check(root: AstNode) -> list[Issue]:
     """Annotate all nodes with types and overloads; what is wrong is returned."""
     checker = _Checker()
     checker.check(root)
@@ -60,11 +60,11 @@ def check(root: Node) -> list[Issue]:
 class _Checker:
     def __init__(self) -> None:
         self.issues: list[Issue] = []
-        self._bindings = Bindings()
+        self._bindings = TypeBindings()
         self._scopes: list[dict[str, Type]] = [VARIABLES]
         self._n_variables = 0
 
-    def settle(self, root: Node) -> None:
+    def settle(self, root: AstNode) -> None:
         """Replace type parameters by what they stand for, or by dyn."""
         stack = [root]
         while stack:
@@ -72,7 +72,7 @@ class _Checker:
             node.type = self._bindings.substitute(node.type, free_is_dyn=True)
             stack.extend(children(node))
 
-    def check(self, node: Node) -> Type:
+    def check(self, node: AstNode) -> Type:
         """Find the type of a node and of all below."""
         if isinstance(node, Literal):
             node.type = _LITERALS[type(node.value)]
@@ -92,7 +92,7 @@ class _Checker:
             node.type = self._comprehension(node)
         return node.type
 
-    def _report(self, node: Node, message: str) -> Type:
+    def _report(self, node: AstNode, message: str) -> Type:
         self.issues.append(Issue(node.pos, message))
         return ERROR
 
@@ -122,7 +122,7 @@ class _Checker:
             return type_
         return self._undeclared(node, node.name)
 
-    def _undeclared(self, node: Node, name: str) -> Type:
+    def _undeclared(self, node: AstNode, name: str) -> Type:
         return self._report(node, f"undeclared reference to '{name}' (in container '')")
 
     # Fields
@@ -137,7 +137,7 @@ class _Checker:
         result = self._field(node, node.operand, node.field, optional=False)
         return BOOL if node.test_only else self._now(result)
 
-    def _field(self, node: Node, operand: Node, field: str, *, optional: bool) -> Type:
+    def _field(self, node: AstNode, operand: AstNode, field: str, *, optional: bool) -> Type:
         self.check(operand)
         target, is_opt = unwrap_optional(self._now(operand.type))
         result = DYN
@@ -260,7 +260,7 @@ class _Checker:
             return map_of(self._fresh(), self._fresh())
         return map_of(keys, values)
 
-    def _optional_part(self, node: Node, type_: Type) -> Type:
+    def _optional_part(self, node: AstNode, type_: Type) -> Type:
         inner, is_opt = unwrap_optional(type_)
         if not is_opt and not is_dyn(inner):
             self._report(node, f"expected type '{optional_of(inner)}' but found '{inner}'")
@@ -303,7 +303,7 @@ class _Checker:
             result = self.check(node.result)
         return self._now(result)
 
-    def _must_be(self, node: Node, wanted: Type, type_: Type) -> None:
+    def _must_be(self, node: AstNode, wanted: Type, type_: Type) -> None:
         if not self._bindings.assignable(wanted, type_):
             self._report(node, f"expected type '{wanted}' but found '{type_}'")
 
@@ -336,7 +336,7 @@ _LITERALS: dict[type, Type] = {
 }
 
 
-def _qualified(node: Node) -> str | None:
+def _qualified(node: AstNode) -> str | None:
     """``a.b.c`` as one name, if it is nothing but names."""
     parts: list[str] = []
     while isinstance(node, Select):

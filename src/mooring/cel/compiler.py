@@ -7,27 +7,27 @@ finds errors in them as Kubernetes does; everything else is a function of a fram
 from typing import Any, Final
 
 from mooring.cel.ast import (
+    AstNode,
     Call,
     Comprehension,
     Ident,
     ListNode,
     Literal,
     MapNode,
-    Node,
     Select,
 )
 from mooring.cel.calls import call_plan
 from mooring.cel.comprehensions import Loop, loop_run
 from mooring.cel.cost import LIST, MAP
 from mooring.cel.errors import CelValueError, Issue
+from mooring.cel.libraries.operators import show_key
 from mooring.cel.macros import ACCUMULATOR
-from mooring.cel.operators import show_key
 from mooring.cel.plan import (
     COST,
     DEVICE,
     WORK,
+    Compiled,
     Frame,
-    Plan,
     Qualifier,
     Run,
     constant,
@@ -42,12 +42,12 @@ from mooring.cel.values import MISSING, CelMap, Optional, Value, inner_key, type
 class PlanError(Exception):
     """A constant part of an expression is wrong."""
 
-    def __init__(self, node: Node, message: str) -> None:
+    def __init__(self, node: AstNode, message: str) -> None:
         super().__init__(message)
         self.issue = Issue(node.pos, message)
 
 
-def compile_node(root: Node) -> tuple[Run, int]:
+def compile_node(root: AstNode) -> tuple[Run, int]:
     """A function of a frame, and how many places the frame needs.
 
     Raises:
@@ -63,7 +63,7 @@ class _Compiler:
         self.size = WORK + 1
         self._scopes: list[dict[str, Run]] = [{"device": _slot(DEVICE)}]
 
-    def plan(self, node: Node) -> Plan:
+    def plan(self, node: AstNode) -> Compiled:
         if isinstance(node, Literal):
             return constant(node.value)
         if isinstance(node, Ident):
@@ -90,7 +90,7 @@ class _Compiler:
 
     # Selections
 
-    def _select(self, node: Select) -> Plan:
+    def _select(self, node: Select) -> Compiled:
         if node.constant is not None:
             return constant(node.constant)
         qualifier = Qualifier(node.field, test_only=node.test_only)
@@ -102,9 +102,9 @@ class _Compiler:
         # Inside of a condition it is not even seen as a test.
         branch = selection(base, plan.qualifiers, 0).run
         run = selection(base, plan.qualifiers, plan.own_cost - 1).run
-        return Plan(tested(run), branch=branch)
+        return Compiled(tested(run), branch=branch)
 
-    def _index(self, node: Call, *, optional: bool) -> Plan:
+    def _index(self, node: Call, *, optional: bool) -> Compiled:
         operand, index = (self.plan(arg) for arg in node.args)
         if index.constant is not MISSING:
             if not is_key(index.constant):
@@ -117,7 +117,7 @@ class _Compiler:
 
     # Calls
 
-    def _call(self, node: Call) -> Plan:
+    def _call(self, node: Call) -> Compiled:
         function = node.function
         if function == "_[_]":
             return self._index(node, optional=False)
@@ -125,11 +125,13 @@ class _Compiler:
             return self._index(node, optional=True)
         plans = [self.plan(operand) for operand in node.operands]
         if function in ("_&&_", "_||_"):
-            return Plan(_logical([plan.run for plan in plans], decisive=function == "_||_"))
+            return Compiled(_logical([plan.run for plan in plans], decisive=function == "_||_"))
         if function == "_?_:_":
             return _conditional(plans)
         if function in ("or", "orValue"):
-            return Plan(_first_present(plans[0].run, plans[1].run, unwrap=function == "orValue"))
+            return Compiled(
+                _first_present(plans[0].run, plans[1].run, unwrap=function == "orValue")
+            )
         try:
             return call_plan(node, plans)
         except (CelValueError, ValueError) as error:
@@ -137,7 +139,7 @@ class _Compiler:
 
     # Literals
 
-    def _list(self, node: ListNode) -> Plan:
+    def _list(self, node: ListNode) -> Compiled:
         plans = [self.plan(element) for element in node.elements]
         if all(plan.constant is not MISSING for plan in plans) and not node.optional:
             return constant([plan.constant for plan in plans])
@@ -155,9 +157,9 @@ class _Compiler:
                 values.append(value)
             return values
 
-        return Plan(make)
+        return Compiled(make)
 
-    def _map(self, node: MapNode) -> Plan:
+    def _map(self, node: MapNode) -> Compiled:
         parts = [(self.plan(key), self.plan(value), opt) for key, value, opt in node.entries]
 
         def build(frame: Frame) -> Value:
@@ -175,7 +177,7 @@ class _Compiler:
 
         if all(k.constant is not MISSING and v.constant is not MISSING for k, v, _ in parts):
             if any(optional for _, _, optional in parts):
-                return Plan(build)
+                return Compiled(build)
             for (key, _, _), (key_plan, _, _) in zip(node.entries, parts, strict=True):
                 try:
                     inner_key(key_plan.constant)
@@ -187,11 +189,11 @@ class _Compiler:
             frame[COST] += MAP
             return build(frame)
 
-        return Plan(make)
+        return Compiled(make)
 
     # Comprehensions
 
-    def _comprehension(self, node: Comprehension) -> Plan:
+    def _comprehension(self, node: Comprehension) -> Compiled:
         if node.accu_var != ACCUMULATOR:
             return self._binding(node)
         loop = Loop(node, self.plan(node.iter_range).run, self._new_slot(), self._new_slot())
@@ -200,11 +202,11 @@ class _Compiler:
             names[node.iter_var2] = _slot(loop.second)
         self._scopes.append(names)
         try:
-            return Plan(loop_run(loop, self.plan))
+            return Compiled(loop_run(loop, self.plan))
         finally:
             self._scopes.pop()
 
-    def _binding(self, node: Comprehension) -> Plan:
+    def _binding(self, node: Comprehension) -> Compiled:
         """``cel.bind``: the value is computed when it is first used."""
         slot = self._new_slot()
         init = self.plan(node.accu_init).run
@@ -229,7 +231,7 @@ class _Compiler:
             frame[slot] = MISSING
             return result(frame)
 
-        return Plan(run)
+        return Compiled(run)
 
 
 def _slot(place: int) -> Run:
@@ -239,7 +241,7 @@ def _slot(place: int) -> Run:
     return variable
 
 
-def _extended(plan: Plan, qualifier: Qualifier) -> Plan:
+def _extended(plan: Compiled, qualifier: Qualifier) -> Compiled:
     """A selection from what another part is."""
     if plan.base is not None:
         return selection(plan.base, (*plan.qualifiers, qualifier), plan.own_cost)
@@ -269,7 +271,7 @@ def _logical(terms: list[Run], *, decisive: bool) -> Run:
                 problem = problem or error
                 continue
             if value is decisive:
-                return decisive
+                return bool(decisive)
             if type(value) is not bool:
                 problem = problem or CelValueError(_NO_OVERLOAD)
         if problem is not None:
@@ -279,7 +281,7 @@ def _logical(terms: list[Run], *, decisive: bool) -> Run:
     return logical
 
 
-def _conditional(plans: list[Plan]) -> Plan:
+def _conditional(plans: list[Compiled]) -> Compiled:
     condition = plans[0].run
     if_true, if_false = without_own_cost(plans[1]), without_own_cost(plans[2])
 

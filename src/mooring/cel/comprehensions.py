@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import repeat
 
-from mooring.cel.ast import Call, Comprehension, Ident, ListNode, Literal, MapNode, Node
+from mooring.cel.ast import AstNode, Call, Comprehension, Ident, ListNode, Literal, MapNode
 from mooring.cel.cost import LIST
 from mooring.cel.errors import CelValueError
+from mooring.cel.libraries.optionals import insert
 from mooring.cel.macros import ACCUMULATOR
-from mooring.cel.optionals import insert
-from mooring.cel.plan import COST, Frame, Plan, Run, check_cost
+from mooring.cel.plan import COST, Compiled, Frame, Run, check_cost
 from mooring.cel.values import MISSING, CelMap, Value, inner_key, type_name
 
 _NO_OVERLOAD = "no such overload"
-PlanNode = Callable[[Node], Plan]
+PlanNode = Callable[[AstNode], Compiled]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ when it runs an expression, so that the same expressions exceed the limit.
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from mooring.cel.named_formats import NamedFormat
-from mooring.cel.network import Cidr, Ip
-from mooring.cel.quantities import CelQuantity
-from mooring.cel.semver import Version
-from mooring.cel.urls import Url
+from mooring.cel.libraries.named_formats import NamedFormat
+from mooring.cel.libraries.network import Cidr, Ip
+from mooring.cel.libraries.quantities import CelQuantity
+from mooring.cel.libraries.semver import Version
+from mooring.cel.libraries.urls import Url
 from mooring.cel.values import MISSING, CelMap, Optional, Value
 
 #: What one evaluation may cost.

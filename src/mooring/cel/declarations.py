@@ -6,7 +6,7 @@ and the compiler; nothing here changes after import.
 
 from typing import Final
 
-from mooring.cel import (
+from mooring.cel.libraries import (
     authorization,
     conversions,
     lists,

@@ -21,10 +21,10 @@ from mooring.cel.errors import (
     Issue,
     render_issues,
 )
+from mooring.cel.libraries.quantities import CelQuantity, from_model, quantity_value
+from mooring.cel.libraries.semver import Version
 from mooring.cel.parser import ParseError, parse
 from mooring.cel.plan import COST, Run, check_cost
-from mooring.cel.quantities import CelQuantity, from_model, quantity_value
-from mooring.cel.semver import Version
 from mooring.cel.types import ANY, BOOL
 from mooring.cel.validators import validate
 from mooring.cel.values import CelMap, Value, type_name

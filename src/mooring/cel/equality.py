@@ -10,8 +10,8 @@ from mooring.cel.errors import CelValueError
 from mooring.cel.limits import check_size
 from mooring.cel.values import (
     MISSING,
+    CelDuration,
     CelMap,
-    Duration,
     Optional,
     Timestamp,
     TypeValue,
@@ -46,8 +46,8 @@ def equal(first: Value, second: Value) -> bool:
         return type(second) is list and _equal_lists(first, second)
     if kind is CelMap:
         return type(second) is CelMap and _equal_maps(first, second)
-    if isinstance(first, Duration):
-        return isinstance(second, Duration) and first.nanos == second.nanos
+    if isinstance(first, CelDuration):
+        return isinstance(second, CelDuration) and first.nanos == second.nanos
     if isinstance(first, Timestamp):
         return isinstance(second, Timestamp) and first.nanos == second.nanos
     if kind is TypeValue:
@@ -153,8 +153,8 @@ def compare(first: Value, second: Value) -> int:
     elif kind in (str, bytes):
         if type(second) is kind:
             return bool(first > second) - bool(first < second)
-    elif isinstance(first, Duration | Timestamp):
-        wanted = Duration if isinstance(first, Duration) else Timestamp
+    elif isinstance(first, CelDuration | Timestamp):
+        wanted = CelDuration if isinstance(first, CelDuration) else Timestamp
         if isinstance(second, wanted):
             return (first.nanos > second.nanos) - (first.nanos < second.nanos)
     raise CelValueError(NO_OVERLOAD)
@@ -173,7 +173,7 @@ _COMPARABLE = frozenset(_COMPARABLE_NAMES.split())
 
 def is_zero(value: Value) -> bool:
     """Whether `optional.ofNonZeroValue` drops the value."""
-    if isinstance(value, Duration):
+    if isinstance(value, CelDuration):
         return value.nanos == 0
     if isinstance(value, Timestamp):
         return value.nanos == _YEAR_ONE

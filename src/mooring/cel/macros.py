@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Final
 
 from mooring.cel.ast import (
+    AstNode,
     Call,
     Comprehension,
     Ident,
     ListNode,
     Literal,
     MapNode,
-    Node,
     Select,
     copy,
 )
@@ -33,7 +33,7 @@ class MacroError(Exception):
         self.issue = Issue(pos, message)
 
 
-def expand(pos: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
+def expand(pos: int, function: str, target: AstNode | None, args: list[AstNode]) -> AstNode | None:
     """The expansion of a call, or None if it is no macro.
 
     Raises:
@@ -45,21 +45,21 @@ def expand(pos: int, function: str, target: Node | None, args: list[Node]) -> No
     return macro(pos, target, args) if macro else None
 
 
-def _has(pos: int, arg: Node) -> Node:
+def _has(pos: int, arg: AstNode) -> AstNode:
     if not isinstance(arg, Select) or arg.test_only:
         raise MacroError(arg.pos, "invalid argument to has() macro")
     return Select(pos, arg.operand, arg.field, test_only=True)
 
 
-def _call(pos: int, function: str, *args: Node) -> Node:
+def _call(pos: int, function: str, *args: AstNode) -> AstNode:
     return Call(pos, function, None, list(args))
 
 
-def _accu(pos: int) -> Node:
+def _accu(pos: int) -> AstNode:
     return Ident(pos, ACCUMULATOR)
 
 
-def _variable(node: Node, problem: str) -> str:
+def _variable(node: AstNode, problem: str) -> str:
     if not isinstance(node, Ident):
         raise MacroError(node.pos, problem)
     if node.name in (ACCUMULATOR, _LEGACY_ACCUMULATOR):
@@ -67,7 +67,7 @@ def _variable(node: Node, problem: str) -> str:
     return node.name
 
 
-def _variables(args: list[Node], two: bool, problem: str) -> tuple[str, str]:
+def _variables(args: list[AstNode], two: bool, problem: str) -> tuple[str, str]:
     if not two:
         return _variable(args[0], problem), ""
     for arg in args[:2]:
@@ -85,8 +85,8 @@ _SIMPLE_NAME: Final = "argument must be a simple name"
 _IDENTIFIER: Final = "argument is not an identifier"
 
 
-def _quantifier(kind: str, two: bool) -> Callable[[int, Node, list[Node]], Node]:
-    def macro(pos: int, target: Node, args: list[Node]) -> Node:
+def _quantifier(kind: str, two: bool) -> Callable[[int, AstNode, list[AstNode]], AstNode]:
+    def macro(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
         first, second = _variables(args, two, _SIMPLE_NAME)
         predicate = args[-1]
         if kind == "one":
@@ -108,8 +108,13 @@ def _quantifier(kind: str, two: bool) -> Callable[[int, Node, list[Node]], Node]
 
 
 def _loop(
-    pos: int, target: Node, variables: tuple[str, str], step: Node, filter_: Node | None, init: Node
-) -> Node:
+    pos: int,
+    target: AstNode,
+    variables: tuple[str, str],
+    step: AstNode,
+    filter_: AstNode | None,
+    init: AstNode,
+) -> AstNode:
     if filter_ is not None:
         step = _call(pos, "_?_:_", filter_, step, _accu(pos))
     return Comprehension(
@@ -117,21 +122,21 @@ def _loop(
     )
 
 
-def _map(pos: int, target: Node, args: list[Node]) -> Node:
+def _map(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
     variables = _variables(args, False, _IDENTIFIER)
     step = _call(pos, "_+_", _accu(pos), ListNode(pos, [args[-1]]))
     filter_ = args[1] if len(args) == 3 else None
     return _loop(pos, target, variables, step, filter_, ListNode(pos, []))
 
 
-def _filter(pos: int, target: Node, args: list[Node]) -> Node:
+def _filter(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
     variables = _variables(args, False, _IDENTIFIER)
     step = _call(pos, "_+_", _accu(pos), ListNode(pos, [args[0]]))
     return _loop(pos, target, variables, step, args[1], ListNode(pos, []))
 
 
-def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
-    def macro(pos: int, target: Node, args: list[Node]) -> Node:
+def _transform(kind: str) -> Callable[[int, AstNode, list[AstNode]], AstNode]:
+    def macro(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
         variables = _variables(args, True, _SIMPLE_NAME)
         filter_ = args[2] if len(args) == 4 else None
         if kind == "list":
@@ -144,7 +149,7 @@ def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
     return macro
 
 
-def bind(pos: int, name: str, value: Node, body: Node) -> Node:
+def bind(pos: int, name: str, value: AstNode, body: AstNode) -> AstNode:
     """The node that gives a value a name."""
     return Comprehension(
         pos, ListNode(pos, []), "#unused", "", name, value, Literal(pos, False), Ident(pos, name),
@@ -152,7 +157,7 @@ def bind(pos: int, name: str, value: Node, body: Node) -> Node:
     )  # fmt: skip
 
 
-def _bind(pos: int, target: Node, args: list[Node]) -> Node | None:
+def _bind(pos: int, target: AstNode, args: list[AstNode]) -> AstNode | None:
     if not isinstance(target, Ident) or target.name != "cel":
         return None
     if not isinstance(args[0], Ident):
@@ -160,10 +165,10 @@ def _bind(pos: int, target: Node, args: list[Node]) -> Node | None:
     return bind(pos, args[0].name, args[1], args[2])
 
 
-def _opt_map(flat: bool) -> Callable[[int, Node, list[Node]], Node]:
+def _opt_map(flat: bool) -> Callable[[int, AstNode, list[AstNode]], AstNode]:
     name = "optFlatMap" if flat else "optMap"
 
-    def macro(pos: int, target: Node, args: list[Node]) -> Node:
+    def macro(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
         variable = args[0]
         if not isinstance(variable, Ident):
             raise MacroError(variable.pos, f"{name}() variable name must be a simple identifier")
@@ -180,7 +185,7 @@ def _opt_map(flat: bool) -> Callable[[int, Node, list[Node]], Node]:
 _SORT_INPUT: Final = "@__sortBy_input__"
 
 
-def _sort_by(pos: int, target: Node, args: list[Node]) -> Node:
+def _sort_by(pos: int, target: AstNode, args: list[AstNode]) -> AstNode:
     if not isinstance(target, ListNode | Select | Ident | Comprehension | Call):
         raise MacroError(
             target.pos,
@@ -192,7 +197,7 @@ def _sort_by(pos: int, target: Node, args: list[Node]) -> Node:
     return bind(pos, _SORT_INPUT, target, sort)
 
 
-_MACROS: Final[dict[tuple[str, int], Callable[[int, Node, list[Node]], Node | None]]] = {
+_MACROS: Final[dict[tuple[str, int], Callable[[int, AstNode, list[AstNode]], AstNode | None]]] = {
     ("all", 2): _quantifier("all", False),
     ("all", 3): _quantifier("all", True),
     ("exists", 2): _quantifier("exists", False),

@@ -6,7 +6,7 @@ each rule of its grammar may be entered 250 times at once, whatever the nesting 
 
 from typing import Final
 
-from mooring.cel.ast import Call, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
+from mooring.cel.ast import AstNode, Call, Ident, ListNode, Literal, MapNode, Select, StructNode
 from mooring.cel.errors import Issue
 from mooring.cel.lexer import LexError, Token, tokenize, unquote, unquote_bytes
 from mooring.cel.limits import Bounds
@@ -36,7 +36,7 @@ class ParseError(Exception):
         self.issue = issue
 
 
-def parse(source: str) -> Node:
+def parse(source: str) -> AstNode:
     """The tree of an expression, macros expanded.
 
     Raises:
@@ -102,10 +102,10 @@ class _Parser:
         if self._depth[rule] > _MAX_DEPTH:
             raise ParseError(Issue(pos, _TOO_DEEP))
 
-    def _height(self, *nodes: Node) -> int:
+    def _height(self, *nodes: AstNode) -> int:
         return max((self._heights.get(id(node), 0) for node in nodes), default=0)
 
-    def _high(self, node: Node, height: int, pos: int) -> Node:
+    def _high(self, node: AstNode, height: int, pos: int) -> AstNode:
         if height > _MAX_DEPTH:
             raise ParseError(Issue(pos, _TOO_DEEP))
         if height:
@@ -114,14 +114,14 @@ class _Parser:
 
     # Rules
 
-    def start(self) -> Node:
+    def start(self) -> AstNode:
         node = self._expr()
         token = self._tokens[self._at]
         if token.kind != "end":
             raise self._unexpected(token, "<EOF>")
         return node
 
-    def _expr(self) -> Node:
+    def _expr(self) -> AstNode:
         before = self._depth["expr"]
         self._enter("expr", self._tokens[self._at].pos)
         node = self._or()
@@ -135,10 +135,10 @@ class _Parser:
         self._depth["expr"] = before
         return node
 
-    def _or(self) -> Node:
+    def _or(self) -> AstNode:
         """``a && b || c``; terms of one operator are flat, as their nesting has no limit."""
-        terms: list[Node] = []
-        factors: list[Node] = []
+        terms: list[AstNode] = []
+        factors: list[AstNode] = []
         or_pos = pos = 0
         while True:
             factors.append(self._relation())
@@ -152,12 +152,12 @@ class _Parser:
                 continue
             return self._flat(or_pos, "_||_", terms)
 
-    def _flat(self, pos: int, function: str, terms: list[Node]) -> Node:
+    def _flat(self, pos: int, function: str, terms: list[AstNode]) -> AstNode:
         if len(terms) == 1:
             return terms[0]
         return self._high(Call(pos, function, None, terms), self._height(*terms), pos)
 
-    def _relation(self) -> Node:
+    def _relation(self) -> AstNode:
         before = dict(self._depth)
         self._enter("relation", self._tokens[self._at].pos)
         node = self._sum()
@@ -169,11 +169,11 @@ class _Parser:
         self._depth["relation"] = before["relation"]
         return node
 
-    def _sum(self) -> Node:
+    def _sum(self) -> AstNode:
         """Sums of products; one function, so that nesting costs few frames."""
         before = self._depth["calc"]
         self._enter("calc", self._tokens[self._at].pos)
-        total: Node | None = None
+        total: AstNode | None = None
         sum_token = None
         node = self._unary()
         while True:
@@ -193,11 +193,11 @@ class _Parser:
             self._enter("calc", sum_token.pos)
             node = self._unary()
 
-    def _binary(self, token: Token, function: str, left: Node, right: Node) -> Node:
+    def _binary(self, token: Token, function: str, left: AstNode, right: AstNode) -> AstNode:
         height = 1 + self._height(left, right)
         return self._high(Call(token.pos, function, None, [left, right]), height, token.pos)
 
-    def _unary(self) -> Node:
+    def _unary(self) -> AstNode:
         token = self._tokens[self._at]
         count = 0
         if token.kind == "!":
@@ -213,7 +213,7 @@ class _Parser:
         function = "!_" if token.kind == "!" else "-_"
         return self._high(Call(token.pos, function, None, [node]), self._height(node), token.pos)
 
-    def _member(self) -> Node:
+    def _member(self) -> AstNode:
         before = self._depth["member"]
         self._enter("member", self._tokens[self._at].pos)
         node = self._primary()
@@ -224,7 +224,7 @@ class _Parser:
         self._depth["member"] = before
         return node
 
-    def _selected(self, dot: Token, operand: Node) -> Node:
+    def _selected(self, dot: Token, operand: AstNode) -> AstNode:
         optional = self._accept("?") is not None
         if self._peek() == "quoted":
             raise ParseError(Issue(self._next().pos, "unsupported syntax: '`'"))
@@ -236,12 +236,12 @@ class _Parser:
         height = 1 + self._height(operand)
         if optional:
             field = Literal(name.pos, name.text)
-            node: Node = Call(dot.pos, "_?._", None, [operand, field])
+            node: AstNode = Call(dot.pos, "_?._", None, [operand, field])
         else:
             node = Select(dot.pos, operand, name.text)
         return self._high(node, height, dot.pos)
 
-    def _indexed(self, bracket: Token, operand: Node) -> Node:
+    def _indexed(self, bracket: Token, operand: AstNode) -> AstNode:
         function = "_[?_]" if self._accept("?") else "_[_]"
         index = self._expr()
         self._expect("]")
@@ -249,15 +249,15 @@ class _Parser:
         return self._high(Call(bracket.pos, function, None, [operand, index]), height, bracket.pos)
 
     def _call(
-        self, pos: int, function: str, target: Node | None, args: list[Node], height: int
-    ) -> Node:
+        self, pos: int, function: str, target: AstNode | None, args: list[AstNode], height: int
+    ) -> AstNode:
         node = expand(pos, function, target, args)
         if node is None:
             node = Call(pos, function, target, args)
         return self._high(node, height, pos)
 
-    def _arguments(self) -> list[Node]:
-        args: list[Node] = []
+    def _arguments(self) -> list[AstNode]:
+        args: list[AstNode] = []
         if not self._accept(")"):
             args.append(self._expr())
             while self._accept(","):
@@ -265,7 +265,7 @@ class _Parser:
             self._expect(")")
         return args
 
-    def _primary(self) -> Node:
+    def _primary(self) -> AstNode:
         token = self._next()
         kind = token.kind
         if kind in (".", "ident"):
@@ -280,7 +280,7 @@ class _Parser:
             return self._map(token)
         return self._literal(token)
 
-    def _named(self, token: Token) -> Node:
+    def _named(self, token: Token) -> AstNode:
         start = token
         prefix = ""
         if token.kind == ".":
@@ -302,8 +302,8 @@ class _Parser:
             return self._call(parenthesis.pos, prefix + token.text, None, args, self._height(*args))
         return Ident(token.pos, prefix + token.text)
 
-    def _list(self, bracket: Token) -> Node:
-        elements: list[Node] = []
+    def _list(self, bracket: Token) -> AstNode:
+        elements: list[AstNode] = []
         optional: set[int] = set()
         while self._peek() != "]" and not (self._peek() == "," and not elements):
             if self._accept("?"):
@@ -319,8 +319,8 @@ class _Parser:
             self._height(*elements), bracket.pos,
         )  # fmt: skip
 
-    def _map(self, brace: Token) -> Node:
-        entries: list[tuple[Node, Node, bool]] = []
+    def _map(self, brace: Token) -> AstNode:
+        entries: list[tuple[AstNode, AstNode, bool]] = []
         while self._peek() != "}" and not (self._peek() == "," and not entries):
             optional = self._accept("?") is not None
             key = self._expr()
@@ -334,9 +334,9 @@ class _Parser:
         parts = [part for key, value, _ in entries for part in (key, value)]
         return self._high(MapNode(brace.pos, entries), self._height(*parts), brace.pos)
 
-    def _struct(self, name: str) -> Node:
+    def _struct(self, name: str) -> AstNode:
         brace = self._expect("{")
-        fields: list[tuple[str, Node, bool, int]] = []
+        fields: list[tuple[str, AstNode, bool, int]] = []
         while self._peek() != "}" and not (self._peek() == "," and not fields):
             optional = self._accept("?") is not None
             field = self._expect("ident")
@@ -350,7 +350,7 @@ class _Parser:
         height = self._height(*(value for _, value, _, _ in fields))
         return self._high(StructNode(brace.pos, name, fields), height, brace.pos)
 
-    def _literal(self, token: Token) -> Node:
+    def _literal(self, token: Token) -> AstNode:
         kind, text = token.kind, token.text
         if kind == "-" and self._peek() in ("int", "float"):
             number = self._next()

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from mooring.cel.cost import LIMIT
 from mooring.cel.errors import CelCostError, CelValueError
+from mooring.cel.libraries.operators import find, select
 from mooring.cel.limits import COST_EXCEEDED
-from mooring.cel.operators import find, select
 from mooring.cel.values import MISSING, NONE, CelMap, Optional, Uint, Value, type_name
 
 Frame: TypeAlias = list[Value]
@@ -32,7 +32,7 @@ class Qualifier(NamedTuple):
     test_only: bool = False
 
 
-class Plan(NamedTuple):
+class Compiled(NamedTuple):
     """How to evaluate a part of an expression.
 
     Attributes:
@@ -52,17 +52,17 @@ class Plan(NamedTuple):
     branch: Run | None = None
 
 
-def constant(value: Value) -> Plan:
+def constant(value: Value) -> Compiled:
     """A value that is known before any device is."""
-    return Plan(lambda _: value, value)
+    return Compiled(lambda _: value, value)
 
 
-def selection(base: Run, qualifiers: tuple[Qualifier, ...], own_cost: int) -> Plan:
+def selection(base: Run, qualifiers: tuple[Qualifier, ...], own_cost: int) -> Compiled:
     """A name, or what follows a value, with its path."""
-    return Plan(_path(base, qualifiers, own_cost), MISSING, base, qualifiers, own_cost)
+    return Compiled(_path(base, qualifiers, own_cost), MISSING, base, qualifiers, own_cost)
 
 
-def without_own_cost(plan: Plan) -> Run:
+def without_own_cost(plan: Compiled) -> Run:
     """A selection as a branch of a condition or an index, where it costs one less."""
     if plan.branch is not None:
         return plan.branch

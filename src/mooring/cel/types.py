@@ -1,7 +1,7 @@
 """Types as the checker sees them, and when a value of one may stand where another is wanted.
 
 Called by the checker and the declarations of functions. A type is an immutable value; type
-parameters are bound in a `Bindings`, which can be rolled back when an overload does not fit.
+parameters are bound in a `TypeBindings`, which can be rolled back when an overload does not fit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ def is_dyn_or_error(type_: Type) -> bool:
 _NULLABLE: Final = frozenset({"opaque", "struct", "any", "duration", "timestamp", "null"})
 
 
-class Bindings:
+class TypeBindings:
     """What type parameters stand for, as found so far in an expression."""
 
     def __init__(self) -> None:

@@ -6,16 +6,16 @@ expressions, literals whose elements have different types, and literal formats.
 
 from collections.abc import Iterator
 
-from mooring.cel.ast import Call, ListNode, Literal, MapNode, Node, children
-from mooring.cel.conversions import FUNCTIONS as CONVERSIONS
+from mooring.cel.ast import AstNode, Call, ListNode, Literal, MapNode, children
 from mooring.cel.errors import CelRuntimeError, Issue
-from mooring.cel.formatting import ALLOWED, Clause, FormatError, refusal, walk
+from mooring.cel.libraries.conversions import FUNCTIONS as CONVERSIONS
+from mooring.cel.libraries.formatting import ALLOWED, Clause, FormatError, rejection, walk
 from mooring.cel.regex import Regex
 from mooring.cel.types import DYN, Type, equivalent, unwrap_optional
 from mooring.cel.values import fits
 
 
-def validate(root: Node) -> list[Issue]:
+def validate(root: AstNode) -> list[Issue]:
     """Everything wrong with a checked expression."""
     issues: list[Issue] = []
     for node, in_format in _walk(root):
@@ -29,7 +29,7 @@ def validate(root: Node) -> list[Issue]:
     return issues
 
 
-def _walk(root: Node) -> Iterator[tuple[Node, bool]]:
+def _walk(root: AstNode) -> Iterator[tuple[AstNode, bool]]:
     """All nodes, and whether each is below a call of ``format``."""
     stack = [(root, False)]
     while stack:
@@ -98,14 +98,16 @@ def _map(node: MapNode) -> list[Issue]:
     return issues
 
 
-def _mismatch(node: Node, wanted: Type, found: Type) -> Issue:
+def _mismatch(node: AstNode, wanted: Type, found: Type) -> Issue:
     return Issue(node.pos, f"expected type '{wanted}' but found '{found}'")
 
 
 class _ArgumentError(Exception):
-    def __init__(self, node: Node, letter: str) -> None:
+    def __init__(self, node: AstNode, letter: str) -> None:
         super().__init__()
-        self.issue = Issue(node.pos, f"error during formatting: {refusal(letter, node.type.name)}")
+        self.issue = Issue(
+            node.pos, f"error during formatting: {rejection(letter, node.type.name)}"
+        )
 
 
 def _format(node: Call) -> list[Issue]:
@@ -142,7 +144,7 @@ def _format(node: Call) -> list[Issue]:
     return []
 
 
-def _unfit(node: Node, allowed: tuple[str, ...], *, nested: bool) -> Node | None:
+def _unfit(node: AstNode, allowed: tuple[str, ...], *, nested: bool) -> AstNode | None:
     """The part of an argument that cannot be formatted."""
     if node.type != DYN and node.type.name not in allowed:
         return node

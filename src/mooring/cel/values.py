@@ -23,7 +23,7 @@ class Uint(int):
     __slots__ = ()
 
 
-class Duration:
+class CelDuration:
     """A length of time in nanoseconds."""
 
     __slots__ = ("nanos",)
@@ -131,7 +131,7 @@ def inner_key(key: Value) -> Hashable:
         return (kind.__name__, key)
     if kind is Uint:
         return ("uint", Uint(key))
-    if kind is Duration:
+    if kind is CelDuration:
         return ("duration", DurationKey(key.nanos))
     if kind is Timestamp:
         return ("timestamp", TimestampKey(key.nanos))
@@ -142,7 +142,7 @@ def inner_key(key: Value) -> Hashable:
     return ("object", key)
 
 
-class DurationKey(Duration):
+class DurationKey(CelDuration):
     """A duration that equals itself as a key."""
 
     __slots__ = ()
@@ -189,7 +189,7 @@ _NAMES: Final[dict[type, str]] = {
     type(None): "null_type",
     list: "list",
     CelMap: "map",
-    Duration: "google.protobuf.Duration",
+    CelDuration: "google.protobuf.Duration",
     DurationKey: "google.protobuf.Duration",
     Timestamp: "google.protobuf.Timestamp",
     TimestampKey: "google.protobuf.Timestamp",
