@@ -6,6 +6,7 @@
     │   └── QuantityError    a string is not a valid quantity
     ├── PolicyError          a policy's function raised or returned something illegal
     ├── PluginError          a plugin failed while a pod was being scheduled
+    ├── AllocationError      devices cannot be allocated because of an error in an object
     ├── EscapeError          foreign code was interrupted, or tried to end the process
     ├── AnswerError          a hook returned something illegal
     ├── NotAvailable         a value was read that this mode of running does not have
@@ -84,6 +85,18 @@ class PluginError(MooringError):
         self.plugin = plugin
         self.hook = hook
         self.pod = pod
+
+
+class AllocationError(MooringError):
+    """Devices cannot be allocated because something is wrong, not because too few are free.
+
+    Attributes:
+        only_this_node: whether other nodes may be fine; otherwise the pod cannot be scheduled.
+    """
+
+    def __init__(self, message: str, *, only_this_node: bool = False) -> None:
+        super().__init__(message)
+        self.only_this_node = only_this_node
 
 
 class EscapeError(MooringError):

@@ -5,7 +5,9 @@ For `reads`, requeue hints, plans and remedies: ``from mooring import kinds`` an
 resources, are neither watched nor written by the scheduler.
 """
 
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim, ResourceClaimTemplate
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -43,6 +45,9 @@ __all__ = [
     "PriorityClass",
     "ReplicaSet",
     "ReplicationController",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceSlice",
     "Service",
     "StatefulSet",
     "StorageClass",

@@ -12,7 +12,7 @@ FILES = sorted(VECTORS.glob("*.ndjson.gz"))
 def test_all_areas_have_vectors() -> None:
     names = {file.name.partition(".")[0] for file in FILES}
     assert names == {
-        "gates", "images", "mixed", "nodeaffinity", "podaffinity", "ports", "preemption",
+        "dra", "gates", "images", "mixed", "nodeaffinity", "podaffinity", "ports", "preemption",
         "resources", "spread", "taints", "volumes",
     }  # fmt: skip
 

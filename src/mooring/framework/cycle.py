@@ -7,6 +7,7 @@ computed in `pre_filter` under its own name: ``cycle.data[self.name]``.
 from typing import Any
 
 from mooring.framework.nodes import Nodes
+from mooring.framework.plans.plan import PluginPlan
 from mooring.model.pod import Pod
 from mooring.state.cluster import Cluster
 from mooring.state.shapes import Shape
@@ -21,11 +22,12 @@ class Cycle:
         cluster: the state; read-only for plugins.
         data: what plugins keep between hooks, by plugin name.
         skipped: the plugins that returned `SKIP` from `pre_filter`.
+        cleanups: what plugins want written because the pod fits nowhere, and who they are.
         thorough: every node is to be evaluated, for a record; a scheduler stops once it has found
         enough.
     """
 
-    __slots__ = ("cluster", "data", "pod", "shape", "skipped", "thorough")
+    __slots__ = ("cleanups", "cluster", "data", "pod", "shape", "skipped", "thorough")
 
     def __init__(
         self, pod: Pod, cluster: Cluster, *, thorough: bool = False, key: str = ""
@@ -36,11 +38,13 @@ class Cycle:
         self.cluster = cluster
         self.data: dict[str, Any] = {}
         self.skipped: set[str] = set()
+        self.cleanups: list[PluginPlan] = []
 
     def restart(self) -> None:
         """Forget what plugins keep: the decision is made anew."""
         self.data.clear()
         self.skipped.clear()
+        self.cleanups.clear()
 
     @property
     def nodes(self) -> Nodes:

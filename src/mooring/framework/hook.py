@@ -101,6 +101,8 @@ class Hook(ABC):  # noqa: B024 - the hooks below have the abstract methods
     #: permissions for it from here.
     patches: Collection[type[KubeObject]] = ()
     creates: Collection[type[KubeObject]] = ()
+    #: Further permissions that its plans need: API group, resource or subresource, and verb.
+    permissions: Collection[tuple[str, str, str]] = ()
     #: What its filter depends on in addition to the pod.
     filter_scope: Scope = Scope.CLUSTER
     #: What its score depends on in addition to the pod.

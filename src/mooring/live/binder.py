@@ -28,6 +28,7 @@ from mooring.scheduler.effects import (
     Bind,
     BindFailed,
     Bound,
+    CleanUp,
     PatchStatus,
     PreemptVictims,
     RecordEvent,
@@ -185,6 +186,13 @@ class Binder:
             # A pod that is gone, or is another one by now, needs no status.
             if getattr(error, "status", 0) not in (_CONFLICT, _NOT_FOUND):
                 log.warning("the status of pod %s could not be patched: %s", pod.key, error)
+
+    async def clean_up(self, effect: CleanUp) -> None:
+        """Write what plugins want changed for a pod that fits nowhere; what fails is logged."""
+        try:
+            await self._plans.write(effect.pod, effect.plans)
+        except MooringError as error:
+            log.warning("pod %s: %s", effect.pod.key, error)
 
     async def preempt(self, effect: PreemptVictims) -> VictimsPreempted:
         """Have victims leave, all at the same time, each with an event that says why."""

@@ -42,6 +42,7 @@ from mooring.scheduler.effects import (
     Bind,
     BindFailed,
     Bound,
+    CleanUp,
     Effect,
     PatchStatus,
     PreemptVictims,
@@ -407,6 +408,8 @@ class LiveScheduler:
                 if changes_status(effect):
                     uid = effect.pod.uid
                     self._patches[uid] = self._start(self._patch(effect, self._patches.get(uid)))
+            elif isinstance(effect, CleanUp):
+                self._start(self._binder.clean_up(effect))
             else:
                 self._start(self._preempt(effect))
 

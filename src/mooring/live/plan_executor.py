@@ -6,7 +6,7 @@ own objects changes, so thousands that wait cost nothing.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -86,11 +86,20 @@ class PlanExecutor:
             PlanFailed: that was not possible, or took too long.
             PluginError: a function of a plan failed.
         """
-        for one in effect.plans:
-            await self._write_all(effect.pod, one)
+        await self.write(effect.pod, effect.plans)
         waited = [one for one in effect.plans if one.plan.ready is not None]
         if waited:
             await self._wait(effect.pod, waited, self._clusters[effect.profile])
+
+    async def write(self, pod: Pod, plans: Iterable[PluginPlan]) -> None:
+        """Write what was planned for a pod, and wait for nothing.
+
+        Raises:
+            PlanFailed: that was not possible.
+            PluginError: a function of a plan failed.
+        """
+        for one in plans:
+            await self._write_all(pod, one)
 
     # -- waiting
 
@@ -164,7 +173,8 @@ class PlanExecutor:
                 return latest
             try:
                 answer = await self._send(write)
-                return write.kind.from_json(answer) if wanted else None
+                has_answer = wanted and write.verb != "delete"
+                return write.kind.from_json(answer) if has_answer else None
             except (KubeError, InputError) as error:
                 conflict = isinstance(error, ApiError) and error.status == _CONFLICT
                 if not conflict or write.on_conflict is None or not left:
@@ -183,6 +193,8 @@ class PlanExecutor:
                 path = _object_path(write) + api_path(write.subresource)
             return await self._client.request("POST", path, body=write.body)
         path = _object_path(write)
+        if write.verb == "delete":
+            return await self._client.request("DELETE", path, body=write.body)
         if write.subresource:
             path += api_path(write.subresource)
         return await self._client.request("PATCH", path, body=write.body, content_type=MERGE_PATCH)

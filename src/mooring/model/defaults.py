@@ -12,6 +12,11 @@ import msgspec
 
 from mooring.errors import InputError, QuantityError
 from mooring.model.checks import check_object
+from mooring.model.devices.resource_claim import (
+    ResourceClaim,
+    ResourceClaimTemplate,
+    default_claim_spec,
+)
 from mooring.model.meta import KubeObject, ObjectMeta, keep_raw
 from mooring.model.node import Node, NodeStatus
 from mooring.model.pod import Pod, PodSpec
@@ -141,6 +146,10 @@ def _other_fields(thing: KubeObject) -> dict[str, object]:
         return {"preemption_policy": thing.preemption_policy or PREEMPT_LOWER_PRIORITY}
     if isinstance(thing, Namespace):
         return _namespace(thing)
+    if isinstance(thing, ResourceClaim):
+        return {"spec": default_claim_spec(thing.spec)}
+    if isinstance(thing, ResourceClaimTemplate):
+        return {"spec": with_fields(thing.spec, spec=default_claim_spec(thing.spec.spec))}
     if isinstance(thing, ReplicationController):
         return _replication_controller(thing)
     return {}

@@ -9,7 +9,9 @@ from typing import Final
 
 import msgspec
 
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim, ResourceClaimTemplate
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.meta import KubeObject
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -76,6 +78,15 @@ KINDS: Final = (
     Kind(PersistentVolumeClaim, CORE, "persistentvolumeclaims", "pvcs"),
     Kind(VolumeAttachment, STORAGE, "volumeattachments", "volumeAttachments"),
     Kind(DeviceClass, RESOURCE, "deviceclasses", "deviceClasses", optional=True),
+    Kind(ResourceSlice, RESOURCE, "resourceslices", "resourceSlices", optional=True),
+    Kind(
+        ResourceClaimTemplate,
+        RESOURCE,
+        "resourceclaimtemplates",
+        "resourceClaimTemplates",
+        optional=True,
+    ),
+    Kind(ResourceClaim, RESOURCE, "resourceclaims", "resourceClaims", optional=True),
     Kind(Service, CORE, "services", "services"),
     Kind(ReplicaSet, APPS, "replicasets", "replicaSets"),
     Kind(StatefulSet, APPS, "statefulsets", "statefulSets"),

@@ -45,6 +45,7 @@ class ObjectMeta(KubeStruct, frozen=True, rename="camel"):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: list[OwnerReference] | None = None
+    finalizers: list[str] | None = None
 
 
 class KubeObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, dict=True):

@@ -66,9 +66,11 @@ class PodSchedulingGate(KubeStruct, frozen=True, rename="camel"):
 
 
 class PodResourceClaim(KubeStruct, frozen=True, rename="camel"):
-    """A claim for devices that are handed out dynamically; the pod's name for it."""
+    """A claim to devices: the pod's name for it, and the claim, or the template it is made of."""
 
     name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodSchedulingGroup(KubeStruct, frozen=True, rename="camel"):
@@ -122,6 +124,13 @@ class PodCondition(KubeStruct, frozen=True, rename="camel"):
     message: str | None = None
 
 
+class PodResourceClaimStatus(KubeStruct, frozen=True, rename="camel"):
+    """The claim that was made of a template; None if the pod needs none."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodStatus(KubeStruct, frozen=True, rename="camel"):
     """What is known of a pod's life."""
 
@@ -133,6 +142,7 @@ class PodStatus(KubeStruct, frozen=True, rename="camel"):
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
     start_time: str | None = None
+    resource_claim_statuses: list[PodResourceClaimStatus] | None = None
 
 
 class Pod(KubeObject, frozen=True, rename="camel", dict=True):

@@ -29,6 +29,7 @@ from mooring.scheduler.decider import Decider
 from mooring.scheduler.effects import (
     BindFailed,
     Bound,
+    CleanUp,
     Effect,
     PatchStatus,
     Report,
@@ -322,10 +323,12 @@ class Core:
             if result.deferred:
                 self._deferred[pod.uid] = pod
             nominated_node = None if result.keep_nomination else ""
-            return self._failed_attempts.failed(
+            effects = self._failed_attempts.failed(
                 queued, UNSCHEDULABLE, message, plugins, now, nominated_node=nominated_node
             )
-        effects: list[Effect] = []
+            cleanups = tuple(decision.cycle.cleanups)
+            return [*effects, CleanUp(pod, queued.profile, cleanups)] if cleanups else effects
+        effects = []
         going = [one.uid for one in target.victims if not one.deleting]
         self._preemptions.start(pod, target.node, going)
         # Less important pods lose their nomination to that node: they may fit elsewhere.

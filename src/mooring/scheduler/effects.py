@@ -111,7 +111,24 @@ class PreemptVictims(msgspec.Struct, frozen=True, gc=False):
     plugin: str = ""
 
 
-Effect = Bind | PatchStatus | RecordEvent | PreemptVictims
+class CleanUp(msgspec.Struct, frozen=True, gc=False):
+    """Write what plugins want changed because a pod fits nowhere, such as free a claim's devices.
+
+    Nobody is told what comes of it: what was written is seen, and requeues the pod. Where it fails,
+    the pod's next attempt wants it again.
+
+    Attributes:
+        pod: the pod.
+        profile: the scheduler name whose plugins want it.
+        plans: what has to be written, and who says so; nothing is waited for.
+    """
+
+    pod: Pod
+    profile: str
+    plans: tuple[PluginPlan, ...]
+
+
+Effect = Bind | PatchStatus | RecordEvent | PreemptVictims | CleanUp
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):

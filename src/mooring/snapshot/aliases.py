@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Final
 
-from mooring.model.devices import DEVICE_CLASS_PREFIX
+from mooring.model.devices.device_class import DEVICE_CLASS_PREFIX
 from mooring.model.label_syntax import is_label_key
 from mooring.model.resource_names import is_extended
 from mooring.snapshot.well_known_names import (

@@ -19,11 +19,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from mooring.model import devices, pod, selectors, storage, taints, volumes, workloads
+from mooring.model import pod, selectors, storage, taints, volumes, workloads
+from mooring.model.devices import allocation, device_class, resource_claim, resource_slice
 from mooring.model.meta import KubeObject, ObjectMeta, OwnerReference
 from mooring.model.node import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus
 from mooring.model.resources import ResourceList, ResourceStatus
 from mooring.snapshot.aliases import Aliases
+from mooring.snapshot.expression_aliases import expression_alias, value_alias
 from mooring.snapshot.well_known_names import ADDRESSES, CONDITIONS, OWNERS, WORDS
 
 T = TypeVar("T", bound=KubeObject)
@@ -209,6 +211,33 @@ def _node_selector(aliases: Aliases, selector: selectors.LabelSelector) -> selec
     )
 
 
+@_optional
+def _qualified(aliases: Aliases, name: str) -> str:
+    """The name of an attribute or capacity, after its domain if it has one."""
+    return "/".join(value_alias(aliases, part) for part in name.split("/"))
+
+
+_expression: Final = _optional(expression_alias)
+_attribute: Final = _optional(value_alias)
+
+
+def _keyed(key: RedactionRule, part: type[msgspec.Struct]) -> RedactionRule:
+    """Parts by a name."""
+
+    def rule(aliases: Aliases, parts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        if parts is None:
+            return None
+        inner = _struct_rule(part)
+        return {key(aliases, name): inner(aliases, one) for name, one in parts.items()}
+
+    return rule
+
+
+@_optional
+def _capacities(aliases: Aliases, amounts: ResourceList) -> ResourceList:
+    return {_qualified(aliases, name): _amount(aliases, one) for name, one in amounts.items()}
+
+
 _RULES: Final[dict[type, dict[str, RedactionRule]]] = {
     # model/selectors.py, model/taints.py
     selectors.LabelSelector: {
@@ -239,7 +268,12 @@ _RULES: Final[dict[type, dict[str, RedactionRule]]] = {
         "match_label_keys": _each(_key),
     },
     pod.PodSchedulingGate: {"name": _name},
-    pod.PodResourceClaim: {"name": _name},
+    pod.PodResourceClaim: {
+        "name": _name,
+        "resource_claim_name": _name,
+        "resource_claim_template_name": _name,
+    },
+    pod.PodResourceClaimStatus: {"name": _name, "resource_claim_name": _name},
     pod.PodSpec: {
         "node_name": _name,
         "scheduler_name": _scheduler,
@@ -303,8 +337,83 @@ _RULES: Final[dict[type, dict[str, RedactionRule]]] = {
     },
     storage.VolumeAttachmentSource: {"persistent_volume_name": _name},
     storage.VolumeAttachmentSpec: {"attacher": _driver, "node_name": _name},
-    # model/devices.py
-    devices.DeviceClassSpec: {"extended_resource_name": _resource},
+    # model/devices/
+    device_class.DeviceClassSpec: {"extended_resource_name": _resource},
+    device_class.CELDeviceSelector: {"expression": _expression},
+    device_class.OpaqueDeviceConfiguration: {"driver": _name, "parameters": _drop},
+    resource_slice.DeviceAttribute: {"string_value": _attribute, "version_value": _attribute},
+    resource_slice.CapacityRequestPolicyRange: {"min": _amount, "max": _amount, "step": _amount},
+    resource_slice.CapacityRequestPolicy: {"default": _amount, "valid_values": _each(_amount)},
+    resource_slice.DeviceCapacity: {"value": _amount},
+    resource_slice.Counter: {"value": _amount},
+    resource_slice.CounterSet: {
+        "name": _name,
+        "counters": _keyed(_name, resource_slice.Counter),
+    },
+    resource_slice.DeviceCounterConsumption: {
+        "counter_set": _name,
+        "counters": _keyed(_name, resource_slice.Counter),
+    },
+    resource_slice.DeviceTaint: {
+        "key": _key,
+        "value": _value,
+        "effect": _word,
+        "time_added": _time,
+    },
+    resource_slice.Device: {
+        "name": _name,
+        "attributes": _keyed(_qualified, resource_slice.DeviceAttribute),
+        "capacity": _keyed(_qualified, resource_slice.DeviceCapacity),
+        "node_name": _name,
+        "binding_conditions": _each(_condition),
+        "binding_failure_conditions": _each(_condition),
+    },
+    resource_slice.ResourcePool: {"name": _name},
+    resource_slice.ResourceSliceSpec: {"driver": _name, "node_name": _name},
+    allocation.DeviceRequestAllocationResult: {
+        "request": _name,
+        "driver": _name,
+        "pool": _name,
+        "device": _name,
+        "binding_conditions": _each(_condition),
+        "binding_failure_conditions": _each(_condition),
+        "share_id": _name,
+        "consumed_capacity": _capacities,
+    },
+    allocation.DeviceAllocationConfiguration: {"source": _word, "requests": _each(_name)},
+    allocation.AllocationResult: {"allocation_timestamp": _time},
+    resource_claim.CapacityRequirements: {"requests": _capacities},
+    resource_claim.DeviceSubRequest: {
+        "name": _name,
+        "device_class_name": _name,
+        "allocation_mode": _word,
+    },
+    resource_claim.ExactDeviceRequest: {"device_class_name": _name, "allocation_mode": _word},
+    resource_claim.DeviceRequest: {"name": _name},
+    resource_claim.DeviceConstraint: {
+        "requests": _each(_name),
+        "match_attribute": _qualified,
+        "distinct_attribute": _qualified,
+    },
+    resource_claim.DeviceClaimConfiguration: {"requests": _each(_name)},
+    resource_claim.ResourceClaimConsumerReference: {
+        "api_group": _name,
+        "resource": _word,
+        "name": _name,
+        "uid": _name,
+    },
+    resource_claim.DeviceCondition: {
+        "type": _condition,
+        "status": _word,
+        "reason": _condition,
+        "message": _drop,
+    },
+    resource_claim.AllocatedDeviceStatus: {
+        "driver": _name,
+        "pool": _name,
+        "device": _name,
+        "share_id": _name,
+    },
     # model/workloads.py
     workloads.PriorityClass: {"preemption_policy": _word},
     workloads.ServiceSpec: {"selector": _labels},

@@ -27,6 +27,8 @@ WORDS: Final = frozenset(
         "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod", "Filesystem", "Block",
         "Immediate", "WaitForFirstConsumer", "Bound", "Available", "Released", "Lost", "Shared",
         "Dedicated", "Managed",
+        # claims to devices
+        "ExactCount", "All", "FromClass", "FromClaim", "pods",
         *KNOWN_FEATURES,
     )
 )  # fmt: skip

@@ -14,6 +14,8 @@ something. It must never be asked by those who want to know what the API server 
 from collections.abc import Iterator
 from typing import Final, TypeVar, cast
 
+import msgspec
+
 from mooring.model.meta import KubeObject
 from mooring.state.catalog import Catalog
 
@@ -28,12 +30,18 @@ class AssumeCache:
 
     Args:
         catalog: the stored objects.
+
+    Attributes:
+        in_flight: what is being written about objects, by kind and key. Unlike an assumed object it
+            stays until whoever put it there takes it out: for those whose plans write an object in
+            several steps, each of which makes a newer version. Forks have it, too.
     """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._assumed: dict[tuple[type[KubeObject], str], KubeObject] = {}
         self._sweep_at = _FIRST_SWEEP
+        self.in_flight: dict[tuple[type[KubeObject], str], msgspec.Struct] = {}
 
     def get(self, kind: type[T], key: str) -> T | None:
         """An object by its class and key, as decisions see it."""
@@ -79,6 +87,7 @@ class AssumeCache:
         made = AssumeCache(catalog)
         made._assumed = dict(self._assumed)
         made._sweep_at = self._sweep_at
+        made.in_flight = dict(self.in_flight)
         return made
 
     def _sweep(self) -> None:

@@ -71,6 +71,9 @@ class World:
             client, {"s": Runtime(self.cluster)}, SyncHooks(Deadline(10)), self.waiting
         )
 
+    async def write(self, *plans: hook.Plan) -> None:
+        await self.executor.write(self.pod, [PluginPlan("Mine", plan) for plan in plans])
+
     async def carry_out(self, *plans: hook.Plan) -> None:
         node = self.cluster.nodes["a"]
         binding = Binding(namespace="default", name="p", uid=self.pod.uid, node_name=node.name)
@@ -299,3 +302,19 @@ class TestWaiting:
             assert str(failed).startswith("plugin Mine failed in plan.ready for pod default/p: ")
 
         self.run(steps, hook.Plan(ready=ready))
+
+
+def test_an_object_is_deleted_after_it_was_changed() -> None:
+    def last(answers: tuple[KubeObject, ...]) -> hook.Write | None:
+        assert [one.resource_version for one in answers] == ["2"]  # what is deleted has no answer
+        return None
+
+    world = World({"metadata": {"name": "c", "resourceVersion": "2"}}, {"kind": "Status"})
+    options = {"preconditions": {"uid": "u"}}
+    changed = hook.Write(verb="patch", kind=PersistentVolumeClaim, key="default/c", body={})
+    gone = hook.Write(verb="delete", kind=PersistentVolumeClaim, key="default/c", body=options)
+    asyncio.run(world.write(hook.Plan(writes=(changed, gone, last))))
+    assert world.client.asked == [
+        ("PATCH", f"{CLAIMS}/c", {}),
+        ("DELETE", f"{CLAIMS}/c", options),
+    ]

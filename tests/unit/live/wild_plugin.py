@@ -268,7 +268,7 @@ class Wild(
         return _or_none(self.act("reserve", pod, much=[None] * 1000))
 
     def _step(self, pod: Pod) -> Any:
-        wrong = hook.Write(verb="delete", kind=mr.Node, key="a", body={})  # type: ignore[arg-type]
+        wrong = hook.Write(verb="replace", kind=mr.Node, key="a", body={})  # type: ignore[arg-type]
         part = lambda: hook.Write(verb="patch", kind=mr.Node, key="a", body=Hostile())  # type: ignore[arg-type]  # noqa: E731
         return lambda _: _or_none(self.act("plan.writes", pod, wrong=wrong, much=42, part=part))
 

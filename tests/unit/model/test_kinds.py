@@ -4,8 +4,8 @@ from mooring.model.kinds import BY_LIST_NAME, BY_NAME, KINDS, find_kind
 
 
 def test_every_kind_has_its_own_name_and_path() -> None:
-    assert len(KINDS) == len(BY_NAME) == len(BY_LIST_NAME) == 17
-    assert len({(kind.group, kind.resource) for kind in KINDS}) == 17
+    assert len(KINDS) == len(BY_NAME) == len(BY_LIST_NAME) == 20
+    assert len({(kind.group, kind.resource) for kind in KINDS}) == 20
     assert all(
         kind.resource == kind.name.lower() + "s" for kind in KINDS if kind.name[-1] not in "sy"
     )
@@ -16,14 +16,14 @@ def test_lists_have_the_names_of_the_vectors() -> None:
         "nodes", "pods", "namespaces", "services", "replicaSets", "statefulSets",
         "replicationControllers", "pvcs", "pvs", "storageClasses", "csiNodes", "csiDrivers",
         "csiStorageCapacities", "volumeAttachments", "pdbs", "priorityClasses",
-        "deviceClasses",
+        "deviceClasses", "resourceSlices", "resourceClaimTemplates", "resourceClaims",
     }  # fmt: skip
 
 
 def test_only_kinds_without_a_namespace_are_marked_so() -> None:
     assert {kind.name for kind in KINDS if not kind.type.namespaced} == {
         "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode",
-        "CSIDriver", "VolumeAttachment", "DeviceClass",
+        "CSIDriver", "VolumeAttachment", "DeviceClass", "ResourceSlice",
     }  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def test_only_kinds_without_a_namespace_are_marked_so() -> None:
         ("ReplicaSet", "apps/v1", "ReplicaSet"),
         ("CSINode", "storage.k8s.io/v1", "CSINode"),
         ("DeviceClass", "resource.k8s.io/v1", "DeviceClass"),
+        ("ResourceClaim", "resource.k8s.io/v1", "ResourceClaim"),
         ("Service", "serving.knative.dev/v1", None),
         ("ConfigMap", "v1", None),
     ],

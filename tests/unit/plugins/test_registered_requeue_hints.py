@@ -25,7 +25,7 @@ BITS = (
     Action.UPDATE_POD_SCALE_DOWN,
     Action.UPDATE_POD_TOLERATION,
     Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-    # UpdatePodGeneratedResourceClaim is not distinguished: mooring does not allocate devices yet.
+    # UpdatePodGeneratedResourceClaim is not distinguished: DynamicResources looks at the statuses.
     Action.UPDATE_OTHER,
 )
 GO = {
@@ -63,9 +63,14 @@ GO = {
         "PersistentVolumeClaim 8189 hint",
         "PersistentVolume 8189 hint",
     ],
-    # These reject what mooring cannot do yet. DynamicResources registers for labels of nodes,
-    # claims and slices, too, which help nobody until devices are supported.
-    "DynamicResources": ["Node 5 hint", "DeviceClass 8189 hint"],
+    "DynamicResources": [
+        "Node 13",
+        "ResourceClaim 8189 hint",
+        "Pod 4096 hint",
+        "DeviceClass 8189",
+        "ResourceSlice 8189",
+    ],
+    # This rejects what mooring cannot do yet.
     "GangScheduling": [],
 }
 #: The hooks with which plugins keep pods waiting.

@@ -59,7 +59,10 @@ def _filled(kind: Any, word: str) -> Any:
         return [_filled(arguments[0], word)]
     if origin is dict:
         domains = (f"{word}.example", f"{word}.kubernetes.io", f"topology.{word}.io", word)
-        return {f"{domain}/{word}": word for domain in domains} | {word: word}
+        names = [*(f"{domain}/{word}" for domain in domains), word]
+        return {name: _filled(arguments[1], word) for name in names}
+    if kind is Any:
+        return {word: [word]}
     if arguments:
         return _filled(next(one for one in arguments if one is not type(None)), word)
     hints = typing.get_type_hints(kind)

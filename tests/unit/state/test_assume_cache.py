@@ -1,6 +1,6 @@
 """Assumed objects of any kind stand for the stored ones until the API server has newer ones."""
 
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
 from mooring.model.storage import PersistentVolume, PersistentVolumeClaim
 from mooring.state.assume_cache import AssumeCache
 from mooring.state.catalog import Catalog

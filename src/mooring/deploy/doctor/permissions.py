@@ -105,7 +105,7 @@ def _permissions(rules: Iterable[PolicyRule], namespace: str = "") -> tuple[Perm
         Permission(verb, resource, rule.group, namespace, name)
         for rule in rules
         for resource in rule.resources
-        if resource not in _OPTIONAL
+        if resource.partition("/")[0] not in _OPTIONAL
         for verb in rule.verbs
         for name in rule.names or ("",)
     )

@@ -118,6 +118,7 @@ def scheduler_rules(
         found.append(PolicyRule(CORE, ("pods",), ("delete",), "Victims of preemption."))
     for verb, kinds_of in (("patch", kinds_to_patch), ("create", kinds_to_create)):
         found += _write_rules(verb, {kind for one in plugins for kind in kinds_of(one)})
+    found += _declared_rules(plugins)
     found.append(PolicyRule(_EVENTS, ("events",), ("create", "patch"), "Events."))
     return found
 
@@ -137,6 +138,17 @@ def _write_rules(verb: str, kinds: Iterable[type[KubeObject]]) -> list[PolicyRul
     return [
         PolicyRule(group, tuple(resources), (verb,), "What plugins write before a pod is bound.")
         for group, resources in by_group.items()
+    ]
+
+
+def _declared_rules(plugins: Iterable[Hook]) -> list[PolicyRule]:
+    """The permissions that plugins name themselves."""
+    verbs: dict[tuple[str, str], dict[str, None]] = {}
+    for group, resource, verb in (rule for one in plugins for rule in one.permissions):
+        verbs.setdefault((group, resource), {})[verb] = None
+    return [
+        PolicyRule(group, (resource,), tuple(found), "What plugins write for a pod.")
+        for (group, resource), found in verbs.items()
     ]
 
 

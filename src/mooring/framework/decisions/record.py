@@ -46,6 +46,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         post_filter_result: the result of that.
         pending: why the pod is pending if nothing gates it, in kube-scheduler's words.
         error: why the decision was aborted.
+        notes: what plugins add, as plain data by key.
     """
 
     pod: str
@@ -64,6 +65,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     post_filter_result: PostFilterResult = PostFilterResult()
     pending: str = ""
     error: str = ""
+    notes: Mapping[str, Any] = {}
 
     @property
     def gated(self) -> bool:
@@ -134,6 +136,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         error = self.error or (found.error if found is not None else "")
         if error:
             out["error"] = error
+        out.update(self.notes)
         return out
 
     def _searched(self) -> Preemption | None:

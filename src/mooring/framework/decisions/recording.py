@@ -16,6 +16,7 @@ from mooring.framework.decisions.decision import AskExtenders, Decision
 from mooring.framework.decisions.decision_cycle import decide, without_extenders
 from mooring.framework.decisions.observer import Observer
 from mooring.framework.decisions.record import PRE_FILTER_REJECTED, PreFiltered, Record
+from mooring.framework.decisions.record_notes import RecordNotes
 from mooring.framework.filtering import Preemption
 from mooring.framework.fit_error import NO_NODES
 from mooring.framework.runtime import Runtime
@@ -105,6 +106,12 @@ def _completed(
         before = observer.pre_filter.get(name)
         skipped = before is not None and before.skipped
         filters[name] = observer.filter.get(name, SKIPPED if skipped else PRE_FILTER_REJECTED)
+    notes: dict[str, Any] = {}
+    for name, plugin in runtime.plugins.items():
+        if isinstance(plugin, RecordNotes):
+            said = observer.post_filter.get(name)
+            verdict = said if isinstance(said, Verdict) else None
+            notes.update(plugin.record_notes(decision.cycle, decision.filtering, verdict))
     shortcut = names[int(decision.best[0])] if decision.nominated else ""
     return replace(
         start,
@@ -119,6 +126,7 @@ def _completed(
         post_filter_result=decision.post_filter_result,
         pending=decision.message,
         error=decision.error if names else NO_NODES,
+        notes=notes,
     )
 
 

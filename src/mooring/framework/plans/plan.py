@@ -37,13 +37,13 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """One request that changes an object.
 
     Attributes:
-        verb: ``create``, or ``patch`` for a JSON merge patch.
+        verb: ``create``, ``patch`` for a JSON merge patch, or ``delete``, which has no answer.
         kind: the class of the object.
         key: ``namespace/name``, or the name for cluster-scoped kinds. To create an object, only the
         namespace is used; the name is in the body, which may have a ``generateName`` instead. With
         a subresource or `on_conflict`, the key also needs the name.
-        body: the object to create, or the patch. A patch with a ``metadata.resourceVersion`` is
-        applied only if the object has not changed since.
+        body: the object to create, the patch, or options for deleting. A patch with a
+        ``metadata.resourceVersion`` is applied only if the object has not changed since.
         subresource: such as ``status``; empty for the object itself.
         doing: what it does, for errors, such as "add finalizer to claim default/gpu".
         on_conflict: called with the current object if it has changed or already exists; returns the
@@ -51,10 +51,10 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
         is an error.
     """
 
-    verb: Literal["create", "patch"]
+    verb: Literal["create", "patch", "delete"]
     kind: type[KubeObject]
     key: str
-    body: Mapping[str, object]
+    body: Mapping[str, object] = {}
     subresource: str = ""
     doing: str = ""
     on_conflict: Callable[[KubeObject], WriteAnswer] | None = None

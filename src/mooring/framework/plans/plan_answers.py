@@ -23,7 +23,7 @@ MOST_WRITES: Final = 1000
 MOST_OBJECTS: Final = 1000
 #: No plan is waited for longer, in seconds: three years.
 _LONGEST: Final = 1e8
-_VERBS: Final = ("create", "patch")
+_VERBS: Final = ("create", "patch", "delete")
 _NUMBERS: Final = (int, float)
 
 
@@ -112,7 +112,7 @@ def _legal_write(write: Write) -> Write:
     verb: object = write.verb
     if type(verb) is not str or verb not in _VERBS:
         raise AnswerError(
-            f"it returned a Write with the verb {shown(verb)}; it must be create or patch"
+            f"it returned a Write with the verb {shown(verb)}; it must be create, patch or delete"
         )
     on_conflict: object = write.on_conflict
     if on_conflict is not None and not callable(on_conflict):

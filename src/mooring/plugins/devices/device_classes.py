@@ -11,7 +11,7 @@ yet. It reads the catalog and keeps nothing but the names.
 from collections.abc import Mapping
 from typing import Final
 
-from mooring.model.devices import DEVICE_CLASS_PREFIX, DeviceClass
+from mooring.model.devices.device_class import DEVICE_CLASS_PREFIX, DeviceClass
 from mooring.model.pod import Pod
 from mooring.model.resource_names import is_extended
 from mooring.state.catalog import Catalog

@@ -1,13 +1,14 @@
-"""DynamicResources: rejects pods that need devices, because mooring cannot allocate any yet.
+"""DynamicResources: a pod goes only where its claims have devices, or can get them.
 
-Pods with resource claims are rejected. Pods that ask for an extended resource of a `DeviceClass`
-are rejected by nodes that do not have the resource of their own; where a device plugin offers it,
-it is a resource like any other. The plugin has the extension points of kube-scheduler's, so that
-profiles are the same, and says what that plugin says of pods that need no devices.
+Which devices those are is the business of `pod_devices`; this module asks it node by node, counts
+what was chosen as in use, and returns the plan to write it. Extended resources that a class of
+devices provides become a claim of their own on nodes without a device plugin for them.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Final
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -16,8 +17,10 @@ from mooring.framework.arrays import Amounts
 from mooring.framework.binding import Binding
 from mooring.framework.binding_hooks import IdleAfterSkip
 from mooring.framework.cycle import Cycle
+from mooring.framework.decisions.record_notes import RecordNotes
 from mooring.framework.decisions.row_answers import NormalizesByExtremes
 from mooring.framework.filtering import Filtering
+from mooring.framework.handle import Handle
 from mooring.framework.hook import (
     SKIP,
     Action,
@@ -32,37 +35,51 @@ from mooring.framework.hook import (
     RequeueHint,
     Requeues,
     Reserve,
+    ReserveAnswer,
     ScoreNodes,
     Sign,
 )
 from mooring.framework.nodes import Nodes
+from mooring.framework.plans.plan import PluginPlan
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts, fail, reject
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.duration import Duration
+from mooring.model.kinds import RESOURCE
 from mooring.model.node import Node
 from mooring.model.pod import Pod
-from mooring.plugins.devices.device_classes import (
-    ExtendedResourceCache,
-    is_device_resource,
-    provides_resource,
+from mooring.plugins.devices.binding_conditions import BindingConditions
+from mooring.plugins.devices.claim_plans import (
+    deallocation_plan,
+    deletion_plan,
+    reservation_plan,
 )
+from mooring.plugins.devices.claim_tracker import tracker_of
+from mooring.plugins.devices.device_notes import device_notes
+from mooring.plugins.devices.pod_claims import check_classes, claims_of
+from mooring.plugins.devices.pod_devices import PodDevices, SearchLimit, in_memory_claim
 from mooring.plugins.score_arithmetic import normalize_scores
-from mooring.plugins.shape_reader import ShapeReader
 
 _NOTHING_TO_FREE: Final = reject("no new claims to deallocate")
 _NO_STATE: Final = fail("not found")
-_NO_CLAIMS: Final = reject(
-    "dynamic resource claims are not supported by mooring yet", unresolvable=True
-)
+_DEALLOCATED: Final = reject("deallocation of ResourceClaim completed")
+_DELETED: Final = reject("deletion of ResourceClaim completed")
+_STILL_NOT: Final = reject("still not schedulable")
+#: What the API server makes names of that it generates.
+_NAME_CHARACTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SECOND: Final = Duration.of_seconds(1)
+_FILTER_TIMEOUT: Final = Duration.of_seconds(10)
+_BINDING_TIMEOUT: Final = Duration.of_seconds(600)
 
 
 class DynamicResourcesArgs(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Arguments of DynamicResources; they have no effect yet.
+    """Arguments of DynamicResources.
 
     Attributes:
-        filter_timeout: how long the search for devices on one node may take.
+        filter_timeout: how long the search for devices on one node may take; 0 for as long as it
+            takes.
         binding_timeout: how long devices may take to become ready.
     """
 
@@ -89,109 +106,249 @@ class DynamicResources(
     PreBind,
     Requeues,
     Sign,
-    ShapeReader,
     NormalizesByExtremes,
+    RecordNotes,
     IdleAfterSkip,
 ):
-    """Rejects pods that need devices: dynamic resource allocation is not supported yet."""
+    """Finds nodes where the pod's claims have devices or can get them, and allocates these."""
 
     name = "DynamicResources"
-    reads = (DeviceClass,)
+    reads = (DeviceClass, ResourceClaim, ResourceSlice)
+    patches = (ResourceClaim,)
+    creates = (ResourceClaim,)
+    permissions = (
+        (RESOURCE, "resourceclaims", "get"),
+        (RESOURCE, "resourceclaims", "delete"),
+        (RESOURCE, "resourceclaims/status", "patch"),
+        # v1.36: whoever allocates a claim or reserves it needs this, too.
+        (RESOURCE, "resourceclaims/binding", "update"),
+        (RESOURCE, "resourceclaims/binding", "patch"),
+    )
     filter_scope = Scope.NODES
     score_scope = Scope.NODES
     Args: ClassVar[type[msgspec.Struct]] = DynamicResourcesArgs
 
-    def __init__(self) -> None:
-        self._devices = ExtendedResourceCache()
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
+        self._handle = handle
+        filter_timeout = args.filter_timeout or _FILTER_TIMEOUT
+        self._filter_timeout_ns = filter_timeout.nanoseconds
+        binding_timeout = args.binding_timeout or _BINDING_TIMEOUT
+        self._conditions = BindingConditions(binding_timeout.nanoseconds, handle.now_ns)
 
-    def pre_enqueue(self, pod: Pod) -> None:
-        """Let all pods in; those that need devices learn why not when they are looked at."""
+    def pre_enqueue(self, pod: Pod) -> Verdict | None:
+        """Hold pods back whose claims are not there yet."""
+        claims = claims_of(pod, self._handle.cluster.catalog)
+        return claims if isinstance(claims, Verdict) else None
 
     def pre_filter(self, cycle: Cycle) -> PreFilterAnswer:
-        """Reject pods with claims, skip those that need no devices."""
-        if cycle.pod.spec.resource_claims:
-            cycle.data[self.name] = {}
-            return _NO_CLAIMS
-        requested = cycle.data[self.name] = self._devices.requested_by(
-            cycle.pod, cycle.cluster.catalog
+        """Look at the pod's claims; reject if one cannot be used on any node."""
+        pod, tracker = cycle.pod, tracker_of(cycle.cluster)
+        cycle.data[self.name] = None
+        claims = claims_of(pod, tracker.catalog)
+        if isinstance(claims, Verdict):
+            return claims
+        extended = tracker.extended_resource_claim(pod)
+        if not tracker.extended_resources.requested_by(pod, tracker.catalog):
+            extended = None
+        elif extended is None:
+            extended = in_memory_claim(pod)
+        if not claims and extended is None:
+            return SKIP
+        for claim in claims:
+            if claim.status.allocation is None:
+                if tracker.is_in_flight(claim):
+                    return reject(
+                        f"resource claim {claim.key} is in the process of being allocated",
+                        unresolvable=True,
+                    )
+                problem = check_classes(claim, tracker.find_class)
+                if problem is not None:
+                    return problem
+        cycle.data[self.name] = PodDevices(
+            pod,
+            claims,
+            extended,
+            tracker=tracker,
+            conditions=self._conditions,
+            new_share_id=self._new_share_id,
+            limit=SearchLimit(self._handle.now_ns, self._filter_timeout_ns),
         )
-        return None if requested else SKIP
+        return None
 
     def filter_nodes(self, pod: Pod, nodes: Nodes) -> Verdicts | None:  # noqa: ARG002
-        """Reject nodes that would have to provide a resource by devices."""
-        # parity v1.36.4: plugins/dynamicresources/extendeddynamicresources.go
-        # filterExtendedResources: where a device plugin offers the resource, there is nothing to do
-        requested: dict[str, str] = nodes.cycle.data.get(self.name, {})
-        if not requested:
+        """Reject nodes where a claim has no devices and can get none."""
+        state: PodDevices | None = nodes.cycle.data.get(self.name)
+        if state is None:
             return None
         choice = np.zeros(len(nodes), np.int32)
         table: list[Verdict] = [ACCEPT]
-        for resource, device_class in requested.items():
-            choice[(choice == 0) & (nodes.take(nodes.columns.allocatable(resource)) == 0)] = len(
-                table
-            )
-            table.append(_no_devices(resource, device_class))
+        places: dict[Verdict, int] = {ACCEPT: 0}
+        for index, node in enumerate(nodes):
+            verdict = state.verdict(node)
+            place = places.get(verdict)
+            if place is None:
+                place = places[verdict] = len(table)
+                table.append(verdict)
+            choice[index] = place
         return Verdicts(choice, table) if choice.any() else None
 
-    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:  # noqa: ARG002
-        """There is nothing that could be freed."""
+    def post_filter(self, cycle: Cycle, filtering: Filtering) -> Verdict:
+        """Free a claim whose devices are in the way, or remove one of an earlier attempt."""
         # parity v1.36.4: plugins/dynamicresources PostFilter: a pod that another plugin rejected
         # before has no state of this one, which ends the search with an error.
-        return _NOTHING_TO_FREE if self.name in cycle.data else _NO_STATE
+        if self.name not in cycle.data:
+            return _NO_STATE
+        state: PodDevices | None = cycle.data[self.name]
+        if state is None:
+            return _NOTHING_TO_FREE
+        claims = self.deallocatable(cycle, filtering)
+        if claims:
+            # Any will do, because there is no better rule.
+            claim = claims[self._handle.choose(len(claims))]
+            cycle.cleanups.append(PluginPlan(self.name, deallocation_plan(claim)))
+            return _DEALLOCATED
+        if state.stale is not None:
+            cycle.cleanups.append(PluginPlan(self.name, deletion_plan(state.stale)))
+            return _DELETED
+        return _STILL_NOT
+
+    def deallocatable(self, cycle: Cycle, filtering: Filtering) -> list[ResourceClaim]:
+        """The claims of which one would have to be deallocated."""
+        state: PodDevices = cycle.data[self.name]
+        row_of = cycle.cluster.columns.row_of
+        found: set[int] = set()
+        for node, claims in state.unavailable.items():
+            first = filtering.rejection(row_of[node])
+            if first is not None and first.plugin == self.name:  # others were asked before
+                found.update(index for index in claims if state.may_deallocate(index))
+        return [state.claims[index] for index in sorted(found)]
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
-        """No node is better than another."""
-        return np.zeros(len(nodes), np.int64)
+        """Prefer nodes where requests are met in ways that come first."""
+        state: PodDevices | None = nodes.cycle.data.get(self.name)
+        if state is None or not state.prioritized:
+            return np.zeros(len(nodes), np.int64)
+        return np.fromiter((state.score(node.name) for node in nodes), np.int64, len(nodes))
 
     def normalize(self, cycle: Cycle, nodes: Nodes, scores: Amounts) -> Amounts:  # noqa: ARG002
         """The more, the better."""
         return normalize_scores(scores)
 
-    def reserve(self, cycle: Cycle, node: Node) -> None:
-        """There is nothing to reserve."""
+    def reserve(self, cycle: Cycle, node: Node) -> ReserveAnswer:
+        """Count the devices of the chosen node as in use.
 
-    def unreserve(self, cycle: Cycle, node: Node) -> None:
-        """There is nothing to give back."""
+        The plan is to allocate the claims and to reserve them for the pod; there is none if they
+        are reserved already.
+        """
+        state: PodDevices | None = cycle.data.get(self.name)
+        if state is None:
+            return None
+        allocation = state.allocations.get(node.name)
+        if allocation is None and state.to_allocate and state.own_claims:
+            return fail("claim allocation not found for node")
+        waiting = state.reservations(node.name, self._random_text(5))
+        tracker = tracker_of(cycle.cluster)
+        state.reserved = []
+        for one in waiting:
+            if one.allocation is not None:
+                creator = cycle.pod.uid if one.created else ""
+                tracker.reserve(one.claim.key, one.allocation, creator)
+                state.reserved.append(one.claim.key)
+        claims = [*state.own_claims, *(one.claim for one in waiting if one.created)]
+        return reservation_plan(
+            cycle.pod, claims, waiting, self._time(), self._conditions.timeout_ns / 10**9
+        )
+
+    def unreserve(self, cycle: Cycle, node: Node) -> None:  # noqa: ARG002
+        """No longer count the devices that were not allocated after all."""
+        state: PodDevices | None = cycle.data.get(self.name)
+        if state is not None:
+            tracker = tracker_of(cycle.cluster)
+            for key in state.reserved:
+                tracker.unreserve(key)
+            state.reserved = []
 
     def pre_bind_check(self, cycle: Cycle, node: Node) -> PreBindCheckAnswer:  # noqa: ARG002
-        """Take no part: pods that need devices never come here."""
+        """Take no part: what has to be done is the plan of `reserve`."""
         return SKIP
 
     async def pre_bind(self, binding: Binding) -> None:
-        """There is nothing to prepare."""
+        """There is nothing to do besides the plan of `reserve`."""
 
     def requeue_on(self) -> Sequence[RequeueHint]:
-        """A node that offers the resource of its own, or another class that provides it."""
+        """Whatever decides about devices: nodes, claims, classes and slices."""
+        either = Action.ADD | Action.UPDATE
         return (
-            RequeueHint(Node, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, _offers_resource),
-            RequeueHint(DeviceClass, Action.ADD | Action.UPDATE, _concerns),
+            RequeueHint(
+                Node, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
+            ),
+            RequeueHint(ResourceClaim, either, self._claim_helps),
+            RequeueHint(Pod, Action.UPDATE_OTHER, self._has_claims),
+            RequeueHint(DeviceClass, either),
+            RequeueHint(ResourceSlice, either),
         )
 
     def sign(self, pod: Pod) -> frozenset[tuple[str, str]] | None:
-        """The resources that come from devices, with their classes; nothing is known of claims."""
+        """Nothing for pods without devices; what is left for others changes with every pod."""
         if pod.spec.resource_claims:
             return None
-        return frozenset(self._devices.requested_by(pod, self.cluster.catalog).items())
+        tracker = tracker_of(self._handle.cluster)
+        if tracker.extended_resources.requested_by(pod, tracker.catalog):
+            return None
+        return frozenset()
 
+    def record_notes(
+        self, cycle: Cycle, filtering: Filtering, post_filter: Verdict | None
+    ) -> Mapping[str, Any]:
+        """What would be written on each node, and which claims could be deallocated."""
+        state: PodDevices | None = cycle.data.get(self.name)
+        names = cycle.cluster.columns.names
+        nodes = [names[row] for row in filtering.feasible.tolist()]
+        notes = device_notes(state, nodes) if state is not None and filtering.error is None else {}
+        kinds = (DeviceClass, ResourceClaim, ResourceSlice)
+        catalog = cycle.cluster.catalog
+        if post_filter is not None and any(catalog.version(kind) for kind in kinds):
+            freed = self.deallocatable(cycle, filtering) if state is not None else []
+            stale = state.stale if state is not None and not freed else None
+            notes["postFilterDynamicResources"] = {
+                "code": post_filter.code,
+                "reasons": list(post_filter.reasons),
+                **({"deallocates": [one.key for one in freed]} if freed else {}),
+                **({"deletes": [stale.key]} if stale is not None else {}),
+            }
+        return notes
 
-def _no_devices(resource: str, device_class: str) -> Verdict:
-    return reject(
-        f"devices of DeviceClass {device_class} for {resource} are not supported by mooring yet",
-        unresolvable=True,
-    )
+    def _claim_helps(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        # parity v1.36.4: plugins/dynamicresources isSchedulableAfterClaimChange
+        claims = claims_of(pod, self._handle.cluster.catalog)
+        if isinstance(claims, Verdict):
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        if all(one.uid != new.uid for one in claims):
+            return False
+        return old is None or old.status != new.status
 
+    def _has_claims(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
+        # parity v1.36.4: plugins/dynamicresources isSchedulableAfterPodChange, for the event
+        # UpdatePodGeneratedResourceClaim
+        if pod.uid != new.uid or (
+            old is not None
+            and old.status.resource_claim_statuses == new.status.resource_claim_statuses
+        ):
+            return False
+        return not isinstance(claims_of(new, self._handle.cluster.catalog), Verdict)
 
-def _offers_resource(pod: Pod, old: Node | None, new: Node) -> bool:
-    """Whether a node offers more of a resource that devices provide elsewhere."""
-    if pod.spec.resource_claims:
-        return False  # they are rejected whatever the nodes are like
-    before = old.allocatable if old is not None else {}
-    return any(
-        new.allocatable[name] > before.get(name, 0)
-        for name, amount in pod.requests.items()
-        if amount and is_device_resource(name)
-    )
+    def _new_share_id(self) -> str:
+        """A random unique id."""
+        text = f"{self._handle.choose(2**63):016x}{self._handle.choose(2**63):016x}"
+        return str(uuid.UUID(text, version=4))
 
+    def _random_text(self, size: int) -> str:
+        return "".join(
+            _NAME_CHARACTERS[self._handle.choose(len(_NAME_CHARACTERS))] for _ in range(size)
+        )
 
-def _concerns(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-    return not pod.spec.resource_claims and provides_resource(pod, old, new)
+    def _time(self) -> str:
+        now = datetime.fromtimestamp(self._handle.now_ns() / 10**9, UTC)
+        return f"{now:%Y-%m-%dT%H:%M:%SZ}"

@@ -4,8 +4,8 @@ What a node looks like without the pod is remembered for all pods that ask for t
 what it would look like with the pod for all pods that ask for the same amounts.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Final, cast
 
 import msgspec
 import numpy as np
@@ -16,11 +16,16 @@ from mooring.framework.decisions.row_answers import RowAnswers, RowScore
 from mooring.framework.hook import SKIP, PreScore, PreScoreAnswer, ScoreNodes, Sign
 from mooring.framework.nodes import Nodes
 from mooring.framework.scope import Scope
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.pod import Pod
 from mooring.model.resource_names import NATIVE, is_scalar
+from mooring.plugins.devices.device_classes import ExtendedResourceCache
+from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
 from mooring.plugins.resources.node_amounts import NodeAmountsReader
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
-from mooring.plugins.resources.resource_rows import balance_rows
+from mooring.plugins.resources.resource_rows import ArrayRows, balance_rows
 from mooring.plugins.resources.scoring_strategies import (
     DEFAULT_RESOURCES,
     ResourceSpec,
@@ -31,6 +36,7 @@ from mooring.plugins.shape_reader import ShapeReader
 from mooring.state.columns import Columns
 from mooring.state.shapes import Shape
 
+_NO_DEVICES: Final[Mapping[str, DeviceAmount]] = {}
 #: Resources with what the pod adds to them.
 AddedRequests = tuple[tuple[str, int], ...]
 
@@ -64,6 +70,8 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
 
     name = "NodeResourcesBalancedAllocation"
     reads = ()
+    #: Resources of device classes count by their devices for whoever has these watched.
+    reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
     score_scope = Scope.ROW
     Args: ClassVar[type[msgspec.Struct]] = NodeResourcesBalancedAllocationArgs
 
@@ -72,6 +80,7 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
         self._before: RememberedRows[tuple[str, ...], np.int64] = RememberedRows(_balance_before)
         self._scores: RememberedRows[AddedRequests, np.int64] = RememberedRows(self._score)
         self._amounts = NodeAmountsReader()
+        self._devices = ExtendedResourceCache()
         self._key = (self.name, self._names)
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> PreScoreAnswer:  # noqa: ARG002
@@ -83,6 +92,9 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
         added = self._added(nodes.cycle.shape)
         if added is None:
             return np.zeros(len(nodes), np.int64)
+        devices = self._device_amounts(nodes.cycle, added)
+        if devices:
+            return nodes.take(_score_with_devices(nodes.columns, None, added, devices))
         return nodes.take(self._scores.read(nodes.columns, added))
 
     def sign(self, pod: Pod) -> tuple[AddedRequests | None]:
@@ -92,6 +104,9 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes; only for pods that `pre_score` does not skip."""
         columns, added = cycle.cluster.columns, self._added(cycle.shape) or ()
+        devices = self._device_amounts(cycle, added)
+        if devices:
+            return ArrayRows(lambda rows: _score_with_devices(columns, rows, added, devices))
 
         def by_array(rows: Rows) -> Amounts:
             return self._score(columns, rows, added)
@@ -123,20 +138,48 @@ class NodeResourcesBalancedAllocation(PreScore, ScoreNodes, Sign, ShapeReader, R
             before = self._before.read(columns, names)
         else:
             before = _balance_before(columns, rows, names)
-        after = _balance(columns, rows, added)
-        return (after - before + MAX_SCORE // 2) // 2 + MAX_SCORE // 2
+        return _improvement(before, _balance(columns, rows, added))
+
+    def _device_amounts(self, cycle: Cycle, added: AddedRequests) -> Mapping[str, DeviceAmount]:
+        """What devices provide of the resources that count."""
+        classes = self._devices.read(cycle.cluster.catalog)
+        if not classes:
+            return _NO_DEVICES
+        return device_amounts(cycle.cluster, classes, (name for name, _ in added))
+
+
+def _score_with_devices(
+    columns: Columns,
+    rows: Rows | None,
+    added: AddedRequests,
+    devices: Mapping[str, DeviceAmount],
+) -> Amounts:
+    before = _balance(columns, rows, [(name, 0) for name, _ in added], devices)
+    return _improvement(before, _balance(columns, rows, added, devices))
+
+
+def _improvement(before: Amounts, after: Amounts) -> Amounts:
+    return (after - before + MAX_SCORE // 2) // 2 + MAX_SCORE // 2
 
 
 def _balance_before(columns: Columns, rows: Rows | None, names: tuple[str, ...]) -> Amounts:
     return _balance(columns, rows, [(name, 0) for name in names])
 
 
-def _balance(columns: Columns, rows: Rows | None, added: Sequence[tuple[str, int]]) -> Amounts:
+def _balance(
+    columns: Columns,
+    rows: Rows | None,
+    added: Sequence[tuple[str, int]],
+    devices: Mapping[str, DeviceAmount] = _NO_DEVICES,
+) -> Amounts:
     """How even the utilization is, 50 to 100."""
-    capacities = [capacity_of(columns, name).at_rows(rows) for name, _ in added]
+    capacities = [
+        (devices[name].capacity if name in devices else capacity_of(columns, name)).at_rows(rows)
+        for name, _ in added
+    ]
     fractions: list[Floats] = []
     for (name, amount), capacity in zip(added, capacities, strict=True):
-        used = at_rows(columns.used(name), rows)
+        used = at_rows(devices[name].used if name in devices else columns.used(name), rows)
         fraction = (used + amount if amount else used) / capacity.divisor
         fractions.append(np.minimum(fraction, 1.0))
     size = len(columns) if rows is None else len(rows)

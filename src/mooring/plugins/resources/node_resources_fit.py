@@ -6,8 +6,8 @@ devices provides is left to DynamicResources.
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -33,7 +33,9 @@ from mooring.framework.nodes import Nodes
 from mooring.framework.remedies.remedy import Remedy, RemedyCase
 from mooring.framework.scope import Scope
 from mooring.framework.verdict import ACCEPT, Verdict, Verdicts
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
 from mooring.model.label_syntax import is_label_key
 from mooring.model.node import Node
 from mooring.model.pod import Pod
@@ -47,6 +49,7 @@ from mooring.model.resources import (
 )
 from mooring.plugins.devices.device_classes import ExtendedResourceCache, provides_resource
 from mooring.plugins.resources.details import resource_details
+from mooring.plugins.resources.device_amounts import DeviceAmount, device_amounts
 from mooring.plugins.resources.node_amounts import NodeAmountsReader, resource_columns
 from mooring.plugins.resources.remedies import resource_remedies
 from mooring.plugins.resources.remembered_rows import RememberedRows, at_rows
@@ -73,6 +76,7 @@ from mooring.state.lru_cache import LruCache, size_of
 from mooring.state.memory_bounds import BOUNDS
 from mooring.state.shapes import Shape
 
+_NO_DEVICES: Final[Mapping[str, DeviceAmount]] = {}
 #: Resources with amounts, in the order in which they are looked at.
 Requests = tuple[tuple[str, int], ...]
 #: What of a pod decides its scores: places of resources in the strategy, with amounts.
@@ -192,7 +196,7 @@ class NodeResourcesFit(
     name = "NodeResourcesFit"
     reads = ()
     #: Resources of device classes are left to whoever has the classes watched.
-    reads_if_watched = (DeviceClass,)
+    reads_if_watched = (DeviceClass, ResourceClaim, ResourceSlice)
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
     ignored_resources_arg = "ignoredResources"
@@ -233,7 +237,11 @@ class NodeResourcesFit(
 
     def score_nodes(self, pod: Pod, nodes: Nodes) -> Amounts:  # noqa: ARG002
         """How good the nodes' utilization would be with the pod."""
-        scored = self._scored(nodes.cycle.pod, nodes.cycle.shape)
+        cycle = nodes.cycle
+        scored = self._scored(cycle.pod, cycle.shape)
+        devices = self._device_amounts(cycle, scored)
+        if devices:
+            return nodes.take(self._score(nodes.columns, None, scored, devices))
         return nodes.take(self._scores.read(nodes.columns, scored))
 
     def requeue_on(self) -> Sequence[RequeueHint]:
@@ -272,10 +280,13 @@ class NodeResourcesFit(
     def row_score(self, cycle: Cycle) -> RowAnswers:
         """The scores of single nodes."""
         columns, scored = cycle.cluster.columns, self._scored(cycle.pod, cycle.shape)
+        devices = self._device_amounts(cycle, scored)
 
         def by_array(rows: Rows) -> Amounts:
-            return self._score(columns, rows, scored)
+            return self._score(columns, rows, scored, devices)
 
+        if devices:
+            return ArrayRows(by_array)
         found = []
         for place, amount in scored:
             resource = self._resources[place]
@@ -407,11 +418,32 @@ class NodeResourcesFit(
                 never = never or capacity < amount
         return kind.place(tuple(reasons), never)
 
-    def _score(self, columns: Columns, rows: Rows | None, scored: ScoredRequests) -> Amounts:
+    def _device_amounts(self, cycle: Cycle, scored: ScoredRequests) -> Mapping[str, DeviceAmount]:
+        """What devices provide of the resources that count for the score."""
+        classes = self._devices.read(cycle.cluster.catalog)
+        if not classes:
+            return _NO_DEVICES
+        names = (self._resources[place].name for place, _ in scored)
+        return device_amounts(cycle.cluster, classes, names)
+
+    def _score(
+        self,
+        columns: Columns,
+        rows: Rows | None,
+        scored: ScoredRequests,
+        devices: Mapping[str, DeviceAmount] = _NO_DEVICES,
+    ) -> Amounts:
         # parity v1.36.4: plugins/noderesources/resource_allocation.go
         levels = []
         for place, amount in scored:
             resource = self._resources[place]
+            found = devices.get(resource.name)
+            if found is not None:
+                requested = at_rows(found.used, rows) + amount
+                levels.append(
+                    ResourceLevel(resource.counts, requested, found.capacity.at_rows(rows))
+                )
+                continue
             if resource.name == CPU:
                 used = columns.nonzero_cpu
             elif resource.name == MEMORY:

@@ -157,7 +157,11 @@ def capacity_of(columns: Columns, name: str) -> Capacity:
 
 
 def _read_capacity(columns: Columns, name: str) -> Capacity:
-    amounts = columns.allocatable(name).copy()
+    return capacity_from(columns.allocatable(name).copy())
+
+
+def capacity_from(amounts: Amounts) -> Capacity:
+    """The capacity of all nodes, from their amounts."""
     divisor: Amounts | Floats = np.maximum(amounts, 1)
     if amounts.max(initial=0) < EXACT:
         divisor = divisor.astype(np.float64)

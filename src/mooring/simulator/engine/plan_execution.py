@@ -5,6 +5,7 @@ entry in a table until an object changes or the time is over. Called by `schedul
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,12 @@ class PlanExecution:
         for one in plans:
             self._heap.after(one.plan.seconds, partial(self._late, waiting, one))
         self._look(waiting)
+
+    def clean_up(self, plans: Iterable[PluginPlan]) -> None:
+        """Write what plugins want changed for a pod; what fails, they want again."""
+        for one in plans:
+            with suppress(_PlanFailed):
+                self._write_all(one)
 
     def cancel(self, uid: str, message: str) -> bool:
         """Break off the plans of a pod; whether it had any under way."""
@@ -181,11 +188,14 @@ class PlanExecution:
             write = _ask(one, legal_write, write.on_conflict, latest)
         raise AssertionError("the last turn of the loop returns or raises")
 
-    def _send(self, write: Write) -> KubeObject:
+    def _send(self, write: Write) -> KubeObject | None:
         api = self._cluster.api
         resource = _RESOURCES[write.kind]
         namespace, name = _place(write)
         body = msgspec.json.encode(write.body)
+        if write.verb == "delete":
+            api.delete(resource, namespace, name, dict(write.body))
+            return None
         if write.verb == "create":
             obj = msgspec.json.decode(body)
             obj.setdefault("apiVersion", resource.api_version)

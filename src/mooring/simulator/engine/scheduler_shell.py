@@ -24,6 +24,7 @@ from mooring.scheduler.effects import (
     Bind,
     BindFailed,
     Bound,
+    CleanUp,
     Effect,
     PatchStatus,
     PreemptVictims,
@@ -150,6 +151,10 @@ class SchedulerShell:
                 self._pods.set_status(pod, effect.reason, effect.message, node)
             elif isinstance(effect, PreemptVictims):
                 self._heap.after(self._latencies.preemption, partial(self._preempt, effect))
+            elif isinstance(effect, CleanUp):
+                self._heap.after(
+                    self._latencies.binding, partial(self._plans.clean_up, effect.plans)
+                )
 
     # -- bindings
 

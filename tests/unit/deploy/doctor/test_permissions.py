@@ -17,7 +17,7 @@ LEASE = ("kube-system", "mooring-scheduler")
 
 
 def test_what_a_scheduler_needs_is_in_the_documented_role() -> None:
-    """Which also has get for what is watched, and device classes, which need not be there."""
+    """Which also has get for what is watched, and devices, which need not be there."""
     allowed = {
         Permission(verb, resource, group, document["metadata"].get("namespace", ""), name)
         for document in yaml.safe_load_all(SAMPLE.read_text())
@@ -26,7 +26,7 @@ def test_what_a_scheduler_needs_is_in_the_documented_role() -> None:
         for resource in rule["resources"]
         for verb in rule["verbs"]
         for name in rule.get("resourceNames", [""])
-        if resource != "deviceclasses"
+        if group != "resource.k8s.io"
     }
     needed = set(scheduler_permissions(lease=LEASE))
     assert needed <= allowed

@@ -75,7 +75,7 @@ def test_nobody_else_has_its_parts() -> None:
         *(
             Plan(writes=(wrong(WRITE, **parts),))
             for parts in (
-                {"verb": "delete"},
+                {"verb": "replace"},
                 {"verb": Text("patch")},
                 {"kind": Mine},
                 {"kind": "PersistentVolumeClaim"},

@@ -1,19 +1,28 @@
 import asyncio
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from mooring.config.plugin_entry import extension_points_of
+from mooring.config.plugin_entry import describe_plugin, extension_points_of
 from mooring.explaining.explainer import explain
 from mooring.framework.binding import Binding
+from mooring.framework.cycle import Cycle
 from mooring.framework.filtering import Filtering
-from mooring.framework.hook import SKIP, Hook
+from mooring.framework.hook import SKIP
+from mooring.framework.plans.plan import Plan, Write
+from mooring.framework.runtime import Runtime
 from mooring.framework.verdict import Verdict
-from mooring.model.devices import DeviceClass
+from mooring.model.devices.device_class import DeviceClass
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.devices.resource_slice import ResourceSlice
+from mooring.model.meta import KubeObject
 from mooring.model.pod import Pod
 from mooring.plugins.devices.device_classes import ExtendedResourceCache
 from mooring.plugins.devices.dynamic_resources import DynamicResources
 from mooring.plugins.resources.node_resources_fit import NodeResourcesFit
+from mooring.scheduler.effects import CleanUp, Effect
 from mooring.state.cluster import Cluster
 from mooring.testing import make_node, make_pod
 from tests.unit.plugins.one_plugin import (
@@ -30,8 +39,87 @@ from tests.unit.plugins.one_plugin import (
 from tests.unit.plugins.requeueing import plugin_on, requeues
 from tests.unit.scheduler.world import World
 
+DRIVER = "gpu.example.com"
+NOW_NS = 1_800_000_000 * 10**9
+
+
+def on(cluster: Cluster, **args: Any) -> DynamicResources:
+    """The plugin of a scheduler that decides about a cluster."""
+    runtime = Runtime(cluster, now_ns=lambda: NOW_NS)
+    plugin = describe_plugin(DynamicResources).make(args, runtime, "args")
+    assert isinstance(plugin, DynamicResources)
+    return plugin
+
+
+def published(node: str, *devices: str, **fields: Any) -> ResourceSlice:
+    """The devices of a node."""
+    return ResourceSlice.from_dict(
+        {
+            "metadata": {"name": f"slice-{node}"},
+            "spec": {
+                "driver": DRIVER,
+                "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                "nodeName": node,
+                "devices": [{"name": name, **fields} for name in devices],
+            },
+        }
+    )
+
+
+def claim(name: str, count: int = 1, **status: Any) -> ResourceClaim:
+    exactly = {"deviceClassName": DRIVER, "allocationMode": "ExactCount", "count": count}
+    return ResourceClaim.from_dict(
+        {
+            "metadata": {
+                "name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": "7"
+            },
+            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
+            "status": status,
+        }
+    )  # fmt: skip
+
+
+def claiming(*names: str, **fields: Any) -> Pod:
+    claims = [{"name": one, "resourceClaimName": one} for one in names]
+    return make_pod(spec={"resourceClaims": claims}, **fields)
+
+
+def allocated(device: str, pool: str = "a", **fields: Any) -> dict[str, Any]:
+    """The status of a claim that has a device."""
+    result = {"request": "gpu", "driver": DRIVER, "pool": pool, "device": device, **fields}
+    return {"allocation": {"devices": {"results": [result]}}}
+
+
+ALL = {"apiVersion": "resource.k8s.io/v1"}
 CLUSTER = cluster_of(make_node("a"), make_node("b"))
-CLAIMING = make_pod(spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]})
+
+
+def devices() -> Cluster:
+    """Two nodes with two devices each, and one without."""
+    return cluster_of(
+        make_node("a"), make_node("b"), make_node("bare"), device_class(DRIVER),
+        published("a", "a-0", "a-1"), published("b", "b-0", "b-1"),
+    )  # fmt: skip
+
+
+def decided(plugin: DynamicResources, cluster: Cluster, pod: Pod) -> tuple[Cycle, dict[str, Any]]:
+    """The decision about a pod, with the devices it would get on each node."""
+    cycle = begin(cluster, pod)
+    assert plugin.pre_filter(cycle) is None
+    verdicts = plugin.filter_nodes(pod, cycle.nodes)
+    mask = np.ones(len(cycle.nodes), np.bool_)
+    if verdicts is not None:
+        mask = verdicts.choice == 0
+    return cycle, dict(plugin.record_notes(cycle, Filtering(mask), None))
+
+
+def chosen(notes: dict[str, Any], node: str) -> list[str]:
+    """The devices a pod gets on a node."""
+    return [
+        result["device"]
+        for allocation in notes["allocations"][node].values()
+        for result in allocation["devices"]["results"]
+    ]
 
 
 def test_it_has_the_extension_points_of_kube_scheduler() -> None:
@@ -40,15 +128,8 @@ def test_it_has_the_extension_points_of_kube_scheduler() -> None:
     )  # fmt: skip
 
 
-def test_pods_with_claims_are_rejected_with_a_reason() -> None:
-    verdict = pre_filtered(DynamicResources(), CLUSTER, CLAIMING)
-    assert isinstance(verdict, Verdict)
-    assert verdict.code == "UnschedulableAndUnresolvable"
-    assert verdict.reasons == ("dynamic resource claims are not supported by mooring yet",)
-
-
 def test_other_pods_pass_through() -> None:
-    plugin, pod = DynamicResources(), make_pod(spec={"resourceClaims": []})
+    plugin, pod = on(CLUSTER), make_pod(spec={"resourceClaims": []})
     assert pre_filtered(plugin, CLUSTER, pod) is SKIP
     assert accepted(plugin, CLUSTER, pod) == ["a", "b"]
     assert scored(plugin, CLUSTER, pod) == {"a": 0, "b": 0}
@@ -58,20 +139,241 @@ def test_other_pods_pass_through() -> None:
     node = CLUSTER.nodes["a"]
     binding = Binding(namespace="default", name="pod", uid="1", node_name="a")
     # No word means yes.
-    plugin.pre_enqueue(pod)
-    plugin.reserve(cycle, node)
+    assert plugin.pre_enqueue(pod) is None
+    assert plugin.reserve(cycle, node) is None
     plugin.unreserve(cycle, node)
     asyncio.run(plugin.pre_bind(binding))
 
 
 def test_nothing_can_be_freed() -> None:
-    plugin, cycle, none = DynamicResources(), begin(CLUSTER, make_pod()), np.zeros(2, np.bool_)
+    plugin, cycle, none = on(CLUSTER), begin(CLUSTER, make_pod()), np.zeros(2, np.bool_)
     # kube-scheduler's plugin has no state of a pod that another one rejected before.
     early = plugin.post_filter(cycle, Filtering(none))
     assert (early.code, early.reason) == ("Error", "not found")
     plugin.pre_filter(cycle)
     verdict = plugin.post_filter(cycle, Filtering(none))
     assert (verdict.code, verdict.reason) == ("Unschedulable", "no new claims to deallocate")
+
+
+class TestClaims:
+    def test_a_pod_waits_for_its_claim(self) -> None:
+        cluster = devices()
+        plugin, pod = on(cluster), claiming("mine")
+        gated = plugin.pre_enqueue(pod)
+        assert gated is not None
+        assert gated.reason == 'could not find ResourceClaim "default/mine"'
+        assert pre_filtered(plugin, cluster, pod) == gated
+        cluster.put(claim("mine"))
+        assert plugin.pre_enqueue(pod) is None
+
+    def test_nodes_without_enough_devices_are_rejected(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine", 2))
+        cluster.put(claim("other", **allocated("a-0")))
+        verdicts = filtered(on(cluster), cluster, claiming("mine"))
+        assert {name for name, one in verdicts.items() if one.accepted} == {"b"}
+        assert verdicts["a"].code == "UnschedulableAndUnresolvable"
+        assert verdicts["a"].reasons == ("cannot allocate all claims",)
+
+    def test_devices_in_use_follow_the_claims(self) -> None:
+        cluster = devices()
+        mine, other = claim("mine"), claim("other", **allocated("a-0"))
+        cluster.put(mine)
+        cluster.put(other)
+        plugin, pod = on(cluster), claiming("mine")
+        assert chosen(decided(plugin, cluster, pod)[1], "a") == ["a-1"]
+        cluster.put(claim("other"))
+        assert chosen(decided(plugin, cluster, pod)[1], "a") == ["a-0"]
+        cluster.put(claim("other", **allocated("a-0")))
+        cluster.remove(other)
+        assert chosen(decided(plugin, cluster, pod)[1], "a") == ["a-0"]
+
+    def test_an_allocated_claim_says_where(self) -> None:
+        cluster = devices()
+        status = allocated("b-0", "b")
+        only = {"key": "metadata.name", "operator": "In", "values": ["b"]}
+        status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [only]}]}
+        cluster.put(claim("mine", **status))
+        verdicts = filtered(on(cluster), cluster, claiming("mine"))
+        assert {name for name, one in verdicts.items() if one.accepted} == {"b"}
+        assert verdicts["a"].reasons == ("resourceclaim not available on the node",)
+
+    def test_an_error_in_a_selector_ends_the_attempt(self) -> None:
+        cluster = devices()
+        broken = DeviceClass.from_dict(
+            {
+                "metadata": {"name": DRIVER},
+                "spec": {"selectors": [{"cel": {"expression": "device.driver + 1"}}]},
+            }
+        )
+        cluster.put(broken)
+        cluster.put(claim("mine"))
+        verdicts = filtered(on(cluster), cluster, claiming("mine"))
+        assert verdicts["a"].code == "Error"
+        assert verdicts["a"].reason.startswith(f"class {DRIVER}: selector #0: CEL compile error: ")
+
+    def test_the_search_for_devices_ends(self) -> None:
+        # No device is there for the second request, whichever the first one gets.
+        wide = {"deviceClassName": DRIVER, "allocationMode": "ExactCount", "count": 16}
+        never = {**wide, "count": 1, "selectors": [{"cel": {"expression": "false"}}]}
+        requests = [{"name": "x", "exactly": wide}, {"name": "y", "exactly": never}]
+        cluster = cluster_of(
+            make_node("a"),
+            device_class(DRIVER),
+            published("a", *(f"d-{number}" for number in range(32))),
+            ResourceClaim.from_dict(
+                {"metadata": {"name": "mine"}, "spec": {"devices": {"requests": requests}}}
+            ),
+        )
+        clock = iter(range(NOW_NS, NOW_NS + 10**15, 10**9))
+        runtime = Runtime(cluster, now_ns=lambda: next(clock))
+        plugin = describe_plugin(DynamicResources).make({}, runtime, "args")
+        assert isinstance(plugin, DynamicResources)
+        verdict = filtered(plugin, cluster, claiming("mine"))["a"]
+        assert (verdict.code, verdict.reason) == (
+            "Error", "node a: timed out trying to allocate devices"
+        )  # fmt: skip
+
+
+class TestReservation:
+    def test_the_devices_of_a_chosen_node_are_in_use_until_they_are_given_back(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        cluster.put(claim("other"))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, claiming("mine"))
+        assert isinstance(plugin.reserve(cycle, cluster.nodes["a"]), Plan)
+        assert chosen(decided(plugin, cluster, claiming("other"))[1], "a") == ["a-1"]
+        assert chosen(decided(plugin, cluster, claiming("other"))[1], "b") == ["b-0"]
+        plugin.unreserve(cycle, cluster.nodes["a"])
+        plugin.unreserve(cycle, cluster.nodes["a"])
+        assert chosen(decided(plugin, cluster, claiming("other"))[1], "a") == ["a-0"]
+
+    def test_another_version_of_the_claim_does_not_free_its_devices(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        cluster.put(claim("other"))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, claiming("mine"))
+        plugin.reserve(cycle, cluster.nodes["a"])
+        cluster.put(claim("mine"))  # such as one with a finalizer
+        assert chosen(decided(plugin, cluster, claiming("other"))[1], "a") == ["a-1"]
+        # The allocation has been written: nothing is left to be given back.
+        cluster.put(claim("mine", **allocated("a-0")))
+        plugin.unreserve(cycle, cluster.nodes["a"])
+        assert chosen(decided(plugin, cluster, claiming("other"))[1], "a") == ["a-1"]
+
+    def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, claiming("mine"))
+        plugin.reserve(cycle, cluster.nodes["a"])
+        verdict = pre_filtered(plugin, cluster, claiming("mine", name="second"))
+        assert isinstance(verdict, Verdict)
+        assert verdict.reason == (
+            "resource claim default/mine is in the process of being allocated"
+        )
+
+    def test_a_fork_knows_what_is_being_allocated(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        cluster.put(claim("other"))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, claiming("mine"))
+        plugin.reserve(cycle, cluster.nodes["a"])
+        fork = cluster.fork()
+        assert chosen(decided(on(fork), fork, claiming("other"))[1], "a") == ["a-1"]
+        plugin.unreserve(cycle, cluster.nodes["a"])
+        assert chosen(decided(on(fork), fork, claiming("other"))[1], "a") == ["a-1"]
+
+    def test_the_plan_protects_the_claim_and_then_allocates_it(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        plugin, pod = on(cluster), claiming("mine", name="p")
+        cycle, notes = decided(plugin, cluster, pod)
+        plan = plugin.reserve(cycle, cluster.nodes["b"])
+        assert isinstance(plan, Plan)
+        protect, reserve = (written(step) for step in plan.writes)
+        assert protect.body == {
+            "metadata": {
+                "uid": "uid-mine",
+                "resourceVersion": "7",
+                "finalizers": ["resource.kubernetes.io/delete-protection"],
+            }
+        }
+        assert (reserve.key, reserve.subresource) == ("default/mine", "status")
+        assert reserve.body == {
+            "metadata": {"uid": "uid-mine", "resourceVersion": "7"},
+            "status": {
+                "allocation": {
+                    **notes["allocations"]["b"]["default/mine"],
+                    "allocationTimestamp": "2027-01-15T08:00:00Z",
+                },
+                "reservedFor": [{"resource": "pods", "name": "p", "uid": pod.uid}],
+            },
+        }
+        assert plan.ready is None
+
+    def test_a_claim_that_somebody_else_allocated_meanwhile_fails_the_plan(self) -> None:
+        cluster = devices()
+        cluster.put(claim("mine"))
+        plugin = on(cluster)
+        cycle, _ = decided(plugin, cluster, claiming("mine"))
+        plan = plugin.reserve(cycle, cluster.nodes["b"])
+        assert isinstance(plan, Plan)
+        conflict = written(plan.writes[1]).on_conflict
+        assert conflict is not None
+        answer = conflict(claim("mine", **allocated("b-1", "b")))
+        assert isinstance(answer, Verdict)
+        assert answer.reason == "claim default/mine got allocated elsewhere in the meantime"
+
+    def test_a_shared_claim_gets_one_more_user(self) -> None:
+        cluster = devices()
+        first = {"resource": "pods", "name": "first", "uid": "1"}
+        cluster.put(claim("mine", **allocated("a-0"), reservedFor=[first]))
+        plugin, pod = on(cluster), claiming("mine", name="p")
+        cycle, _ = decided(plugin, cluster, pod)
+        plan = plugin.reserve(cycle, cluster.nodes["a"])
+        assert isinstance(plan, Plan)
+        [reserve] = (written(step) for step in plan.writes)
+        status: Any = reserve.body["status"]
+        assert [one["name"] for one in status["reservedFor"]] == ["first", "p"]
+
+    def test_a_pod_waits_for_the_conditions_of_its_devices(self) -> None:
+        cluster = cluster_of(
+            make_node("a"),
+            device_class(DRIVER),
+            claim("mine"),
+            published("a", "a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"]),
+        )
+        plugin = on(cluster)
+        cycle, notes = decided(plugin, cluster, claiming("mine"))
+        assert notes["bindingWait"] == ["a"]
+        plan = plugin.reserve(cycle, cluster.nodes["a"])
+        assert isinstance(plan, Plan)
+        assert plan.ready is not None
+        assert plan.objects == ((ResourceClaim, "default/mine"),)
+        assert plan.ready(cluster) is False
+        status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
+        cluster.put(claim("mine", **status))
+        assert plan.ready(cluster) is False
+        device = {"driver": DRIVER, "pool": "a", "device": "a-0"}
+        failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
+        cluster.put(claim("mine", **status, devices=[{**device, "conditions": [failed]}]))
+        answer = plan.ready(cluster)
+        assert isinstance(answer, Verdict)
+        assert answer.reason == ('device binding failed: claim=mine, reason=Broken, message="no"')
+        ready = {"type": "ok", "status": "True"}
+        cluster.put(claim("mine", **status, devices=[{**device, "conditions": [ready]}]))
+        assert plan.ready(cluster) is True
+
+
+def written(step: object, *answers: KubeObject) -> Write:
+    """What a step of a plan writes."""
+    answer = step(answers) if callable(step) else step
+    assert isinstance(answer, Write)
+    return answer
 
 
 # -- extended resources that devices provide
@@ -102,28 +404,10 @@ DEVICES = cluster_of(
 )
 
 
-@pytest.mark.parametrize(
-    ("resource", "name"), [(GPU, "gpu.example.com"), (IMPLICIT, "small")], ids=["named", "implicit"]
-)
-def test_a_resource_that_only_devices_could_provide_is_rejected_with_a_reason(
-    resource: str, name: str
-) -> None:
-    pod = asking(resource)
-    assert pre_filtered(DynamicResources(), DEVICES, pod) is None
-    verdict = filtered(DynamicResources(), DEVICES, pod)["bare"]
-    assert verdict.code == "UnschedulableAndUnresolvable"
-    assert verdict.reasons == (
-        f"devices of DeviceClass {name} for {resource} are not supported by mooring yet",
-    )
-    # Both of them are honest: it is not a lack of the resource.
-    assert accepted(made(NodeResourcesFit), DEVICES, pod, ["bare"]) == ["bare"]
-    assert accepted(made(NodeResourcesFit), DEVICES, pod)[1:] == ["bare", "unplugged"]
-
-
 def test_a_node_with_a_device_plugin_offers_the_resource_as_any_other() -> None:
     pod = asking(GPU)
-    assert accepted(DynamicResources(), DEVICES, pod) == ["plugged"]
-    assert accepted(DynamicResources(), DEVICES, pod, ["bare"]) == []
+    assert accepted(on(DEVICES), DEVICES, pod) == ["plugged"]
+    assert accepted(on(DEVICES), DEVICES, pod, ["bare"]) == []
     greedy = make_pod(requests={GPU: "5"})
     fit = made(NodeResourcesFit)
     assert filtered(fit, DEVICES, greedy)["plugged"].reasons == (f"Insufficient {GPU}",)
@@ -132,16 +416,171 @@ def test_a_node_with_a_device_plugin_offers_the_resource_as_any_other() -> None:
     )
 
 
+@pytest.mark.parametrize("resource", [GPU, IMPLICIT], ids=["named", "implicit"])
+def test_a_node_with_devices_offers_the_resource_by_a_claim(resource: str) -> None:
+    cluster = cluster_of(
+        *DEVICES.nodes.values(), *DEVICES.catalog.all(DeviceClass).values(),
+        published("bare", "d-0"),
+    )  # fmt: skip
+    plugin, pod = on(cluster), asking(resource)
+    cluster.put(pod)
+    verdicts = filtered(plugin, cluster, pod)
+    # It is not a lack of the resource.
+    assert "bare" in accepted(made(NodeResourcesFit), cluster, pod)
+    assert verdicts["bare"].accepted
+    assert verdicts["unplugged"].reasons == ("cannot allocate all claims",)
+    cycle, notes = decided(plugin, cluster, pod)
+    assert notes["allocations"]["bare"]["<extended-resources>"]["devices"]["results"] == [
+        {"request": "container-0-request-0", "driver": DRIVER, "pool": "bare", "device": "d-0"}
+    ]
+    plan = plugin.reserve(cycle, cluster.nodes["bare"])
+    assert isinstance(plan, Plan)
+    create = written(plan.writes[0])
+    name = create.key.partition("/")[2]
+    assert name.startswith(f"{pod.name}-extended-resources-")
+    body: Any = create.body
+    assert create.verb == "create"
+    assert body["metadata"]["ownerReferences"][0]["uid"] == pod.uid
+    made_claim = ResourceClaim.from_dict(
+        {**body, "metadata": {**body["metadata"], "uid": "u", "resourceVersion": "1"}}
+    )
+    reserve: Any = written(plan.writes[2], made_claim).body
+    assert reserve["metadata"] == {"uid": "u", "resourceVersion": "1"}
+    told: Any = written(plan.writes[3]).body
+    assert told["status"]["extendedResourceClaimStatus"] == {
+        "resourceClaimName": name,
+        "requestMappings": [
+            {
+                "containerName": pod.containers[0].name,
+                "resourceName": resource,
+                "requestName": "container-0-request-0",
+            }
+        ],
+    }
+    # Devices are in use under the name of no claim until the claim is seen.
+    assert not filtered(plugin, cluster, asking(resource))["bare"].accepted
+    cluster.put(
+        msgspec.structs.replace(made_claim, status=claim("x", **allocated("d-0", "bare")).status)
+    )
+    plugin.unreserve(cycle, cluster.nodes["bare"])
+    assert not filtered(plugin, cluster, asking(resource))["bare"].accepted
+
+
+def test_a_claim_of_an_earlier_attempt_is_in_the_way() -> None:
+    pod = asking(GPU)
+    owner = {"kind": "Pod", "name": pod.name, "uid": pod.uid, "controller": True}
+    left = claim("left")
+    metadata = msgspec.convert(
+        {
+            "name": "left",
+            "namespace": "default",
+            "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+            "ownerReferences": [owner],
+        },
+        type(left.metadata),
+    )
+    cluster = cluster_of(
+        make_node("bare"), device_class(DRIVER, GPU),
+        msgspec.structs.replace(left, metadata=metadata), published("bare", "d-0"),
+    )  # fmt: skip
+    plugin = on(cluster)
+    cycle, _ = decided(plugin, cluster, pod)
+    verdict = filtered(plugin, cluster, pod)["bare"]
+    assert verdict.reasons == ("cannot schedule extended resource claim",)
+    answer = plugin.post_filter(cycle, Filtering(np.zeros(1, np.bool_)))
+    assert answer.reason == "deletion of ResourceClaim completed"
+    [(plugin_name, plan)] = cycle.cleanups
+    assert plugin_name == "DynamicResources"
+    assert [written(step).verb for step in plan.writes] == ["patch", "delete"]
+    assert {written(step).key for step in plan.writes} == {"default/left"}
+
+
+def test_a_claim_whose_devices_failed_is_deallocated() -> None:
+    status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
+    failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
+    device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": [failed]}
+    pod = claiming("mine")
+    own = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+    cluster = devices()
+    plugin = on(cluster)
+    none = np.zeros(3, np.bool_)
+    for users, freed in (([own], True), ([], True), ([own, {**own, "uid": "other"}], False)):
+        cluster.put(claim("mine", **status, devices=[device], reservedFor=users))
+        cycle = begin(cluster, pod)
+        assert plugin.pre_filter(cycle) is None
+        verdicts = plugin.filter_nodes(pod, cycle.nodes)
+        assert verdicts is not None
+        assert {one.reason for one in verdicts} == {"resourceclaim not available on the node"}
+        answer = plugin.post_filter(cycle, Filtering(none, [(plugin.name, verdicts)]))
+        if not freed:
+            assert (answer.reason, cycle.cleanups) == ("still not schedulable", [])
+            continue
+        assert answer.reason == "deallocation of ResourceClaim completed"
+        [write] = (written(step) for step in cycle.cleanups[0].plan.writes)
+        assert (write.key, write.subresource) == ("default/mine", "status")
+        assert write.body["status"] == {"allocation": None, "reservedFor": None, "devices": None}
+    # Where another plugin said no before, kube-scheduler's plugin is not asked at all.
+    cluster.put(claim("mine", **status, devices=[device]))
+    cycle = begin(cluster, pod)
+    assert plugin.pre_filter(cycle) is None
+    verdicts = plugin.filter_nodes(pod, cycle.nodes)
+    assert verdicts is not None
+    answer = plugin.post_filter(cycle, Filtering(none, [("NodeName", verdicts)]))
+    assert answer.reason == "still not schedulable"
+
+
+def test_the_scheduler_has_the_claim_deallocated() -> None:
+    class NotingWorld(World):
+        def __init__(self, *objects: KubeObject) -> None:
+            self.cleanups: list[CleanUp] = []
+            super().__init__(*objects)
+
+        def do(self, effects: list[Effect]) -> None:
+            self.cleanups += [one for one in effects if isinstance(one, CleanUp)]
+            super().do(effects)
+
+    status = allocated("a-0", bindingConditions=["ok"], bindingFailureConditions=["bad"])
+    failed = {"type": "bad", "status": "True", "reason": "Broken", "message": "no"}
+    device = {"driver": DRIVER, "pool": "a", "device": "a-0", "conditions": [failed]}
+    world = NotingWorld(
+        make_node("a"), device_class(DRIVER), published("a", "a-0"),
+        claim("mine", **status, devices=[device]), claiming("mine", name="p"),
+    )  # fmt: skip
+    world.run()
+    [cleanup] = world.cleanups
+    assert (cleanup.pod.name, cleanup.profile) == ("p", "default-scheduler")
+    assert [one.plugin for one in cleanup.plans] == ["DynamicResources"]
+    # Somebody has done it: the pod is tried again.
+    world.put(claim("mine"))
+    world.wait(60)
+    assert world.where("p") == "a"
+
+
+def test_a_created_claim_that_came_and_went_unseen_is_no_longer_counted() -> None:
+    pod = asking(GPU)
+    cluster = cluster_of(
+        make_node("bare"), device_class(DRIVER, GPU), published("bare", "d-0"), pod
+    )  # fmt: skip
+    plugin = on(cluster)
+    cycle, _ = decided(plugin, cluster, pod)
+    plugin.reserve(cycle, cluster.nodes["bare"])
+    other = make_pod("other", requests={GPU: "1"})
+    assert not filtered(plugin, cluster, other)["bare"].accepted
+    cluster.remove(pod)
+    assert filtered(plugin, cluster, other)["bare"].accepted
+
+
 def test_pods_that_ask_for_other_things_are_left_alone() -> None:
+    plugin = on(DEVICES)
     for pod in (make_pod(requests={"cpu": "1"}), asking("example.com/other"), asking()):
-        assert pre_filtered(DynamicResources(), DEVICES, pod) is SKIP
+        assert pre_filtered(plugin, DEVICES, pod) is SKIP
     none = make_pod(requests={GPU: "0"})
-    assert pre_filtered(DynamicResources(), DEVICES, none) is SKIP
+    assert pre_filtered(plugin, DEVICES, none) is SKIP
 
 
 def test_without_a_class_it_is_a_lack_of_the_resource() -> None:
     cluster = cluster_of(make_node("bare"))
-    pod, plugin, fit = asking(GPU), DynamicResources(), made(NodeResourcesFit)
+    pod, plugin, fit = asking(GPU), on(cluster), made(NodeResourcesFit)
     assert pre_filtered(plugin, cluster, pod) is SKIP
     assert filtered(fit, cluster, pod)["bare"].reasons == (f"Insufficient {GPU}",)
     named = device_class("gpu", GPU)
@@ -170,9 +609,8 @@ def test_of_several_classes_for_a_resource_the_newest_counts_then_the_first_name
     assert set(resources.read(Cluster().catalog)) == set()
 
 
-@pytest.mark.parametrize("kind", [DynamicResources, NodeResourcesFit])
-def test_a_class_that_provides_the_resource_requeues_the_pod(kind: type[Hook]) -> None:
-    plugin, pod = plugin_on(kind), asking(GPU)
+def test_a_class_that_provides_the_resource_requeues_the_pod() -> None:
+    plugin, pod = plugin_on(NodeResourcesFit), asking(GPU)
     assert requeues(plugin, pod, None, device_class("gpu", GPU)) is True
     assert requeues(plugin, pod, device_class("gpu"), device_class("gpu", GPU)) is True
     assert requeues(plugin, pod, device_class("gpu", "x.io/y"), device_class("gpu", GPU)) is True
@@ -181,48 +619,50 @@ def test_a_class_that_provides_the_resource_requeues_the_pod(kind: type[Hook]) -
     assert requeues(plugin, pod, device_class("gpu", GPU), None) is None
     assert requeues(plugin, asking(IMPLICIT), None, device_class("small")) is True
     assert requeues(plugin, asking(IMPLICIT), None, device_class("large")) is False
-    claiming = make_pod(
-        requests={GPU: "1"}, spec={"resourceClaims": [{"name": "g", "resourceClaimName": "x"}]}
-    )
-    helps = kind is NodeResourcesFit
-    assert requeues(plugin, claiming, None, device_class("gpu", GPU)) is helps
+    # kube-scheduler's DynamicResources looks at no class.
+    assert requeues(plugin_on(DynamicResources), pod, None, device_class("other")) is True
 
 
-def test_a_device_plugin_that_comes_to_a_node_requeues_the_pod() -> None:
-    pod = asking(GPU)
-    bare, plugged = make_node("n"), make_node("n", extended={GPU: 1})
-    for kind in (DynamicResources, NodeResourcesFit):
-        plugin = plugin_on(kind, device_class("gpu", GPU))
-        assert requeues(plugin, pod, bare, plugged) is True
-        assert requeues(plugin, pod, None, plugged) is True
-        assert requeues(plugin, pod, bare, make_node("n", labels={"a": "b"})) is None
+def test_claims_requeue_pods() -> None:
+    mine, other = claim("mine"), claim("other", **allocated("a-0"))
+    plugin, pod = plugin_on(DynamicResources, mine, other), claiming("mine")
+    assert requeues(plugin, pod, None, mine) is True
+    assert requeues(plugin, pod, mine, claim("mine")) is False
+    assert requeues(plugin, pod, mine, claim("mine", **allocated("a-0"))) is True
+    assert requeues(plugin, pod, None, claim("third")) is False
+    # A device has been freed.
+    assert requeues(plugin, pod, other, claim("other")) is True
+    assert requeues(plugin, claiming("missing"), other, claim("other")) is False
+
+
+def test_a_claim_that_was_made_for_a_pod_requeues_it() -> None:
     plugin = plugin_on(DynamicResources)
-    assert requeues(plugin, pod, None, bare) is False
-    assert requeues(plugin, pod, plugged, bare) is False
-    assert requeues(plugin, CLAIMING, None, plugged) is False
+    before = make_pod(
+        "p", spec={"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}]}
+    )
+    after = msgspec.structs.replace(
+        before,
+        status=msgspec.convert({"resourceClaimStatuses": [{"name": "g"}]}, type(before.status)),
+    )
+    assert requeues(plugin, before, before, after) is True
+    assert requeues(plugin, before, after, msgspec.structs.replace(after)) is False
+    assert requeues(plugin, make_pod("q"), before, after) is False
 
 
-WHY = "devices of DeviceClass gpu.example.com for example.com/gpu are not supported by mooring yet"
-
-
-def test_the_scheduler_says_why_and_places_the_pod_when_a_device_plugin_comes() -> None:
+def test_the_scheduler_places_a_pod_when_devices_come() -> None:
     world = World(make_node("bare"), make_pod("p", requests={GPU: "1"}))
     world.run()
     assert f"1 Insufficient {GPU}." in world.events[-1][2]
     # NodeResourcesFit requeues the pod: now it is no lack of the resource any more.
     world.put(device_class("gpu.example.com", GPU))
     world.wait(60)
-    assert world.events[-1][2].startswith(f"0/1 nodes are available: 1 {WHY}.")
-    recorded = len(world.events)
-    world.put(device_class("other"))
-    world.wait(60)
-    assert len(world.events) == recorded
+    assert world.events[-1][2].startswith("0/1 nodes are available: 1 cannot allocate all claims.")
     world.put(make_node("plugged", extended={GPU: 1}))
     world.wait(60)
     assert world.where("p") == "plugged"
 
 
-def test_an_explanation_says_why() -> None:
+def test_an_explanation_says_what_would_be_written() -> None:
     record = explain(
         {
             "nodes": [{"metadata": {"name": "bare"}, "status": {"allocatable": {"pods": "9"}}}],
@@ -232,11 +672,14 @@ def test_an_explanation_says_why() -> None:
                     "spec": {"extendedResourceName": GPU},
                 }
             ],
+            "resourceSlices": [{**ALL, **msgspec.to_builtins(published("bare", "d-0").raw)}],
         },
         make_pod("p", requests={GPU: "1"}),
     )
-    assert record.feasible == []
-    assert WHY in str(record.to_dict())
+    assert record.feasible == ["bare"]
+    found = record.to_dict()
+    assert chosen(found, "bare") == ["d-0"]
+    assert found["extendedResourceClaims"]["bare"]["requests"][0]["exactly"]["count"] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""The allocator: which devices the claims of a pod get on a node.
+
+Owns `Allocator`. The plugin makes one for every pod it looks at and asks it node by node; the
+answer for a node says what is to be written into the claims. It decides nothing about nodes and
+changes nothing: inventory, selectors and state outlive it.
+"""
+
+# parity v1.36.4: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
+# Allocate
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mooring.errors import AllocationError
+from mooring.model.devices.allocation import AllocationResult
+from mooring.model.devices.resource_claim import ResourceClaim
+from mooring.model.node import Node
+from mooring.plugins.devices.allocated_state import AllocatedState
+from mooring.plugins.devices.allocation_results import NewShareID, allocation_result
+from mooring.plugins.devices.allocation_search import MOST_DEVICES, AllocationSearch
+from mooring.plugins.devices.counters import AvailableCounters
+from mooring.plugins.devices.node_devices import NodeDevices
+from mooring.plugins.devices.pools import DeviceInventory
+from mooring.plugins.devices.requests import (
+    FindClass,
+    PreparedClaim,
+    PreparedRequest,
+    prepare_claim,
+)
+from mooring.plugins.devices.selectors import DeviceSelectors
+
+
+class Allocator:
+    """Allocates devices for the claims of one pod.
+
+    Args:
+        claims: the claims that are not allocated yet, in the order of the pod.
+        find_class: the class of a name.
+        inventory: the devices of the cluster.
+        selectors: which devices match.
+        state: which devices are in use; it must not change while the allocator is used.
+        check_time: called now and then; it raises an error if a search takes too long.
+    """
+
+    def __init__(
+        self,
+        claims: Iterable[ResourceClaim],
+        find_class: FindClass,
+        inventory: DeviceInventory,
+        selectors: DeviceSelectors,
+        state: AllocatedState,
+        check_time: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._claims = [prepare_claim(one, find_class) for one in claims]
+        self._inventory = inventory
+        self._selectors = selectors
+        self._state = state
+        self._check_time = check_time
+        self._available = AvailableCounters(state)
+
+    def allocate(self, node: Node, new_share_id: NewShareID) -> list[AllocationResult] | None:
+        """The allocation of each claim on a node; None if there are not enough devices.
+
+        Args:
+            node: the node.
+            new_share_id: makes a unique id for every share of a device that is allocated.
+
+        Raises:
+            AllocationError: a claim, class, selector or pool is wrong.
+        """
+        devices = NodeDevices(node, self._inventory.pools(node), self._selectors, self._state)
+        for claim in self._claims:
+            _check(claim, devices)
+        search = AllocationSearch(self._claims, devices, self._available, self._check_time)
+        if not search.run():
+            if devices.invalid:
+                raise AllocationError(
+                    "invalid resource pools were encountered", only_this_node=True
+                )
+            return None
+        return [
+            allocation_result(
+                claim, _chosen(claim, index, search), search.found[index], node.name, new_share_id
+            )
+            for index, claim in enumerate(self._claims)
+        ]
+
+
+def _check(claim: PreparedClaim, devices: NodeDevices) -> None:
+    """Check what a claim asks for, in kube-scheduler's order."""
+    least = 0
+    for ways in claim.requests:
+        least += min([_count(way, devices) for way in ways])
+    if least > MOST_DEVICES:
+        raise AllocationError(
+            f"claim {claim.name}: number of requested devices {least} exceeds the claim limit of "
+            f"{MOST_DEVICES}"
+        )
+    if claim.constraint_problem is not None:
+        raise claim.constraint_problem
+
+
+def _count(way: PreparedRequest | AllocationError, devices: NodeDevices) -> int:
+    if isinstance(way, AllocationError):
+        raise way
+    return len(devices.candidates(way)) if way.count is None else way.count
+
+
+def _chosen(
+    claim: PreparedClaim, index: int, search: AllocationSearch
+) -> Sequence[PreparedRequest]:
+    """For each request of a claim, the way in which it is met."""
+    chosen = []
+    for number, ways in enumerate(claim.requests):
+        way = ways[search.chosen[index, number]]
+        if isinstance(way, PreparedRequest):
+            chosen.append(way)
+    return chosen

@@ -1,0 +1,96 @@
+"""The devices that one node can use, as one search sees them.
+
+Owns `NodeDevices`: which devices match a request, in the order in which they are tried, and which
+make up "all" devices.
+"""
+
+# parity v1.36.4: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go
+# validateDeviceRequest, isSelectable
+
+from collections.abc import Iterator, Sequence
+
+from mooring.model.node import Node
+from mooring.plugins.devices.allocated_state import AllocatedState
+from mooring.plugins.devices.consumable_capacity import fits
+from mooring.plugins.devices.pooled_device import PooledDevice, PoolID
+from mooring.plugins.devices.pools import Pool, is_for
+from mooring.plugins.devices.requests import PreparedRequest
+from mooring.plugins.devices.selectors import DeviceCandidate, DeviceSelectors, Selection
+
+
+class NodeDevices:
+    """The devices of the pools that a node sees.
+
+    Attributes:
+        state: what is in use.
+    """
+
+    def __init__(
+        self, node: Node, pools: Sequence[Pool], selectors: DeviceSelectors, state: AllocatedState
+    ) -> None:
+        self.state = state
+        self._node = node
+        self._pools = pools
+        self._selectors = selectors
+        self._by_id: dict[PoolID, Pool] = {}
+        self._matching: dict[Selection, list[DeviceCandidate]] = {}
+        self._all: dict[int, list[DeviceCandidate]] = {}
+
+    @property
+    def invalid(self) -> bool:
+        """Whether a pool that the node sees contradicts itself."""
+        return any(pool.problem for pool in self._pools)
+
+    def pool(self, device: PooledDevice) -> Pool:
+        """The pool of a device."""
+        if not self._by_id:
+            self._by_id = {pool.id: pool for pool in self._pools}
+        return self._by_id[device.pool_id]
+
+    def candidates(self, request: PreparedRequest) -> Sequence[DeviceCandidate]:
+        """The devices to try for a request, or all there are if it asks for "all" devices.
+
+        Raises:
+            AllocationError: it asks for "all" devices, and which these are cannot be said.
+        """
+        if request.count is None:
+            key = id(request)  # requests outlive this
+            if key not in self._all:
+                self._all[key] = list(self._everything(request))
+            return self._all[key]
+        found = self._matching.get(request.selection)
+        if found is None:
+            found = self._matching[request.selection] = []
+            for pool in self._pools:
+                if pool.usable:
+                    self._extend(found, pool, request.selection)
+        return found
+
+    def _extend(self, found: list[DeviceCandidate], pool: Pool, selection: Selection) -> None:
+        """Add the devices of a pool that match, and those for which a selector fails."""
+        for one in pool.slices:
+            matching = self._selectors.candidates(one, selection)
+            if one.spec.per_device_node_selection:
+                matching = [
+                    candidate
+                    for candidate in matching
+                    if candidate.failure or is_for(candidate.device.device, self._node)
+                ]
+            found += matching
+
+    def _everything(self, request: PreparedRequest) -> Iterator[DeviceCandidate]:
+        for pool in self._pools:
+            if not pool.usable:
+                state = "being updated" if pool.incomplete else "invalid"
+                raise request.error(
+                    f": asks for all devices, but resource pool {pool} is currently {state}"
+                )
+            found: list[DeviceCandidate] = []
+            self._extend(found, pool, request.selection)
+            for one in found:
+                if one.failure is not None:
+                    raise request.selector_error(one.failure)
+                shares = one.device.shares(request.capacity)
+                used = self.state.consumed.get(one.device.id)
+                if shares is not None and fits(shares, used, ()):
+                    yield one
