@@ -34,8 +34,8 @@ __all__ = [
     "CelCompileError",
     "CelCostError",
     "CelRuntimeError",
+    "CompiledSelector",
     "DeviceInput",
-    "DeviceSelector",
     "InvalidAttribute",
     "Version",
     "compile_selector",
@@ -123,7 +123,7 @@ def _by_domain(driver: str, values: Mapping[str, Value]) -> CelMap:
     return CelMap(dict(domains), _EMPTY, only_strings=True)
 
 
-class DeviceSelector:
+class CompiledSelector:
     """A compiled expression.
 
     Attributes:
@@ -175,18 +175,18 @@ class DeviceSelector:
         return value, frame[COST]
 
 
-def compile_selector(expression: str) -> DeviceSelector:
+def compile_selector(expression: str) -> CompiledSelector:
     """Compile an expression.
 
-    Never raises: if the expression is wrong, `DeviceSelector.error` says where and why, with line
-    and column, and `DeviceSelector.matches` raises `CelCompileError` with that text.
+    Never raises: if the expression is wrong, `CompiledSelector.error` says where and why, with line
+    and column, and `CompiledSelector.matches` raises `CelCompileError` with that text.
     """
     try:
         with _deep_recursion():
             run, size = _compile(expression)
     except CelCompileError as error:
-        return DeviceSelector(expression, None, 0, str(error))
-    return DeviceSelector(expression, run, size, None)
+        return CompiledSelector(expression, None, 0, str(error))
+    return CompiledSelector(expression, run, size, None)
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from mooring.cel.device_selector import (
     Attribute,
     CelCompileError,
+    CompiledSelector,
     DeviceInput,
-    DeviceSelector,
     InvalidAttribute,
     Version,
     compile_selector,
@@ -37,7 +37,7 @@ def compile_scoring_selector(expression: str) -> Matches:
     )
 
 
-def _compiled(expression: str) -> DeviceSelector:
+def _compiled(expression: str) -> CompiledSelector:
     selector = compile_selector(expression)
     if selector.error is not None:
         raise CelCompileError(selector.error)
