@@ -15,7 +15,6 @@ from benchmarks.core import (
     confirming,
     growth,
     pauses,
-    pythons,
     sizes,
     speed,
     waking,
@@ -322,8 +321,8 @@ def test_other_interpreters_make_the_same_decisions_in_turns(
         }
         (Path(command[-1]) / "core.json").write_text(json.dumps(report))
 
-    monkeypatch.setattr(pythons.subprocess, "run", measured)
-    monkeypatch.setattr(pythons.sys, "executable", "3.11")
+    monkeypatch.setattr("benchmarks.core.pythons.subprocess.run", measured)
+    monkeypatch.setattr("benchmarks.core.pythons.sys.executable", "3.11")
     assert run("--part", "pythons", "--python", "3.13", "--out", str(tmp_path)) == 0
     assert [command[0] for command in ran] == ["3.11", "3.13"] * 3
     assert ran[0][1:9] == [

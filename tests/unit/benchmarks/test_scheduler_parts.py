@@ -277,7 +277,7 @@ def test_a_run_that_is_repeated_takes_its_noise_with_it(
     fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = iter([0.3, 0.02, 0.01])
-    monkeypatch.setattr(command_line.Quiet, "other_load", lambda _: next(loads))
+    monkeypatch.setattr("benchmarks.environment.Quiet.other_load", lambda _: next(loads))
     common = ["--workload", "Basic", "--nodes", "500", "--out", str(tmp_path), "--add"]
     common += ["--part", "drain", "--scheduler"]
     found = []
